@@ -1,0 +1,76 @@
+"""The one base of every refusal, and the exit codes a command answers with."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """What a command's exit status says (docs/commands.md)."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOTHING_TO_DO = 3
+    CONFLICT = 4
+    INPUT_REJECTED = 5
+    GATE_TRIPPED = 6
+    TRY_AGAIN = 75
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+class ReviewError(Exception):
+    """A refusal: what happened, in words an operator can act on.
+
+    Concrete classes sit in the module that raises them. `code` is what `--json` prints;
+    by default it is the class name in kebab case.
+    """
+
+    exit_code: ClassVar[ExitCode] = ExitCode.FAILED
+    code: ClassVar[str] = "review-error"
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if "code" not in cls.__dict__:
+            cls.code = "".join(
+                f"-{char.lower()}" if char.isupper() else char for char in cls.__name__
+            ).lstrip("-")
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageRefused(ReviewError):
+    """The command line does not make sense; nothing was read."""
+
+    exit_code = ExitCode.USAGE
+    code = "usage"
+
+
+class Conflict(ReviewError):
+    """The state moved, or belongs to somebody else; nothing was written."""
+
+    exit_code = ExitCode.CONFLICT
+
+
+class InputRejected(ReviewError):
+    """What was handed in cannot be taken; nothing was written."""
+
+    exit_code = ExitCode.INPUT_REJECTED
+
+
+class StoreRefused(ReviewError):
+    """The store is older, newer, foreign or corrupt."""
+
+    exit_code = ExitCode.FAILED
+
+
+class TryAgain(ReviewError):
+    """The database is busy or cannot be reached now."""
+
+    exit_code = ExitCode.TRY_AGAIN
+    code = "try-again"

@@ -1,0 +1,150 @@
+"""The closed word lists of the review system; stored values are lowercase words."""
+
+from __future__ import annotations
+
+from django.db.models import TextChoices
+
+
+class JobStatus(TextChoices):
+    """Where a job stands; `queued` and `running` are the open states."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+OPEN_JOB_STATUSES = (JobStatus.QUEUED, JobStatus.RUNNING)
+
+
+class FailureCode(TextChoices):
+    """Why a job is `failed`."""
+
+    PAIRS_MISSING = "pairs-missing"
+    ALL_OR_NOTHING = "all-or-nothing"
+    NO_OUTPUT = "no-output"
+    RUNNER_ERROR = "runner-error"
+    RUNNER_TIMEOUT = "runner-timeout"
+    RATE_LIMITED = "rate-limited"
+    ACCOUNT_EXHAUSTED = "account-exhausted"
+    PARTITION_MISMATCH = "partition-mismatch"
+    INTERRUPTED = "interrupted"
+    OPERATOR = "operator"
+    REPLACED = "replaced"
+
+
+class Grouping(TextChoices):
+    """How pairs share a job: one note and lens, or one gate over a batch of notes."""
+
+    NOTE = "note"
+    GATE = "gate"
+
+
+class PairStatus(TextChoices):
+    """What became of a requested pair."""
+
+    PENDING = "pending"
+    COMPLETED = "completed"
+    MISSING = "missing"
+
+
+class Decision(TextChoices):
+    """The decision of a completed pair; `error` and `unknown` never make it fresh."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+ACCEPTING_DECISIONS = (Decision.PASS, Decision.WARN, Decision.FAIL)
+QUEUED_DECISIONS = (Decision.WARN, Decision.FAIL)
+
+
+class DecisionSource(TextChoices):
+    """How the parser read a decision (DESIGN section 8)."""
+
+    RESULT_LINE = "result-line"
+    DECLARED = "declared"
+
+
+class Severity(TextChoices):
+    """How grave a finding is."""
+
+    INFO = "info"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class DispositionState(TextChoices):
+    """What a person decided about a finding."""
+
+    OPEN = "open"
+    FIXED = "fixed"
+    REJECTED = "rejected"
+    DEFERRED = "deferred"
+
+
+class AcceptanceKind(TextChoices):
+    """Where an acceptance event comes from."""
+
+    FULL_REVIEW = "full-review"
+    ACK = "ack"
+    AUTO_ACK = "auto-ack"
+    OVERRIDE = "override"
+    CARRY_OVER = "carry-over"
+
+
+class Staleness(TextChoices):
+    """Why a pair is stale, in falling order of precedence; `requested` is the selector's other mode."""
+
+    MISSING_REVIEW = "missing-review"
+    GATE_CHANGED = "gate-changed"
+    NOTE_CHANGED = "note-changed"
+
+
+REQUESTED = "requested"
+
+
+class NotAccepted(TextChoices):
+    """Why a completed pair did not move the current acceptance."""
+
+    SUPERSEDED = "superseded"
+    DECISION_ERROR = "decision-error"
+    DECISION_UNKNOWN = "decision-unknown"
+    PARTITION_MISMATCH = "partition-mismatch"
+
+
+class Region(TextChoices):
+    """The parts of a note that a gate can watch."""
+
+    TITLE = "title"
+    DESCRIPTION = "description"
+    FRONTMATTER = "frontmatter"
+    BODY = "body"
+
+
+class ProblemCode(TextChoices):
+    """What can be wrong with a file of the knowledge base, or with a bundle output."""
+
+    INVALID_FRONTMATTER = "invalid-frontmatter"
+    UNCLOSED_FRONTMATTER = "unclosed-frontmatter"
+    NOT_UTF8 = "not-utf8"
+    CONTAINS_NUL = "contains-nul"
+    TOO_LARGE = "too-large"
+    EMPTY_NOTE = "empty-note"
+    OUTSIDE_ROOT = "outside-root"
+    LINK_LOOP = "link-loop"
+    NOT_A_FILE = "not-a-file"
+    BAD_NAME = "bad-name"
+    NAME_COLLISION = "name-collision"
+    CASE_COLLISION = "case-collision"
+    UNREADABLE = "unreadable"
+    VANISHED = "vanished"
+    EMPTY_GATE = "empty-gate"
+    INVALID_GATE = "invalid-gate"
+    GATE_ID_MISMATCH = "gate-id-mismatch"
+    UNKNOWN_KEY = "unknown-key"
+    UNKNOWN_WATCH = "unknown-watch"
+    UNKNOWN_RULE = "unknown-rule"
