@@ -1,0 +1,144 @@
+"""The one settings door: environment variables and `kb/review.toml`, read into one frozen value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from review.errors import ExitCode, ReviewError
+from review.settings_file import Partition, read_settings
+
+DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
+DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
+DEFAULT_ABANDONED_AFTER = timedelta(hours=2)
+DEFAULT_MAX_NOTE_BYTES = 5_000_000
+DEFAULT_MAX_PROMPT_TOKENS = 120_000
+REPORTS_FOLDER = "kb/reports"
+RULES_PARTITION = "rules"
+_ENVIRONMENT = (
+    "COMMONPLACE_ROOT",
+    "COMMONPLACE_REVIEW_DB",
+    "COMMONPLACE_REVIEW_ARTIFACTS",
+    "COMMONPLACE_ACTOR",
+)
+
+
+class RootNotFound(ReviewError):
+    """No folder above the current one holds `kb/`."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.INPUT_REJECTED
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that can be set; paths are absolute unless they are said to be root-relative.
+
+    :param note_roots: root-relative POSIX folders that hold notes.
+    :param excludes: root-relative glob patterns of notes to leave out.
+    :param gates_folder: root-relative POSIX folder of the gates.
+    :param database: a path of an SQLite file, or a `postgres://` URL.
+    :param max_note_bytes: bytes; a larger file is a problem.
+    """
+
+    root: Path
+    database: str
+    artifacts: Path
+    actor: str
+    note_roots: tuple[str, ...] = DEFAULT_NOTE_ROOTS
+    excludes: tuple[str, ...] = ()
+    gates_folder: str = DEFAULT_GATES_FOLDER
+    max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
+    max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
+    abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+
+    @property
+    def uses_sqlite(self) -> bool:
+        """Whether the store is a file of this machine."""
+        return "://" not in self.database
+
+    @property
+    def index_path(self) -> Path:
+        """The file index's cache file: beside the store, or in the reports folder for a server."""
+        if self.uses_sqlite:
+            store = Path(self.database)
+            return store.with_name(f"{store.stem}.index")
+        return self.root / REPORTS_FOLDER / "review-store.index"
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Model name as written to the name of the partition that declares it."""
+        return {
+            alias: name
+            for name, partition in self.partitions.items()
+            for alias in partition.aliases
+        }
+
+    def accepts_any_effort(self, partition: str) -> bool:
+        """Whether `partition` was declared with `any_effort = true`."""
+        declared = self.partitions.get(partition)
+        return declared is not None and declared.any_effort
+
+
+def current() -> Config:
+    """The configuration of this process, from its environment and current directory.
+
+    :raises RootNotFound: no folder at or above the current one holds `kb/`.
+    :raises ConfigRefused: `kb/review.toml` has a key or value that is not understood.
+    """
+    environment = tuple(os.environ.get(name, "") for name in _ENVIRONMENT)
+    root = find_root(environment[0])
+    settings_file = root / "kb" / "review.toml"
+    try:
+        info = settings_file.stat()
+        stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
+    except OSError:
+        stamp = None
+    return _load(root, environment, stamp)
+
+
+def find_root(named: str = "") -> Path:
+    """The repository's root: `named`, else the nearest parent that has a `kb/` folder.
+
+    :raises RootNotFound: there is none.
+    """
+    if named:
+        root = Path(named).expanduser().resolve()
+        if not (root / "kb").is_dir():
+            raise RootNotFound(
+                f"COMMONPLACE_ROOT is {str(root)!r}, which holds no kb/ folder",
+                hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init --into DIR",
+            )
+        return root
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if (folder / "kb").is_dir():
+            return folder
+    raise RootNotFound(
+        f"no kb/ folder in {str(here)!r} or in any folder above it",
+        hint="run inside the repository, set COMMONPLACE_ROOT, or start one: commonplace review_init --into DIR",
+    )
+
+
+@lru_cache(maxsize=8)
+def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
+    _named_root, database, artifacts, actor = environment
+    if not database:
+        database = str(root / REPORTS_FOLDER / "review-store.sqlite")
+    elif "://" not in database:
+        database = str((Path.cwd() / Path(database).expanduser()).resolve())
+    folder = Path(artifacts).expanduser() if artifacts else Path(REPORTS_FOLDER, "bundle-reviews")
+    base = Config(
+        root=root,
+        database=database,
+        artifacts=folder if folder.is_absolute() else root / folder,
+        actor=actor,
+    )
+    if stamp is None:
+        return base
+    return replace(base, **read_settings(root / "kb" / "review.toml"))
