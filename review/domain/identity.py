@@ -1,0 +1,146 @@
+"""Identities: of files (paths), gates (ids), findings (fingerprints) and artifact names (slugs)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from review.errors import InputRejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_PATH_BYTES = 4096
+FINGERPRINT_LENGTH = 16
+_SLUG_HASH_LENGTH = 8
+_SHOWN_CHARACTERS = 200
+
+# C0, DEL and C1 controls, line and paragraph separators, the controls that reorder text, lone surrogates.
+_FORBIDDEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+# Straight, curly and angle quotation marks, and what a shortened quote begins or ends with.
+_OUTER_MARKS = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb. "
+_NOT_SLUG = re.compile(r"[^A-Za-z0-9._@-]+")
+
+
+class BadPath(InputRejected):
+    """A path that cannot name a file below the root."""
+
+
+def normalise_path(raw: str) -> str:
+    """Give the identity of a file: its NFC-normalised POSIX path, relative to the root.
+
+    `./`, doubled and trailing slashes are dropped. A backslash is an ordinary character.
+
+    :raises BadPath: absolute, empty, with `..`, too long, or with characters `name_problem` names.
+    """
+    path = raw if raw.isascii() else unicodedata.normalize("NFC", raw)
+    if path.startswith("/"):
+        raise BadPath(f"{_shown(raw)} is absolute; paths are relative to the repository root")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts:
+        raise BadPath(f"{_shown(raw)} names no file below the repository root")
+    if ".." in parts:
+        raise BadPath(f"{_shown(raw)} contains '..'; paths stay below the repository root")
+    path = "/".join(parts)
+    if reason := name_problem(path):
+        raise BadPath(f"{_shown(raw)}: {reason}")
+    return path
+
+
+def name_problem(path: str) -> str:
+    """Say why this name is not one we can show, store and open again; `""` when it is."""
+    if path.isascii() and path.isprintable():
+        size = len(path)
+    elif found := _FORBIDDEN.search(path):
+        return f"the name contains the forbidden character U+{ord(found[0]):04X}"
+    else:
+        size = len(path.encode())
+    if size > MAX_PATH_BYTES:
+        return f"the path has {size} bytes; at most {MAX_PATH_BYTES} are supported"
+    return ""
+
+
+def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
+    """Give the path below the gates folder, without `.md`.
+
+    :raises BadPath: the path is no `.md` file below that folder.
+    """
+    folder = gates_folder.rstrip("/") + "/"
+    gate_id = gate_path.removeprefix(folder).removesuffix(".md")
+    if f"{folder}{gate_id}.md" != gate_path or not gate_id or gate_id.endswith("/"):
+        raise BadPath(f"{_shown(gate_path)} is no .md file below {folder}")
+    return gate_id
+
+
+def gate_path_of(gate_id: str, *, gates_folder: str) -> str:
+    """Give the path of the gate's file; the inverse of `gate_id_of`.
+
+    :raises BadPath: the id would leave the gates folder, or is no path at all.
+    """
+    return f"{normalise_path(gates_folder)}/{normalise_path(gate_id)}.md"
+
+
+def lens_of(gate_id: str) -> str:
+    """Give the first part of a gate id; a gate that lies in no lens folder is its own lens."""
+    return gate_id.partition("/")[0]
+
+
+def normalise_prose(text: str) -> str:
+    """Fold what may differ between two quotes of one place: case, spaces, emphasis, outer quotes."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.sub(r"[*_`]+", "", folded).split()).strip(_OUTER_MARKS)
+
+
+def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str) -> str:
+    """Give a finding's identity: 16 hex digits over note, gate and quote, or text if it quotes nothing.
+
+    Severity and model partition are no part of it (DESIGN section 6).
+    """
+    wanted = normalise_prose(quote)
+    kind, words = ("quote", wanted) if wanted else ("text", normalise_prose(text))
+    # A path holds no NUL, so the parts cannot run into each other.
+    joined = "\0".join((note_path, gate_path, kind, words))
+    return sha256_hex(joined.encode("utf-8", "surrogatepass"))[:FINGERPRINT_LENGTH]
+
+
+def slug(text: str, *, max_bytes: int = 80) -> str:
+    """Make an ASCII file name part of at most `max_bytes`; never empty, `.` or `..`.
+
+    A short hash of the whole text is appended whenever anything was cut or replaced, so two
+    texts do not meet in one name.
+    """
+    kept = _NOT_SLUG.sub("-", text).strip(".-@")
+    if kept == text and 0 < len(kept) <= max_bytes:
+        return kept
+    digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_SLUG_HASH_LENGTH]
+    room = max(0, max_bytes - len(digest) - 1)
+    stem = kept[:room].rstrip(".-@")
+    return (f"{stem}-{digest}" if stem else digest)[:max_bytes]
+
+
+def sha256_hex(data: bytes) -> str:
+    """Give the SHA-256 of these bytes as 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def near_matches(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
+    """Give up to `limit` known words that the writer of `word` may have meant, likeliest first."""
+    import difflib  # only an error message needs it
+
+    word = word[:_SHOWN_CHARACTERS]
+    names = sorted(set(known))
+    folded = {name.casefold(): name for name in reversed(names)}
+    wanted = word.casefold()
+    containing = [name for name in names if len(wanted) > 2 and wanted in name.casefold()]
+    close = difflib.get_close_matches(wanted, list(folded), n=limit, cutoff=0.6)
+    ranked = dict.fromkeys([*(folded[name] for name in close), *containing])
+    return tuple(ranked)[:limit]
+
+
+def _shown(raw: str) -> str:
+    """Quote a name for a message: escaped, and not longer than a line or two."""
+    return repr(raw if len(raw) <= _SHOWN_CHARACTERS else raw[:_SHOWN_CHARACTERS] + "…")

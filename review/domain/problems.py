@@ -1,0 +1,29 @@
+"""One fault of one file, reported beside the result instead of ending the command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from review.vocabulary import ProblemCode
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the file at `path`, and whether the file was left out for it.
+
+    `line` is 1-based in the file. Where it is known the message starts with `line N: `;
+    the constructor sees to that, so a caller hands in the bare message.
+    """
+
+    path: str
+    code: ProblemCode
+    message: str
+    skipped: bool
+    line: int | None = None
+
+    def __post_init__(self) -> None:
+        prefix = f"line {self.line}: "
+        if self.line is not None and not self.message.startswith(prefix):
+            object.__setattr__(self, "message", prefix + self.message)
