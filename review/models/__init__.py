@@ -1,0 +1,32 @@
+"""The tables of the review store."""
+
+from __future__ import annotations
+
+from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
+from review.models.findings import Disposition, Finding
+from review.models.jobs import JobEvent, JobOutput, Provenance, ReviewJob
+from review.models.pairs import DecisionEvent, ReviewPair, ReviewText
+from review.models.paths import KbPath, ModelPartition, ReviewStore
+from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
+
+__all__ = [
+    "Acceptance",
+    "CurrentAcceptance",
+    "DecisionEvent",
+    "Disposition",
+    "FileSnapshot",
+    "FileSnapshotKey",
+    "Finding",
+    "JobEvent",
+    "JobOutput",
+    "JoinedKeys",
+    "KbPath",
+    "ModelPartition",
+    "Provenance",
+    "ReviewJob",
+    "ReviewPair",
+    "ReviewStore",
+    "ReviewText",
+    "SnapshotText",
+    "batched",
+]

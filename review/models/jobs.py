@@ -1,0 +1,204 @@
+"""Review jobs: one prompt, one output, one status, and every move they made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from review.models.paths import ModelPartition
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Who runs a job, as the parent said when it took it; None is "not exposed", never a default."""
+
+    runner: str | None = None
+    runner_model: str | None = None
+    runner_effort: str | None = None
+
+
+class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
+    """Filters and guarded transitions; each answers how many rows it moved."""
+
+    def open(self) -> ReviewJobQuerySet:
+        """Queued and running jobs."""
+        return self.filter(status__in=OPEN_JOB_STATUSES)
+
+    def of_partition(self, name: str) -> ReviewJobQuerySet:
+        """Jobs of one model partition."""
+        return self.filter(model_partition__name=name)
+
+    def started_before(self, limit: datetime) -> ReviewJobQuerySet:
+        """Running jobs that were taken before `limit`: the ones to ask about."""
+        return self.filter(status=JobStatus.RUNNING, started_at__lt=limit)
+
+    def claim(self, job_id: int, *, provenance: Provenance, claimed_by: str, now: datetime) -> int:
+        """`queued` to `running`; 0 when somebody else was first."""
+        return self.filter(pk=job_id, status=JobStatus.QUEUED).update(
+            status=JobStatus.RUNNING,
+            started_at=now,
+            claimed_by=claimed_by,
+            runner=provenance.runner,
+            runner_model=provenance.runner_model,
+            runner_effort=provenance.runner_effort,
+        )
+
+    def complete(self, job_id: int, *, leaving: Sequence[JobStatus], now: datetime) -> int:
+        """`queued`, `running`, or `failed` with missing pairs, to `completed`."""
+        return self.filter(pk=job_id, status__in=leaving, replaced_by=None).update(
+            status=JobStatus.COMPLETED, completed_at=now, failure_code="", failure_reason=""
+        )
+
+    def fail(
+        self,
+        job_id: int,
+        *,
+        leaving: Sequence[JobStatus] = OPEN_JOB_STATUSES,
+        code: FailureCode,
+        reason: str,
+        now: datetime,
+    ) -> int:
+        """An open job to `failed`, saying why."""
+        return self.filter(pk=job_id, status__in=leaving, replaced_by=None).update(
+            status=JobStatus.FAILED, completed_at=now, failure_code=code, failure_reason=reason
+        )
+
+
+class ReviewJob(models.Model):
+    """One invocation: the pairs of one prompt, and what became of them.
+
+    `runner`, `runner_model` and `runner_effort` are dispatch-time provenance: what the parent
+    said when it claimed the job. NULL means that its harness does not expose it.
+    """
+
+    model_partition = models.ForeignKey(ModelPartition, models.PROTECT, related_name="+")
+    status = models.CharField(max_length=12, choices=JobStatus, default=JobStatus.QUEUED)
+    grouping = models.CharField(max_length=8, choices=Grouping)
+    lens = models.CharField(max_length=200)
+    sentinel_token = models.CharField(max_length=8)
+    prompt_path = models.TextField()
+    bundle_output_path = models.TextField()
+    prompt_sha256 = models.CharField(max_length=64)
+    estimated_prompt_tokens = models.PositiveIntegerField()
+    pair_count = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+    claimed_by = models.CharField(max_length=200, blank=True, default="")
+    parent_host = models.CharField(max_length=255, blank=True, default="")
+    parent_pid = models.PositiveBigIntegerField(null=True)
+    parent_started_at = models.DateTimeField(null=True)
+    runner = models.CharField(max_length=200, null=True)  # noqa: DJ001
+    runner_model = models.CharField(max_length=200, null=True)  # noqa: DJ001
+    runner_effort = models.CharField(max_length=200, null=True)  # noqa: DJ001
+    telemetry = models.JSONField(null=True)
+    self_reported_model = models.CharField(max_length=200, blank=True, default="")
+    failure_code = models.CharField(max_length=24, choices=FailureCode, blank=True, default="")
+    failure_reason = models.TextField(blank=True, default="")
+    replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
+
+    objects: ClassVar[ReviewJobQuerySet] = ReviewJobQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_jobs"
+        indexes = [
+            models.Index(fields=["status", "model_partition"], name="review_job_by_status"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=JobStatus.values), name="review_job_status_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(grouping__in=Grouping.values), name="review_job_grouping_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(failure_code="") | Q(failure_code__in=FailureCode.values),
+                name="review_job_failure_code_known",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=JobStatus.FAILED)
+                | (~Q(failure_reason="") & ~Q(failure_code="")),
+                name="review_job_failed_says_why",
+            ),
+            models.CheckConstraint(
+                condition=Q(status=JobStatus.FAILED) | Q(failure_code="", failure_reason=""),
+                name="review_job_only_failed_has_failure",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=JobStatus.RUNNING) | Q(started_at__isnull=False),
+                name="review_job_running_has_started_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at__isnull=False),
+                name="review_job_closed_has_completed_at",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at=None),
+                name="review_job_open_has_no_completed_at",
+            ),
+            models.CheckConstraint(
+                condition=~Q(replaces=models.F("pk")), name="review_job_not_its_own_replacement"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"job {self.pk} ({self.status})"
+
+
+class JobEventQuerySet(models.QuerySet["JobEvent"]):
+    """The log of moves."""
+
+    def record(self, events: Iterable[JobEvent]) -> None:
+        """Append `events`."""
+        self.bulk_create(events, batch_size=200)
+
+
+class JobEvent(models.Model):
+    """Append-only: who moved a job, from where to where; `from_status` is empty at creation."""
+
+    job = models.ForeignKey(ReviewJob, models.PROTECT, related_name="events")
+    from_status = models.CharField(max_length=12, choices=JobStatus, blank=True)
+    to_status = models.CharField(max_length=12, choices=JobStatus)
+    actor = models.CharField(max_length=200)
+    note = models.TextField(blank=True, default="")
+    at = models.DateTimeField()
+
+    objects: ClassVar[JobEventQuerySet] = JobEventQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_job_events"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(to_status__in=JobStatus.values), name="review_job_event_to_known"
+            ),
+            models.CheckConstraint(condition=~Q(actor=""), name="review_job_event_has_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}: {self.from_status or 'new'} to {self.to_status}"
+
+
+class JobOutput(models.Model):
+    """The raw output of a job with a missing pair, byte-identical: paid work is never thrown away."""
+
+    job = models.ForeignKey(ReviewJob, models.PROTECT, related_name="outputs")
+    content_sha256 = models.CharField(max_length=64)
+    raw = models.BinaryField()
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "review_job_outputs"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "content_sha256"], name="review_job_output_once_per_text"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"output of job {self.job_id}"

@@ -1,0 +1,148 @@
+"""Review pairs, the review texts that judged them, and the decisions people made afterwards."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from review.models.jobs import ReviewJob
+from review.models.paths import KbPath
+from review.models.snapshots import FileSnapshot
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    OPEN_JOB_STATUSES,
+    Decision,
+    DecisionSource,
+    NotAccepted,
+    PairStatus,
+)
+
+
+class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
+    """Filters over pairs."""
+
+    def in_flight(self, model_partition: str) -> ReviewPairQuerySet:
+        """Pairs that an open job of the partition will answer."""
+        return self.filter(
+            job__status__in=OPEN_JOB_STATUSES, job__model_partition__name=model_partition
+        )
+
+    def completed(self) -> ReviewPairQuerySet:
+        """Pairs with a review."""
+        return self.filter(status=PairStatus.COMPLETED)
+
+    def mark_missing(self, job_id: int) -> int:
+        """A job's pending pairs to `missing`."""
+        return self.filter(job_id=job_id, status=PairStatus.PENDING).update(
+            status=PairStatus.MISSING
+        )
+
+
+class ReviewPair(models.Model):
+    """One note and one gate requested in a job, with the exact texts that were judged.
+
+    `decision` is what the parser read and is never overwritten: see `DecisionEvent`.
+    """
+
+    job = models.ForeignKey(ReviewJob, models.PROTECT, db_index=False, related_name="pairs")
+    ordinal = models.PositiveIntegerField()
+    note = models.ForeignKey(KbPath, models.PROTECT, db_index=False, related_name="+")
+    gate = models.ForeignKey(KbPath, models.PROTECT, db_index=False, related_name="+")
+    note_snapshot = models.ForeignKey(
+        FileSnapshot, models.PROTECT, db_index=False, related_name="+"
+    )
+    gate_snapshot = models.ForeignKey(
+        FileSnapshot, models.PROTECT, db_index=False, related_name="+"
+    )
+    status = models.CharField(max_length=12, choices=PairStatus, default=PairStatus.PENDING)
+    decision = models.CharField(max_length=12, choices=Decision, blank=True, default="")
+    decision_source = models.CharField(
+        max_length=12, choices=DecisionSource, blank=True, default=""
+    )
+    problem = models.TextField(blank=True, default="")
+    not_accepted = models.CharField(max_length=24, choices=NotAccepted, blank=True, default="")
+    result_path = models.TextField(blank=True, default="")
+    reviewed_at = models.DateTimeField(null=True)
+
+    objects: ClassVar[ReviewPairQuerySet] = ReviewPairQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_pairs"
+        indexes = [
+            models.Index(fields=["note", "gate"], name="review_pair_by_note_and_gate"),
+            models.Index(
+                fields=["decision"],
+                condition=Q(decision__in=[Decision.ERROR, Decision.UNKNOWN]),
+                name="review_pair_undecided",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "note", "gate"], name="review_pair_once_per_job"
+            ),
+            models.UniqueConstraint(
+                fields=["job", "ordinal"], name="review_pair_ordinal_once_per_job"
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=PairStatus.values), name="review_pair_status_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(decision="") | Q(decision__in=Decision.values),
+                name="review_pair_decision_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(status=PairStatus.COMPLETED, reviewed_at__isnull=False)
+                & ~Q(decision="")
+                | ~Q(status=PairStatus.COMPLETED) & Q(decision="", reviewed_at=None),
+                name="review_pair_completed_has_decision",
+            ),
+            models.CheckConstraint(
+                condition=Q(ordinal__gte=1), name="review_pair_ordinal_counts_from_1"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.pk} of job {self.job_id}"
+
+
+class ReviewText(models.Model):
+    """The review's text, apart from the pair so that selectors never page it in."""
+
+    pair = models.OneToOneField(
+        ReviewPair, models.PROTECT, primary_key=True, related_name="review_text"
+    )
+    text = models.TextField()
+
+    class Meta:
+        db_table = "review_texts"
+
+    def __str__(self) -> str:
+        return f"text of pair {self.pair_id}"
+
+
+class DecisionEvent(models.Model):
+    """Append-only: a person's decision on a pair whose text the parser could not decide."""
+
+    pair = models.ForeignKey(ReviewPair, models.PROTECT, related_name="decision_events")
+    decision = models.CharField(max_length=12, choices=Decision)
+    actor = models.CharField(max_length=200)
+    reason = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "review_decision_events"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decision__in=ACCEPTING_DECISIONS),
+                name="review_decision_event_decides",
+            ),
+            models.CheckConstraint(
+                condition=~Q(actor="") & ~Q(reason=""),
+                name="review_decision_event_says_who_and_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.pair_id}: {self.decision} by {self.actor}"

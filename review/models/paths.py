@@ -1,0 +1,111 @@
+"""Interned words: the paths of notes and gates, model partitions, and the store's own identity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F
+
+
+class InternedQuerySet(models.QuerySet["KbPath"]):
+    """Paths by their text."""
+
+    def intern(self, paths: Iterable[str]) -> dict[str, int]:
+        """Path to its key, made where it is new; safe against a second process doing the same."""
+        wanted = sorted(set(paths))
+        known = self.ids(wanted)
+        new = [KbPath(path=path) for path in wanted if path not in known]
+        if new:
+            self.bulk_create(new, ignore_conflicts=True, batch_size=500)
+            known |= self.ids([row.path for row in new])
+        return known
+
+    def ids(self, paths: Iterable[str]) -> dict[str, int]:
+        """Path to its key, for those that are known."""
+        wanted = list(paths)
+        found: dict[str, int] = {}
+        for start in range(0, len(wanted), 500):
+            rows = self.filter(path__in=wanted[start : start + 500])
+            found.update(rows.values_list("path", "id"))
+        return found
+
+
+class KbPath(models.Model):
+    """A root-relative, NFC-normalised POSIX path of a note or a gate; events keep its key."""
+
+    path = models.TextField(unique=True)
+
+    objects: ClassVar[InternedQuerySet] = InternedQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_paths"
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(path=""), name="review_path_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class ModelPartitionQuerySet(models.QuerySet["ModelPartition"]):
+    """Partitions by name."""
+
+    def intern(self, name: str) -> ModelPartition:
+        """The row of `name`, made where it is new."""
+        return self.get_or_create(name=name)[0]
+
+
+class ModelPartition(models.Model):
+    """Models judged equivalent for freshness; part of an acceptance's key."""
+
+    name = models.CharField(max_length=200, unique=True)
+
+    objects: ClassVar[ModelPartitionQuerySet] = ModelPartitionQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_model_partitions"
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(name=""), name="review_partition_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
+    """The counters that writers take in turn; each call locks the row until the commit."""
+
+    def allocate_job_ids(self, count: int) -> int:
+        """The first of `count` job ids, never handed out before; call it inside a transaction."""
+        self.filter(pk=1).update(next_job_id=F("next_job_id") + count)
+        return self.values_list("next_job_id", flat=True).get(pk=1) - count
+
+    def move_acceptances(self) -> None:
+        """Take the turn of moving current acceptances; a second mover waits for the commit."""
+        self.filter(pk=1).update(acceptance_revision=F("acceptance_revision") + 1)
+
+
+class ReviewStore(models.Model):
+    """The one row that says which store this is.
+
+    `acceptance_revision` grows with every transaction that moves an acceptance, so a page can
+    tell whether a cached freshness answer still holds.
+    """
+
+    store_id = models.CharField(max_length=32)
+    created_at = models.DateTimeField()
+    next_job_id = models.BigIntegerField(default=1)
+    acceptance_revision = models.BigIntegerField(default=0)
+
+    objects: ClassVar[ReviewStoreQuerySet] = ReviewStoreQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_store"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(pk=1), name="review_store_is_one_row"),
+        ]
+
+    def __str__(self) -> str:
+        return self.store_id

@@ -1,0 +1,117 @@
+"""Immutable copies of reviewed text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import ClassVar, TypeVar
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length
+from django.db.models.lookups import Exact
+
+from review.models.paths import KbPath
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class SnapshotText:
+    """A file's text as it is now, to be kept.
+
+    :param text: the file's bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
+    """
+
+    path: str
+    sha256: str
+    text: str
+    byte_size: int
+
+
+class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
+    """Snapshots by path and digest."""
+
+    def take(
+        self, texts: Sequence[SnapshotText], *, now: datetime
+    ) -> dict[tuple[str, str], FileSnapshotKey]:
+        """Keep every text that is not kept yet; `(path, sha256)` to the keys of path and snapshot."""
+        paths = KbPath.objects.intern(item.path for item in texts)
+        unique = {(item.path, item.sha256): item for item in texts}
+        known = self._known(paths, unique)
+        new = [
+            FileSnapshot(
+                path_id=paths[path],
+                content_sha256=sha256,
+                byte_size=item.byte_size,
+                captured_at=now,
+                text=item.text,
+            )
+            for (path, sha256), item in unique.items()
+            if (path, sha256) not in known
+        ]
+        if new:
+            self.bulk_create(new, ignore_conflicts=True, batch_size=100)
+            known = self._known(paths, unique)
+        return known
+
+    def _known(
+        self, paths: dict[str, int], wanted: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], FileSnapshotKey]:
+        names = {key: path for path, key in paths.items()}
+        found: dict[tuple[str, str], FileSnapshotKey] = {}
+        for chunk in batched(wanted, 200):
+            rows = self.filter(
+                path_id__in={paths[path] for path, _sha256 in chunk},
+                content_sha256__in={sha256 for _path, sha256 in chunk},
+            )
+            for key, path_id, sha256 in rows.values_list("id", "path_id", "content_sha256"):
+                found[names[path_id], sha256] = FileSnapshotKey(path_id, key)
+        return found
+
+
+def batched(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """`items` in lists of at most `size`: databases bound the parameters of one statement."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+@dataclass(frozen=True)
+class FileSnapshotKey:
+    """The keys of a kept text."""
+
+    path_id: int
+    snapshot_id: int
+
+
+class FileSnapshot(models.Model):
+    """The exact text of a note or gate at one moment; never updated, never deleted while used."""
+
+    path = models.ForeignKey(KbPath, models.PROTECT, db_index=False, related_name="+")
+    content_sha256 = models.CharField(max_length=64)
+    byte_size = models.BigIntegerField()
+    captured_at = models.DateTimeField()
+    text = models.TextField()
+
+    objects: ClassVar[SnapshotQuerySet] = SnapshotQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        db_table = "review_file_snapshots"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["path", "content_sha256"], name="review_snapshot_once_per_text"
+            ),
+            models.CheckConstraint(
+                condition=Exact(Length("content_sha256"), 64),
+                name="review_snapshot_sha256_is_64_long",
+            ),
+            models.CheckConstraint(
+                condition=Q(byte_size__gte=0), name="review_snapshot_size_not_negative"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.path_id}@{self.content_sha256[:12]}"
