@@ -1,0 +1,67 @@
+"""Reads what a command is pointed at: a file, or standard input for `-`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from review.errors import InputRejected, UsageRefused
+
+MAX_INPUT_BYTES = 512 * 1024 * 1024
+
+
+def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes:
+    """The bytes of the file at `source`, or of `stdin` (else this process's) when it is `-`.
+
+    :raises UsageRefused: standard input is a terminal or closed.
+    :raises InputRejected: the file is missing, not a file, unreadable or too large.
+    """
+    if source == "-":
+        data = _standard_input(stdin).read(max_bytes + 1)
+    else:
+        data = _file_input(source, max_bytes)
+    if len(data) > max_bytes:
+        raise InputRejected(f"{named(source)} is larger than {max_bytes:,} bytes")
+    return data
+
+
+def decode_source(data: bytes, source: str) -> str:
+    """`data` as UTF-8 text without a byte order mark.
+
+    :raises InputRejected: it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = f"0x{data[error.start]:02x}"
+        raise InputRejected(
+            f"{named(source)} is not UTF-8: byte {error.start} is {byte}"
+        ) from error
+
+
+def named(source: str) -> str:
+    """How a message calls `source`."""
+    return "standard input" if source == "-" else source
+
+
+def _standard_input(given: BinaryIO | None) -> BinaryIO:
+    stream = given
+    if stream is None and sys.stdin is not None:
+        stream = sys.stdin.buffer
+    if stream is None or stream.closed:
+        raise UsageRefused("- reads standard input, which is closed", hint="give a file")
+    if stream.isatty():
+        raise UsageRefused(
+            "- reads standard input, which is a terminal",
+            hint="pipe or redirect something into it, or give a file",
+        )
+    return stream
+
+
+def _file_input(source: str, max_bytes: int) -> bytes:
+    try:
+        with Path(source).open("rb") as stream:
+            return stream.read(max_bytes + 1)
+    except OSError as error:
+        raise InputRejected(f"cannot read {source}: {error.strerror}") from error

@@ -1,0 +1,152 @@
+"""Option shapes: the `type=` callables of the commands, and the parser that refuses politely."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from django.core.management.base import CommandParser, OutputWrapper
+
+from review.errors import ExitCode, UsageRefused
+from review.management.reporting import printable_line
+from review.settings_file import parse_duration
+
+MAX_WORD_LENGTH = 200
+
+
+class HelpShown(Exception):
+    """The help was asked for and written; there is nothing else to do."""
+
+
+class ReviewParser(CommandParser):
+    """An argument parser that raises its complaints instead of printing them.
+
+    Options are never abbreviated: an abbreviation that works today is ambiguous after an addition.
+    """
+
+    output: OutputWrapper | TextIO | None = None
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_abbrev", False)
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line.
+
+        :raises UsageRefused: always; the hint names near options or the help.
+        """
+        text = printable_line(message)
+        raise UsageRefused(text, hint=self._near(message) or f"see: {self.prog} --help")
+
+    def print_help(self, file: Any = None) -> None:
+        """Write the help to the command's own stream."""
+        super().print_help(file or self.output)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End after the help was shown; errors go through `error`.
+
+        :raises HelpShown: always.
+        """
+        raise HelpShown
+
+    def option_strings(self) -> list[str]:
+        """Every option this parser knows, as written."""
+        return [option for action in self._actions for option in action.option_strings]
+
+    def _near(self, message: str) -> str:
+        unknown = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
+        if unknown is None:
+            return ""
+        near = near_words(unknown[1], self.option_strings())
+        return f"did you mean {' or '.join(near)}? see: {self.prog} --help" if near else ""
+
+
+def near_words(word: str, known: Iterable[str]) -> list[str]:
+    """Up to three of `known` that look like `word`, best first."""
+    import difflib
+
+    return difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
+
+
+def positive_int(raw: str) -> int:
+    """A whole number above 0."""
+    number = non_negative_int(raw)
+    if number == 0:
+        raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number above 0")
+    return number
+
+
+def non_negative_int(raw: str) -> int:
+    """A whole number, 0 or above, that fits a database key."""
+    if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) is None:
+        raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number, 0 or above")
+    return int(raw)
+
+
+def money(raw: str) -> Decimal:
+    """An amount above 0, such as `2.50`."""
+    try:
+        amount = Decimal(raw)
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not amount.is_finite() or amount <= 0:
+        raise argparse.ArgumentTypeError(f"{raw!r} is not an amount above 0, such as 2.50")
+    return amount
+
+
+def duration(raw: str) -> timedelta:
+    """A length of time: `90s`, `15m`, `2h`, `3d`."""
+    try:
+        return parse_duration(raw)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def path(raw: str) -> Path:
+    """A path on this machine; `~` is the home folder."""
+    if not raw or "\0" in raw:
+        raise argparse.ArgumentTypeError(f"{raw!r} is not a path")
+    return Path(raw).expanduser()
+
+
+def source(raw: str) -> str:
+    """Something to read: a path, or `-` for standard input."""
+    return raw if raw == "-" else str(path(raw))
+
+
+def text(raw: str) -> str:
+    """Words that are not blank, such as a reason."""
+    if not raw.strip():
+        raise argparse.ArgumentTypeError("must not be blank")
+    return raw.strip()
+
+
+def word(raw: str) -> str:
+    """A short name on one line: an actor, a runner, a model."""
+    name = text(raw)
+    if len(name) > MAX_WORD_LENGTH or not name.isprintable():
+        raise argparse.ArgumentTypeError(
+            f"must be one line of at most {MAX_WORD_LENGTH} printable characters"
+        )
+    return name
+
+
+EXIT_CODE_MEANINGS = {
+    ExitCode.DONE: "done",
+    ExitCode.FAILED: "failed",
+    ExitCode.USAGE: "the command line does not make sense",
+    ExitCode.NOTHING_TO_DO: "nothing to do",
+    ExitCode.CONFLICT: "conflict: the state moved, or belongs to somebody else",
+    ExitCode.INPUT_REJECTED: "input rejected, nothing written",
+    ExitCode.GATE_TRIPPED: "gate tripped (--fail-on)",
+    ExitCode.TRY_AGAIN: "try again: the database is busy or unreachable",
+    ExitCode.INTERRUPTED: "interrupted",
+    ExitCode.BROKEN_PIPE: "broken pipe",
+}
+COMMON_EXIT_CODES = (ExitCode.DONE, ExitCode.USAGE, ExitCode.TRY_AGAIN)
