@@ -1,0 +1,193 @@
+"""Reads one YAML mapping within bounds; scalars stay text as written. Imports yaml: import it late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+from review.errors import InputRejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARACTERS = 256 * 1024
+MAX_DEPTH = 40
+# One unit per value and per 100 characters of it, an alias weighing what it stands for: a
+# thousand times what people write, and nothing that could fill the memory of a later reader.
+MAX_WEIGHT = 20_000
+_CHARACTERS_PER_UNIT = 100
+
+_LOADER: type[yaml.BaseLoader | yaml.CBaseLoader] = (
+    yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
+)
+_Scalar = yaml.ScalarEvent
+_Mapping = yaml.MappingStartEvent
+_Sequence = yaml.SequenceStartEvent
+_Alias = yaml.AliasEvent
+
+_HINTS = (
+    (
+        "mapping values are not allowed",
+        "a value with ': ' in it must stand in quotes, and the keys of one level in one column",
+    ),
+    ("could not find expected ':'", "expected `key: value`"),
+    ("expected key", "expected `key: value`, indented like the lines above"),
+    ("expected '-' indicator", "expected every item of the list to start with '- '"),
+    ("expected ',' or", "expected a closing bracket, or a comma before the next item"),
+    ("unexpected end of stream", "expected the closing quote or bracket"),
+    ("document start", "expected one block of `key: value` lines"),
+    ("control characters", "expected printable text"),
+    ("escape", "expected a known escape; single quotes take a backslash as it is"),
+)
+
+
+class NotReadable(InputRejected):  # caught by the caller in this package, never shown
+    """The text is no mapping we take; `index` is the offset of the fault in characters."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+def read_mapping(raw: str) -> tuple[dict[str, object], dict[str, int]]:
+    """Give the values by key, and the offset in characters at which each key stands.
+
+    Values are `str`, `list` and `dict` of such; tags are ignored, `<<` is a key like any other.
+
+    :raises NotReadable: for anything else, text beyond the bounds included.
+    """
+    if len(raw) > MAX_CHARACTERS:
+        raise NotReadable(f"{len(raw)} characters; at most {MAX_CHARACTERS} are supported", 0)
+    try:
+        loader = _LOADER(raw)
+        return _Builder(loader).mapping()
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        index = mark.index if mark else 0
+        raise NotReadable(_explained(exc.problem or exc.context or "", raw, index), index) from exc
+    except (yaml.YAMLError, ValueError) as exc:
+        index = _unreadable_character(raw)
+        raise NotReadable(
+            _explained("control characters are not allowed", raw, index), index
+        ) from exc
+
+
+class _Builder:
+    """Turns the events of one document into values, counting what they weigh."""
+
+    def __init__(self, loader: yaml.BaseLoader | yaml.CBaseLoader) -> None:
+        self._next = loader.get_event
+        self._weight = 0
+        self._anchors: dict[str, tuple[object, int] | None] = {}
+
+    def mapping(self) -> tuple[dict[str, object], dict[str, int]]:
+        self._next()  # the start of the stream
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            return {}, {}
+        event = self._next()
+        offsets: dict[str, int] = {}
+        if type(event) is _Mapping:
+            value = self._entries(event, 1, offsets)
+        elif type(event) is _Scalar and not event.value:
+            value = {}
+        else:
+            found = "a list" if type(event) is _Sequence else "plain text"
+            raise _at(event, f"expected `key: value` lines, found {found}")
+        self._next()  # the end of the document
+        if not isinstance(event := self._next(), yaml.StreamEndEvent):
+            raise _at(event, "expected one YAML document, found a second")
+        return value, offsets
+
+    def _entries(
+        self, start: yaml.Event, depth: int, offsets: dict[str, int] | None = None
+    ) -> dict[str, object]:
+        entries: dict[str, object] = {}
+        for event in self._children(start, depth, yaml.MappingEndEvent):
+            key = self._value(event, depth)
+            if not isinstance(key, str):
+                raise _at(event, "expected text as a key, found a list or a mapping; quote it")
+            if key in entries:
+                raise _at(event, f"the key {key[:80]!r} stands twice; expected it once")
+            entries[key] = self._value(self._next(), depth)
+            if offsets is not None:
+                offsets[key] = event.start_mark.index
+        return entries
+
+    def _children(
+        self, start: yaml.Event, depth: int, end: type[yaml.Event]
+    ) -> Iterator[yaml.Event]:
+        if depth > MAX_DEPTH:
+            raise _at(start, f"nested deeper than {MAX_DEPTH} levels")
+        event = self._next()
+        while type(event) is not end:
+            yield event
+            event = self._next()
+
+    def _value(self, event: yaml.Event, depth: int) -> object:
+        kind = type(event)
+        if kind is _Alias:
+            return self._aliased(event)
+        before = self._weight
+        anchor = event.anchor
+        if anchor is not None:
+            self._anchors[anchor] = None  # open: an alias to it from inside would never end
+        value: object
+        if kind is _Scalar:
+            value = event.value
+            self._weigh(event, 1 + len(event.value) // _CHARACTERS_PER_UNIT)
+        else:
+            self._weigh(event, 1)
+            value = self._collection(event, depth + 1)
+        if anchor is not None:
+            self._anchors[anchor] = (value, self._weight - before)
+        return value
+
+    def _collection(self, event: yaml.Event, depth: int) -> object:
+        if type(event) is _Mapping:
+            return self._entries(event, depth)
+        return [
+            self._value(child, depth)
+            for child in self._children(event, depth, yaml.SequenceEndEvent)
+        ]
+
+    def _aliased(self, event: yaml.Event) -> object:
+        if event.anchor not in self._anchors:
+            raise _at(event, f"the alias *{event.anchor[:80]} names no anchor above it")
+        known = self._anchors[event.anchor]
+        if known is None:
+            raise _at(event, f"the alias *{event.anchor[:80]} stands inside its own anchor")
+        value, weight = known
+        self._weigh(event, weight)
+        return value
+
+    def _weigh(self, event: yaml.Event, weight: int) -> None:
+        self._weight += weight
+        if self._weight > MAX_WEIGHT:
+            raise _at(event, "too many values, aliases counted as what they stand for")
+
+
+def _at(event: yaml.Event, message: str) -> NotReadable:
+    return NotReadable(message, event.start_mark.index)
+
+
+def _explained(problem: str, raw: str, index: int) -> str:
+    if "cannot start any token" in problem:
+        found = raw[index : index + 1]
+        if found == "\t":
+            return "found a tab; expected spaces, YAML takes no tab there"
+        return f"found {found!r}; expected quotes around a value that begins with it"
+    hint = next((hint for words, hint in _HINTS if words in problem), "expected `key: value` lines")
+    return f"{problem}; {hint}"
+
+
+def _unreadable_character(raw: str) -> int:
+    """Offset of the first character YAML refuses to read at all; 0 if there is none."""
+    return next(
+        (
+            index
+            for index, char in enumerate(raw)
+            if (not char.isprintable() and char not in "\t\n\r\x85\u2028\u2029\xa0")
+        ),
+        0,
+    )
