@@ -1,0 +1,44 @@
+"""How structs become JSON and how input becomes structs, with errors that say where."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+
+from review.errors import InputRejected
+
+_T = TypeVar("_T")
+
+
+class NotThisDocument(InputRejected):
+    """The input is not the JSON document that was asked for."""
+
+
+class Document(msgspec.Struct, kw_only=True):
+    """A JSON object whose keys stand in the order of its fields."""
+
+
+def encode(document: msgspec.Struct) -> str:
+    """One line of JSON, UTF-8 as it is, without a newline."""
+    return msgspec.json.encode(document).decode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes, kind: type[_T], *, source: str) -> _T:
+    """Read `data` as `kind`.
+
+    :param source: where `data` came from, for the message.
+    :raises NotThisDocument: it is not JSON, or not of that shape; says where in the document.
+    """
+    try:
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=kind)
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotThisDocument(f"{source}: {error}") from error
+
+
+def timestamp(moment: datetime | None) -> str | None:
+    """`2026-01-31T09:30:00.123456Z`, or None."""
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,73 @@
+"""`review-target-selector/1`: printed by the selector, read by job creation and by acks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from review.contracts.base import Document
+
+SELECTION_SCHEMA = "review-target-selector/1"
+
+
+class ChangeJson(Document):
+    """The note's change since the text that was reviewed, as the gate sees it; ratio 0..1."""
+
+    watched: list[str]
+    body_ratio: float | None
+    trivial: bool
+
+
+class TargetJson(Document):
+    """One stale (or requested) pair."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+    lens: str
+    reason: str
+    reasons: list[str]
+    note_sha256: str
+    gate_sha256: str
+    accepted_note_sha256: str | None = None
+    accepted_gate_sha256: str | None = None
+    accepted_at: str | None = None
+    accepted_review_pair_id: int | None = None
+    open_review_job_id: int | None = None
+    change: ChangeJson | None = None
+
+
+class DiffJson(Document):
+    """A unified diff from an accepted text to today's; once per file and accepted text."""
+
+    path: str
+    accepted_sha256: str
+    diff: str
+    truncated: bool
+
+
+class ProblemJson(Document):
+    """What is wrong with one file, and whether it was left out for it."""
+
+    path: str
+    code: str
+    message: str
+    skipped: bool
+
+
+class TargetInput(msgspec.Struct, kw_only=True):
+    """What job creation and acks need of a target; other keys are allowed and ignored."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+    reason: str = ""
+    note_sha256: str | None = None
+    gate_sha256: str | None = None
+
+
+class SelectionInput(msgspec.Struct, kw_only=True):
+    """A selection as input; `targets` are decoded one by one, so that an error has an index."""
+
+    schema: str
+    model_partition: str | None
+    targets: list[msgspec.Raw]

@@ -1,0 +1,87 @@
+"""Jobs as commands and pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from review.contracts.base import timestamp
+from review.contracts.jobs import JobJson, PairJson
+from review.domain.identity import gate_id_of
+from review.models import ReviewJob, ReviewPair, batched
+from review.vocabulary import JobStatus
+
+
+def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
+    """The jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
+    found: dict[int, JobJson] = {}
+    wanted = list(job_ids)
+    for chunk in batched(wanted, 200):
+        pairs: dict[int, list[PairJson]] = {}
+        rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
+        for pair in rows.select_related("note", "gate"):
+            pairs.setdefault(pair.job_id, []).append(
+                PairJson(**pair_fields(pair, gates_folder=gates_folder))
+            )
+        jobs = ReviewJob.objects.filter(pk__in=chunk)
+        for job in jobs.select_related("model_partition", "replaced_by"):
+            found[job.pk] = _job_json(job, pairs.get(job.pk, []))
+    return [found[job_id] for job_id in wanted if job_id in found]
+
+
+def pair_fields(pair: ReviewPair, *, gates_folder: str) -> dict[str, Any]:
+    """The fields of `PairJson`; `note` and `gate` should be loaded with the pair."""
+    return {
+        "review_pair_id": pair.pk,
+        "ordinal": pair.ordinal,
+        "note_path": pair.note.path,
+        "gate_path": pair.gate.path,
+        "gate_id": gate_id_of(pair.gate.path, gates_folder=gates_folder),
+        "pair_status": pair.status,
+        "decision": pair.decision or None,
+    }
+
+
+def list_job_ids(
+    *, statuses: Sequence[JobStatus] = (), model_partition: str = "", limit: int | None = None
+) -> list[int]:
+    """Ids of the jobs that match, oldest first."""
+    jobs = ReviewJob.objects.order_by("pk")
+    if statuses:
+        jobs = jobs.filter(status__in=statuses)
+    if model_partition:
+        jobs = jobs.of_partition(model_partition)
+    return list(jobs.values_list("pk", flat=True)[:limit])
+
+
+def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
+    replacement = getattr(job, "replaced_by", None)
+    return JobJson(
+        review_job_id=job.pk,
+        status=job.status,
+        model_partition=job.model_partition.name,
+        grouping=job.grouping,
+        lens=job.lens,
+        prompt_path=job.prompt_path,
+        bundle_output_path=job.bundle_output_path,
+        manifest_path=manifest_path(job.prompt_path),
+        estimated_prompt_tokens=job.estimated_prompt_tokens,
+        pair_count=job.pair_count,
+        pairs=pairs,
+        claimed_by=job.claimed_by or None,
+        runner=job.runner,
+        runner_model=job.runner_model,
+        runner_effort=job.runner_effort,
+        created_at=timestamp(job.created_at),
+        started_at=timestamp(job.started_at),
+        completed_at=timestamp(job.completed_at),
+        failure_code=job.failure_code or None,
+        failure_reason=job.failure_reason or None,
+        replaces=job.replaces_id,
+        replaced_by=None if replacement is None else replacement.pk,
+    )
+
+
+def manifest_path(prompt_path: str) -> str:
+    """The manifest stands beside the prompt."""
+    return f"{prompt_path.rpartition('/')[0]}/MANIFEST.json"
