@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
 from review.models.findings import Disposition, Finding
-from review.models.jobs import JobEvent, JobOutput, Provenance, ReviewJob
-from review.models.pairs import DecisionEvent, ReviewPair, ReviewText
+from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
+from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
 
 __all__ = [
     "Acceptance",
+    "Claim",
     "CurrentAcceptance",
     "DecisionEvent",
     "Disposition",
+    "Ending",
+    "Evidence",
     "FileSnapshot",
     "FileSnapshotKey",
     "Finding",
@@ -22,6 +25,7 @@ __all__ = [
     "JoinedKeys",
     "KbPath",
     "ModelPartition",
+    "PairReview",
     "Provenance",
     "ReviewJob",
     "ReviewPair",

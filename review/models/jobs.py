@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -21,6 +21,31 @@ class Provenance:
     runner: str | None = None
     runner_model: str | None = None
     runner_effort: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim made in the same step as an ingest."""
+
+    provenance: Provenance
+    claimed_by: str
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The closed state a job is left in; a failed one says why."""
+
+    status: JobStatus
+    code: FailureCode | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the harness and the worker said about the execution; None and "" change nothing."""
+
+    telemetry: dict[str, Any] | None = None
+    self_reported_model: str = ""
 
 
 class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
@@ -49,10 +74,31 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
             runner_effort=provenance.runner_effort,
         )
 
-    def complete(self, job_id: int, *, leaving: Sequence[JobStatus], now: datetime) -> int:
-        """`queued`, `running`, or `failed` with missing pairs, to `completed`."""
-        return self.filter(pk=job_id, status__in=leaving, replaced_by=None).update(
-            status=JobStatus.COMPLETED, completed_at=now, failure_code="", failure_reason=""
+    def close(
+        self,
+        job_id: int,
+        *,
+        leaving: JobStatus,
+        ending: Ending,
+        evidence: Evidence = Evidence(),
+        claim: Claim | None = None,
+        now: datetime,
+    ) -> int:
+        """`leaving` to the ending; 0 when the job was moved or replaced in the meantime."""
+        fields: dict[str, Any] = {}
+        if evidence.telemetry is not None:
+            fields["telemetry"] = evidence.telemetry
+        if evidence.self_reported_model:
+            fields["self_reported_model"] = evidence.self_reported_model
+        if claim is not None:
+            fields |= {"started_at": now, "claimed_by": claim.claimed_by}
+            fields |= asdict(claim.provenance)
+        return self.filter(pk=job_id, status=leaving, replaced_by=None).update(
+            status=ending.status,
+            completed_at=now,
+            failure_code=ending.code or "",
+            failure_reason=ending.reason,
+            **fields,
         )
 
     def fail(

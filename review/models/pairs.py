@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -20,6 +22,17 @@ from review.vocabulary import (
 )
 
 
+@dataclass(frozen=True)
+class PairReview:
+    """What a parsed review says about its pair, and why it was not accepted, if it was not."""
+
+    decision: Decision
+    source: DecisionSource | None
+    problem: str
+    not_accepted: NotAccepted | None
+    result_path: str
+
+
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
     """Filters over pairs."""
 
@@ -32,6 +45,18 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
     def completed(self) -> ReviewPairQuerySet:
         """Pairs with a review."""
         return self.filter(status=PairStatus.COMPLETED)
+
+    def complete(self, pair_id: int, *, review: PairReview, now: datetime) -> int:
+        """A pending or missing pair to `completed`; 0 when it already is."""
+        return self.filter(pk=pair_id, status__in=(PairStatus.PENDING, PairStatus.MISSING)).update(
+            status=PairStatus.COMPLETED,
+            decision=review.decision,
+            decision_source=review.source or "",
+            problem=review.problem,
+            not_accepted=review.not_accepted or "",
+            result_path=review.result_path,
+            reviewed_at=now,
+        )
 
     def mark_missing(self, job_id: int) -> int:
         """A job's pending pairs to `missing`."""

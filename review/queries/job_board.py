@@ -8,6 +8,7 @@ from typing import Any
 from review.contracts.base import timestamp
 from review.contracts.jobs import JobJson, PairJson
 from review.domain.identity import gate_id_of
+from review.errors import InputRejected
 from review.models import ReviewJob, ReviewPair, batched
 from review.vocabulary import JobStatus
 
@@ -85,3 +86,23 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
 def manifest_path(prompt_path: str) -> str:
     """The manifest stands beside the prompt."""
     return f"{prompt_path.rpartition('/')[0]}/MANIFEST.json"
+
+
+class UnknownJob(InputRejected):
+    """No job has this id."""
+
+
+def require_job(job_id: int) -> ReviewJob:
+    """The job, with its partition and what replaced it.
+
+    :raises UnknownJob: there is none.
+    """
+    job = (
+        ReviewJob.objects.select_related("model_partition", "replaced_by").filter(pk=job_id).first()
+    )
+    if job is None:
+        raise UnknownJob(
+            f"no review job {job_id} in this store",
+            hint="list them with: commonplace review_job_list --json",
+        )
+    return job

@@ -1,0 +1,153 @@
+"""`ingest_bundle_output`: takes a worker's output in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.contracts.jobs import IngestedJson, RefusalJson
+from review.errors import ExitCode, InputRejected, UsageRefused
+from review.management.base import ReviewCommand
+from review.management.options import positive_int, source, word
+from review.models import Provenance
+from review.orchestration.ingest_request import IngestRequest
+from review.orchestration.ingesting import Ingested, ingest_jobs, ready_job_ids
+from review.vocabulary import JobStatus
+
+
+class BadTelemetry(InputRejected):
+    """`--telemetry-json` is not a JSON object."""
+
+
+class Command(ReviewCommand):
+    """Complete pairs from an output and accept what they decide."""
+
+    help = "Read the review blocks a worker wrote, store them, and accept what they decide."
+    schema = "ingest-bundle-output/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace ingest_bundle_output --review-job-id 7 --json",
+        "commonplace ingest_bundle_output --ready --json",
+        "my-model < prompt.md | commonplace ingest_bundle_output --review-job-id 7 --input-file -",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "a job ended failed: a pair is missing; complete pairs were kept",
+        ExitCode.NOTHING_TO_DO: "--ready found no finished output",
+        ExitCode.CONFLICT: "completed or replaced job, or flags that contradict the claim",
+        ExitCode.INPUT_REJECTED: "no output, or none of this job's blocks in it; nothing moved",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--review-job-id", type=positive_int, nargs="+", metavar="N")
+        parser.add_argument("--input-file", type=source, metavar="F|-")
+        parser.add_argument("--ready", action="store_true")
+        parser.add_argument("--all-actors", action="store_true")
+        parser.add_argument("--runner", type=word)
+        parser.add_argument("--runner-model", type=word)
+        parser.add_argument("--runner-effort", type=word)
+        parser.add_argument("--effort-unknown", action="store_true")
+        parser.add_argument("--telemetry-json", type=source, metavar="F|-")
+        parser.add_argument("--all-or-nothing", action="store_true")
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ingest the named jobs, or all that are ready."""
+        config = conf.current()
+        request = self._request(options)
+        job_ids = options["review_job_id"] or ready_job_ids(
+            config=config, actor=None if options["all_actors"] else options["actor"]
+        )
+        result = ingest_jobs(job_ids, request=request, config=config, now=self.now)
+        if len(job_ids) == 1 and result.refused:
+            raise result.refused[0].error
+        if self.as_json:
+            self.write_json(_document(result))
+        else:
+            self.write_lines(_lines(result))
+        self.finish(_exit_code(result))
+
+    def _request(self, options: dict[str, Any]) -> IngestRequest:
+        job_ids = options["review_job_id"] or []
+        if bool(job_ids) == options["ready"]:
+            raise UsageRefused("give either --review-job-id N ... or --ready")
+        if options["all_actors"] and not options["ready"]:
+            raise UsageRefused("--all-actors goes with --ready")
+        outputs = {}
+        if options["input_file"]:
+            if len(job_ids) != 1:
+                raise UsageRefused("--input-file goes with one --review-job-id")
+            outputs[job_ids[0]] = self.read_input(options["input_file"])
+        return IngestRequest(
+            actor=options["actor"],
+            outputs=outputs,
+            provenance=_provenance(options),
+            effort_unknown=options["effort_unknown"],
+            telemetry=self._telemetry(options["telemetry_json"]),
+            all_or_nothing=options["all_or_nothing"],
+        )
+
+    def _telemetry(self, where: str | None) -> dict[str, Any] | None:
+        if where is None:
+            return None
+        try:
+            telemetry = json.loads(self.read_text_input(where))
+        except ValueError as error:
+            raise BadTelemetry(f"--telemetry-json {where}: not JSON: {error}") from error
+        if not isinstance(telemetry, dict):
+            raise BadTelemetry(f"--telemetry-json {where}: expected a JSON object")
+        return telemetry
+
+
+def _provenance(options: dict[str, Any]) -> Provenance | None:
+    named = {key: options[key] for key in ("runner", "runner_model", "runner_effort")}
+    if not any(named.values()):
+        return None
+    if not named["runner"]:
+        raise UsageRefused("--runner-model and --runner-effort need --runner")
+    return Provenance(**named)
+
+
+def _document(result: Ingested) -> IngestedJson:
+    return IngestedJson(
+        jobs=list(result.jobs),
+        refused=[
+            RefusalJson(
+                review_job_id=item.review_job_id,
+                code=item.error.code,
+                message=item.error.message,
+                exit=int(item.error.exit_code),
+            )
+            for item in result.refused
+        ],
+    )
+
+
+def _lines(result: Ingested) -> Iterator[str]:
+    for job in result.jobs:
+        why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
+        yield f"job {job.review_job_id}: {job.status}{why}"
+        for pair in job.pairs:
+            said = pair.decision or pair.pair_status
+            held = (
+                f", not accepted: {pair.not_accepted_because}" if pair.not_accepted_because else ""
+            )
+            yield f"  {pair.note_path} {pair.gate_id}: {said}{held}"
+        for problem in job.problems:
+            yield f"  problem: {problem}"
+    for item in result.refused:
+        yield f"job {item.review_job_id}: refused: {item.error.message}"
+    if not result.jobs and not result.refused:
+        yield "no open job of this actor has a finished output (--all-actors looks at all)"
+
+
+def _exit_code(result: Ingested) -> ExitCode:
+    if any(job.status == JobStatus.FAILED for job in result.jobs):
+        return ExitCode.FAILED
+    if result.refused:
+        return result.refused[0].error.exit_code
+    return ExitCode.DONE if result.jobs else ExitCode.NOTHING_TO_DO

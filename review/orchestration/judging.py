@@ -1,0 +1,140 @@
+"""Reads what a worker wrote for a job into values ready to be stored; it writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from review.domain.finding_identity import KnownFinding, choose_fingerprint
+from review.models import FileSnapshot, Finding, ReviewPair, batched
+from review.protocol.decisions import ParsedDecision, read_decision
+from review.protocol.findings import ParsedFinding, locate_quote, read_findings
+from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
+from review.vocabulary import PairStatus, Severity
+
+_EARLIER_FINDINGS = 500
+
+
+@dataclass(frozen=True)
+class JudgedFinding:
+    """A finding with its place in the reviewed note (1-based line) and its identity."""
+
+    ordinal: int
+    severity: Severity
+    text: str
+    quote: str
+    note_line: int | None
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """A pair with the review that answers it."""
+
+    pair: ReviewPair
+    text: str
+    decision: ParsedDecision
+    findings: tuple[JudgedFinding, ...]
+
+
+@dataclass(frozen=True)
+class JudgedOutput:
+    """What an output says about the pairs that still want a review."""
+
+    judged: tuple[JudgedPair, ...]
+    missing: Mapping[int, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    self_reported_model: str = ""
+
+
+def parse_for_job(
+    data: bytes, *, token: str, pairs: Sequence[ReviewPair], gate_ids: Mapping[int, str]
+) -> ParsedOutput:
+    """Parse `data` against all pairs of a job; `gate_ids` by pair key."""
+    expected = [
+        ExpectedPair(ordinal=pair.ordinal, note_path=pair.note.path, gate_id=gate_ids[pair.pk])
+        for pair in pairs
+    ]
+    return parse_output(data, token=token, expected=expected)
+
+
+def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> JudgedOutput:
+    """Read decisions and findings of the pairs that are not completed yet."""
+    wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
+    raw = {
+        pair.pk: read_findings(parsed.blocks[pair.ordinal].text)
+        for pair in wanted
+        if pair.ordinal in parsed.blocks
+    }
+    with_findings = [pair for pair in wanted if raw.get(pair.pk)]
+    texts = _note_texts(with_findings)
+    earlier = _earlier_findings(with_findings)
+    judged = tuple(
+        JudgedPair(
+            pair=pair,
+            text=parsed.blocks[pair.ordinal].text,
+            decision=read_decision(parsed.blocks[pair.ordinal].text),
+            findings=_judge_findings(
+                pair, raw[pair.pk], texts.get(pair.note_snapshot_id, ""), earlier
+            ),
+        )
+        for pair in wanted
+        if pair.pk in raw
+    )
+    return JudgedOutput(
+        judged=judged,
+        missing={
+            pair.ordinal: parsed.missing.get(pair.ordinal, "no block for this pair")
+            for pair in wanted
+            if pair.pk not in raw
+        },
+        problems=tuple(parsed.problems),
+        self_reported_model=parsed.self_reported_model or "",
+    )
+
+
+def _judge_findings(
+    pair: ReviewPair,
+    raw: Iterable[ParsedFinding],
+    note_text: str,
+    earlier: Mapping[tuple[int, int], list[KnownFinding]],
+) -> tuple[JudgedFinding, ...]:
+    known = earlier.get((pair.note_id, pair.gate_id), [])
+    return tuple(
+        JudgedFinding(
+            ordinal=finding.ordinal,
+            severity=finding.severity,
+            text=finding.text,
+            quote=finding.quote,
+            note_line=locate_quote(note_text, finding.quote) if finding.quote else None,
+            fingerprint=choose_fingerprint(
+                note_path=pair.note.path,
+                gate_path=pair.gate.path,
+                quote=finding.quote,
+                text=finding.text,
+                note_text=note_text,
+                earlier=known,
+            ),
+        )
+        for finding in raw
+    )
+
+
+def _note_texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
+    keys = {pair.note_snapshot_id for pair in pairs}
+    return dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
+
+
+def _earlier_findings(
+    pairs: Sequence[ReviewPair],
+) -> dict[tuple[int, int], list[KnownFinding]]:
+    found: dict[tuple[int, int], list[KnownFinding]] = {}
+    for chunk in batched(pairs, 100):
+        rows = Finding.objects.filter(
+            pair__note_id__in={pair.note_id for pair in chunk},
+            pair__gate_id__in={pair.gate_id for pair in chunk},
+        ).order_by("-pk")
+        columns = ("pair__note_id", "pair__gate_id", "fingerprint", "quote", "text")
+        for note_id, gate_id, *known in rows.values_list(*columns)[:_EARLIER_FINDINGS]:
+            found.setdefault((note_id, gate_id), []).append(KnownFinding(*known))
+    return found

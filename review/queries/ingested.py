@@ -1,0 +1,51 @@
+"""A job as its ingest reports it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from review.contracts.jobs import FindingJson, IngestedJobJson, IngestedPairJson
+from review.models import Finding, ReviewPair
+from review.queries.job_board import pair_fields, require_job
+from review.vocabulary import PairStatus
+
+
+def show_ingested(job_id: int, *, problems: Sequence[str], gates_folder: str) -> IngestedJobJson:
+    """The job with its pairs, their decisions and findings, as the store has them now."""
+    job = require_job(job_id)
+    findings: dict[int, list[FindingJson]] = {}
+    for row in Finding.objects.filter(pair__job_id=job_id).order_by("pair_id", "ordinal"):
+        findings.setdefault(row.pair_id, []).append(_finding(row))
+    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
+    return IngestedJobJson(
+        review_job_id=job.pk,
+        status=job.status,
+        failure_code=job.failure_code or None,
+        failure_reason=job.failure_reason or None,
+        pairs=[_pair(pair, findings.get(pair.pk, []), gates_folder=gates_folder) for pair in pairs],
+        self_reported_model=job.self_reported_model or None,
+        problems=list(problems),
+    )
+
+
+def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -> IngestedPairJson:
+    completed = pair.status == PairStatus.COMPLETED
+    return IngestedPairJson(
+        **pair_fields(pair, gates_folder=gates_folder),
+        decision_source=pair.decision_source or None,
+        result_path=pair.result_path or None,
+        problem=pair.problem or None,
+        accepted=completed and not pair.not_accepted,
+        not_accepted_because=pair.not_accepted or None,
+        findings=findings,
+    )
+
+
+def _finding(row: Finding) -> FindingJson:
+    return FindingJson(
+        fingerprint=row.fingerprint,
+        severity=row.severity,
+        text=row.text,
+        quote=row.quote,
+        line=row.note_line,
+    )
