@@ -26,3 +26,7 @@ def refusal_of(error: DatabaseError) -> ReviewError | None:
     if "locked" in str(error):
         return TryAgain("the database is busy", hint="run the same command again")
     return None
+
+
+def prepare_migration() -> None:
+    """Make the store where it is missing, and refuse to migrate what is not ours."""

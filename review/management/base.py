@@ -100,6 +100,12 @@ class ReviewCommand(BaseCommand):
         common.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
         return parser
 
+    @classmethod
+    def all_exit_codes(cls) -> dict[ExitCode, str]:
+        """Every exit code of this command with what it means here, in order."""
+        common = {code: EXIT_CODE_MEANINGS[code] for code in COMMON_EXIT_CODES}
+        return dict(sorted((common | dict(cls.exit_codes)).items()))
+
     def add_actor_option(self, parser: ReviewParser) -> None:
         """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else `human:<user>`."""
         parser.add_argument(
@@ -256,10 +262,7 @@ class ReviewCommand(BaseCommand):
         return int(refusal.exit_code)
 
     def _epilog(self) -> str:
-        codes = dict.fromkeys(COMMON_EXIT_CODES, "") | dict(self.exit_codes)
-        rows = [
-            f"  {int(code):>3}  {codes[code] or EXIT_CODE_MEANINGS[code]}" for code in sorted(codes)
-        ]
+        rows = [f"  {int(code):>3}  {text}" for code, text in self.all_exit_codes().items()]
         parts = ["exit codes:", *rows]
         if self.examples:
             parts = ["examples:", *(f"  {line}" for line in self.examples), "", *parts]

@@ -54,7 +54,7 @@ def error_document(refusal: ReviewError) -> str:
         "hint": refusal.hint,
         "exit": int(refusal.exit_code),
     }
-    return json.dumps(document)
+    return json.dumps(document, separators=(",", ":"))
 
 
 def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:

@@ -1,0 +1,96 @@
+"""Which commands there are, found by their files: nothing is imported to know."""
+
+from __future__ import annotations
+
+from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
+
+import review
+from review.errors import UsageRefused
+
+PROGRAM = "commonplace"
+_DJANGO_COMMANDS = (
+    "core/management/commands",
+    "contrib/auth/management/commands",
+    "contrib/contenttypes/management/commands",
+    "contrib/sessions/management/commands",
+    "contrib/staticfiles/management/commands",
+)
+
+
+class UnknownCommand(UsageRefused):
+    """There is no such command."""
+
+    code = "unknown-command"
+
+
+class Kind(Enum):
+    """Whose a command is, which decides its settings."""
+
+    REVIEW = "review"
+    SITE = "site"
+    DJANGO = "django"
+
+
+def review_commands() -> list[str]:
+    """The commands that agents run, under the lean settings; sorted."""
+    return _names(Path(review.__file__).parent / "management" / "commands")
+
+
+def site_commands() -> list[str]:
+    """The commands of the site, under the web settings; sorted."""
+    return _names(Path(__file__).parent / "management" / "commands")
+
+
+def django_commands() -> list[str]:
+    """The commands of Django and django-extensions, under the web settings; sorted."""
+    folders = [_package_folder("django") / part for part in _DJANGO_COMMANDS]
+    if find_spec("django_extensions") is not None:
+        folders.append(_package_folder("django_extensions") / "management" / "commands")
+    return sorted({name for folder in folders for name in _names(folder)})
+
+
+def script_name(command: str) -> str:
+    """The console script of a command: `commonplace-claim-review-job`."""
+    return f"{PROGRAM}-{command.replace('_', '-')}"
+
+
+def find_command(word: str) -> tuple[str, Kind]:
+    """The command that `word` names, with underscores or dashes, and whose it is.
+
+    :raises UnknownCommand: there is none; the hint names near ones.
+    """
+    name = word.replace("-", "_")
+    if name.isidentifier() and not name.startswith("_"):
+        for kind, commands in _COMMANDS.items():
+            if name in commands():
+                return name, kind
+    raise UnknownCommand(f"unknown command: {word}", hint=_near(name))
+
+
+_COMMANDS = {
+    Kind.REVIEW: review_commands,
+    Kind.SITE: site_commands,
+    Kind.DJANGO: django_commands,
+}
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob("*.py") if not file.stem.startswith("_"))
+
+
+def _package_folder(name: str) -> Path:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(name)
+    return Path(spec.origin).parent
+
+
+def _near(name: str) -> str:
+    import difflib
+
+    known = [*review_commands(), *site_commands(), *django_commands()]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    help_line = f"see: {PROGRAM} help"
+    return f"did you mean {' or '.join(near)}? {help_line}" if near else help_line

@@ -1,0 +1,3 @@
+"""Commands of the site."""
+
+from __future__ import annotations

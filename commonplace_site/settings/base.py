@@ -1,0 +1,42 @@
+"""What both kinds of settings share: the store, the artifacts, and UTC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from commonplace_site.settings.database import database_settings
+from review import conf
+from review.errors import ReviewError
+
+
+def _configured() -> conf.Config | None:
+    # Help, and starting a repository, work where there is no configuration yet. A command that
+    # needs the store asks for it again, and then meets the refusal.
+    try:
+        return conf.current()
+    except ReviewError:
+        return None
+
+
+_config = _configured()
+_artifacts = _config.artifacts if _config else Path("kb", "reports", "bundle-reviews")
+
+DEBUG = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+DATABASES: dict[str, dict[str, Any]] = (
+    {"default": database_settings(_config.database)} if _config else {}
+)
+
+STORAGES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "review_artifacts": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": str(_artifacts)},
+    },
+}

@@ -1,0 +1,12 @@
+"""Settings of the review commands: one app and nothing that is not needed to start."""
+
+from __future__ import annotations
+
+import secrets
+
+from commonplace_site.settings.base import *  # noqa: F403
+
+# Nothing is signed by a command; a key that nobody knows cannot be misused.
+SECRET_KEY = secrets.token_hex(32)
+INSTALLED_APPS = ["review"]
+LOGGING_CONFIG = None

@@ -1,0 +1,57 @@
+"""The key that signs sessions: from the environment, else from a file made on first use."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from review.errors import StoreRefused
+
+VARIABLE = "COMMONPLACE_SECRET_KEY"
+MIN_LENGTH = 32
+
+
+class SecretKeyRefused(StoreRefused):
+    """The secret key is too short, or its file cannot be read or made."""
+
+
+def secret_key(path: Path) -> str:
+    """COMMONPLACE_SECRET_KEY, else what `path` holds; the file is made, readable by us alone.
+
+    :raises SecretKeyRefused: the key is too short, or the file cannot be read or made.
+    """
+    key = os.environ.get(VARIABLE, "") or _kept_key(path)
+    if len(key) < MIN_LENGTH:
+        where = VARIABLE if os.environ.get(VARIABLE) else str(path)
+        raise SecretKeyRefused(
+            f"the secret key in {where} is shorter than {MIN_LENGTH} characters",
+            hint=f"remove the file, or set {VARIABLE} to a long random string",
+        )
+    return key
+
+
+def _kept_key(path: Path) -> str:
+    try:
+        if not path.exists():
+            _make_key(path)
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SecretKeyRefused(
+            f"cannot keep a secret key in {path}: {error}", hint=f"set {VARIABLE}"
+        ) from error
+
+
+def _make_key(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as stream:
+        stream.write(secrets.token_urlsafe(48))
+    try:
+        # Linked, not renamed: two servers that start together end up with one key.
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+    finally:
+        draft.unlink()
