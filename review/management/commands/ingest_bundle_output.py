@@ -36,7 +36,6 @@ class Command(ReviewCommand):
     )
     exit_codes = {
         ExitCode.FAILED: "a job ended failed: a pair is missing; complete pairs were kept",
-        ExitCode.NOTHING_TO_DO: "--ready found no finished output",
         ExitCode.CONFLICT: "completed or replaced job, or flags that contradict the claim",
         ExitCode.INPUT_REJECTED: "no output, or none of this job's blocks in it; nothing moved",
     }
@@ -150,4 +149,4 @@ def _exit_code(result: Ingested) -> ExitCode:
         return ExitCode.FAILED
     if result.refused:
         return result.refused[0].error.exit_code
-    return ExitCode.DONE if result.jobs else ExitCode.NOTHING_TO_DO
+    return ExitCode.DONE
