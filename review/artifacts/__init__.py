@@ -1,0 +1,19 @@
+"""The one door to job files: prompts, outputs, results and manifests, each whole or not there."""
+
+from __future__ import annotations
+
+from review.artifacts.job_files import ArtifactStore
+from review.artifacts.naming import JobPaths, folder_name, job_paths, manifest_path, result_name
+from review.artifacts.refusals import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
+
+__all__ = [
+    "ArtifactNotWritten",
+    "ArtifactStore",
+    "ForeignJobFolder",
+    "JobPaths",
+    "OutputNotReadable",
+    "folder_name",
+    "job_paths",
+    "manifest_path",
+    "result_name",
+]

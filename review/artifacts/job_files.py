@@ -1,0 +1,147 @@
+"""Writes and reads the files of jobs, and keeps one store's jobs out of another's folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.files.storage import storages
+
+from review.artifacts.local_folder import ArtifactFolder
+from review.artifacts.naming import MANIFEST_NAME, folder_name, result_name
+from review.artifacts.refusals import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
+from review.artifacts.remote_folder import RemoteFolder
+from review.conf import Config
+
+STORAGE_ALIAS = "review_artifacts"
+MAX_OUTPUT_BYTES = 64_000_000
+
+
+class ArtifactStore:
+    """Job files in Django's storage `review_artifacts`; where none is declared, in the artifacts folder.
+
+    Paths are those of `JobPaths` and of the rows. A path outside the artifacts folder (another
+    one was set when the job was made) is read and written where it is.
+    """
+
+    result_name = staticmethod(result_name)
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._files = _declared() or ArtifactFolder(config.artifacts)
+
+    def make_folder(self, job_id: int, *, store_id: str, files: Mapping[str, bytes]) -> None:
+        """Make a new job's folder with `files`, the manifest among them.
+
+        What an id that was rolled back left there is moved aside, never deleted or reused.
+
+        :raises ForeignJobFolder: the folder belongs to another store.
+        :raises ArtifactNotWritten: the system refused.
+        """
+        name = folder_name(job_id)
+        with _refusing_to_write(name):
+            while not self._files.create_folder(name, files, owner=store_id):
+                self._refuse_foreign(name, store_id)
+                self._files.move_aside(name)
+
+    def discard_folders(self, job_ids: Iterable[int]) -> None:
+        """Remove the folders of jobs that were never committed, so never seen by anybody."""
+        for job_id in job_ids:
+            self._files.remove_folder(folder_name(job_id))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a file in one step, over an older one; a folder in its place is moved aside.
+
+        :raises ArtifactNotWritten: the system refused.
+        """
+        files, name = self._locate(path)
+        with _refusing_to_write(path):
+            files.write(name, data)
+
+    def write_text(self, path: str, text: str) -> None:
+        """`write_bytes` of UTF-8; a lone surrogate becomes a question mark."""
+        self.write_bytes(path, text.encode("utf-8", "replace"))
+
+    def exists(self, path: str) -> bool:
+        """Whether something is there."""
+        files, name = self._locate(path)
+        return files.exists_there(name)
+
+    def read_output(self, path: str) -> bytes | None:
+        """The bytes of a bundle output, or None when there is none yet.
+
+        :raises OutputNotReadable: it is a folder, device or pipe, is too large, or is forbidden.
+        """
+        files, name = self._locate(path)
+        try:
+            data = files.read(name, limit=MAX_OUTPUT_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise OutputNotReadable(f"cannot read {path}: {error.strerror or error}") from error
+        if len(data) > MAX_OUTPUT_BYTES:
+            raise OutputNotReadable(f"{path} is larger than {MAX_OUTPUT_BYTES:,} bytes")
+        return data
+
+    def keep_input(self, bundle_output_path: str, data: bytes) -> None:
+        """Keep an output that was read elsewhere as the job's own; another one there moves aside.
+
+        :raises ArtifactNotWritten: the system refused.
+        """
+        files, name = self._locate(bundle_output_path)
+        with _refusing_to_write(bundle_output_path):
+            if files.exists_there(name) and not _holds(files, name, data):
+                files.move_aside(name)
+            files.write(name, data)
+
+    def _locate(self, path: str) -> tuple[ArtifactFolder | RemoteFolder, str]:
+        full = self._config.root / path  # an absolute path stays what it is
+        try:
+            return self._files, full.relative_to(self._config.artifacts).as_posix()
+        except ValueError:
+            return ArtifactFolder(full.parent), full.name
+
+    def _refuse_foreign(self, name: str, store_id: str) -> None:
+        owner = _owner(self._files, name)
+        if owner not in ("", store_id):
+            raise ForeignJobFolder(
+                f"{self._config.artifacts / name} belongs to a job of another store ({owner})",
+                hint="give each store a folder of its own: set COMMONPLACE_REVIEW_ARTIFACTS",
+            )
+
+
+def _declared() -> ArtifactFolder | RemoteFolder | None:
+    if STORAGE_ALIAS not in storages.backends:
+        return None
+    storage = storages[STORAGE_ALIAS]
+    return storage if isinstance(storage, ArtifactFolder) else RemoteFolder(storage)
+
+
+def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
+    """The store a job folder belongs to; empty when nothing there says so."""
+    try:
+        manifest: Any = json.loads(files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES))
+    except (OSError, ValueError):
+        return ""
+    owner = manifest.get("store_id") if isinstance(manifest, dict) else None
+    return owner if isinstance(owner, str) else ""
+
+
+def _holds(files: ArtifactFolder | RemoteFolder, name: str, data: bytes) -> bool:
+    try:
+        return files.read(name, limit=len(data) + 1) == data
+    except OSError:
+        return False
+
+
+@contextmanager
+def _refusing_to_write(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ArtifactNotWritten(
+            f"cannot write {name}: {error.strerror or error}",
+            hint="see to the space and permissions of the artifacts folder, then run it again",
+        ) from error

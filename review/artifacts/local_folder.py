@@ -1,0 +1,109 @@
+"""Job files in a folder of this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.files.storage import FileSystemStorage
+
+
+class ArtifactFolder(FileSystemStorage):
+    """A folder in which a file appears whole under its name, readable to its owner only.
+
+    Nothing is fsynced: every file here mirrors rows of the store and can be written again.
+    Each method raises OSError as the system says.
+    """
+
+    def __init__(self, location: Path | str) -> None:
+        super().__init__(
+            location=str(location),
+            base_url="",
+            file_permissions_mode=0o600,
+            directory_permissions_mode=0o700,
+            allow_overwrite=True,
+        )
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file in one step; a folder that stands in its place is moved aside."""
+        path = Path(self.path(name))
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            _write_new(unfinished, data)
+            if path.is_dir() and not path.is_symlink():
+                self.move_aside(name)
+            unfinished.replace(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+    def read(self, name: str, *, limit: int) -> bytes:
+        """At most `limit` bytes of an ordinary file."""
+        # Without O_NONBLOCK a pipe that a worker put there would hang us.
+        descriptor = os.open(self.path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("it is not an ordinary file")
+            return stream.read(limit)
+
+    def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
+        """Make a folder that appears complete; False when something is there under its name.
+
+        :param owner: names the unfinished folder, so that two stores never meet in one.
+        """
+        unfinished = Path(self.path(f".{name}.{owner}.tmp"))
+        _make_empty(unfinished)
+        try:
+            for file_name, data in files.items():
+                _write_new(unfinished / file_name, data)
+            unfinished.rename(self.path(name))
+        except OSError:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            if self.exists_there(name):
+                return False
+            raise
+        return True
+
+    def move_aside(self, name: str) -> None:
+        """Rename a file or folder to the first free `<name>.aside-<n>`."""
+        number = 1
+        while self.exists_there(f"{name}.aside-{number}"):
+            number += 1
+        Path(self.path(name)).rename(self.path(f"{name}.aside-{number}"))
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder and all that is in it; one that is not there is fine."""
+        shutil.rmtree(self.path(name), ignore_errors=True)
+
+    def exists_there(self, name: str) -> bool:
+        """Whether anything has this name, a dangling link included."""
+        return os.path.lexists(self.path(name))
+
+    def _save(self, name: str, content: Any) -> str:
+        self.write(name, content.read())
+        return name
+
+
+def _make_empty(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except FileNotFoundError:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        # A creator was killed here. Ids are allocated one creator at a time, so it is nobody's.
+        shutil.rmtree(folder)
+        folder.mkdir(mode=0o700)
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb", buffering=0) as stream:
+        view = memoryview(data)
+        while view:
+            view = view[stream.write(view) :]

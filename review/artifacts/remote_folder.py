@@ -1,0 +1,66 @@
+"""Job files in any storage that Django knows, such as a bucket that a team shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage
+
+
+class RemoteFolder:
+    """The methods of `ArtifactFolder` over a storage that has no rename.
+
+    A file is written in one step as far as the storage does so; a folder is not: its manifest is
+    expected to be the first of its files, so that a half-made one says whose it is.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file over an older one."""
+        if self._storage.exists(name):
+            self._storage.delete(name)
+        self._storage.save(name, ContentFile(data))
+
+    def read(self, name: str, *, limit: int) -> bytes:
+        """At most `limit` bytes of a file."""
+        with self._storage.open(name) as stream:
+            return bytes(stream.read(limit))
+
+    def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
+        """Make a folder; False when something is there under its name, whoever `owner` is."""
+        del owner
+        if self.exists_there(name):
+            return False
+        for file_name, data in files.items():
+            self._storage.save(f"{name}/{file_name}", ContentFile(data))
+        return True
+
+    def move_aside(self, name: str) -> None:
+        """Copy a file or folder to the first free `<name>.aside-<n>`, then delete it."""
+        number = 1
+        while self.exists_there(f"{name}.aside-{number}"):
+            number += 1
+        for file_name in self._files(name) or [""]:
+            path = f"{name}/{file_name}".rstrip("/")
+            with self._storage.open(path) as stream:
+                content = ContentFile(stream.read())
+            self._storage.save(f"{name}.aside-{number}/{file_name}".rstrip("/"), content)
+            self._storage.delete(path)
+
+    def remove_folder(self, name: str) -> None:
+        """Delete the files of a folder; one that is not there is fine."""
+        for file_name in self._files(name):
+            self._storage.delete(f"{name}/{file_name}")
+
+    def exists_there(self, name: str) -> bool:
+        """Whether a file, or a folder with a file in it, has this name."""
+        return bool(self._files(name)) or self._storage.exists(name)
+
+    def _files(self, name: str) -> list[str]:
+        try:
+            return list(self._storage.listdir(name)[1])
+        except (FileNotFoundError, NotADirectoryError):
+            return []
