@@ -89,5 +89,11 @@ def _scalar(value: str | int | None) -> str:
         return "null"
     if isinstance(value, int):
         return str(value)
-    # A JSON string is a YAML string; what YAML would not take raw is escaped.
-    return json.dumps(value, ensure_ascii=not value.isprintable())
+    # A JSON string is a YAML string, but YAML takes fewer characters raw.
+    return "".join(map(_shown, json.dumps(value, ensure_ascii=False)))
+
+
+def _shown(char: str) -> str:
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
