@@ -1,0 +1,135 @@
+"""Makes a new store: beside its place and linked into it, or in one transaction on a server."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+
+from review.store.refusals import StoreNotOpened
+from review.store.sqlite_file import APPLICATION_ID
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+_LOCK_KEY = 0x436D5052
+_DRAFT_SUFFIX = ".new"
+_COMPANIONS = ("-wal", "-shm", "-journal")
+
+
+def create_file(path: Path) -> None:
+    """Make an SQLite store at `path`, which is missing or empty.
+
+    Whoever comes second finds the first one's store; a killed attempt leaves no store at all.
+
+    :raises StoreNotOpened: there is no permission, or no such place.
+    """
+    try:
+        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        with _one_at_a_time(path.parent) as alone:
+            if not _is_empty(path):
+                return
+            if alone:
+                _clear_remains(path)
+            _build_and_publish(path)
+    except OSError as error:
+        raise StoreNotOpened(
+            f"the store {path} cannot be made: {error.strerror}",
+            hint="make its folder writable, or set COMMONPLACE_REVIEW_DB",
+        ) from error
+
+
+def create_on_server() -> None:
+    """Make the tables in an empty database, all or none; leave one that has tables alone."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
+            if connection.introspection.table_names(cursor, include_views=True):
+                return
+        _migrate()
+
+
+def _build_and_publish(path: Path) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{_DRAFT_SUFFIX}")
+    try:
+        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
+        with _pointed_at(draft):
+            _migrate()
+            with connection.cursor() as cursor:
+                cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                # Once and here: it stays with the file, and on a read-only store it would fail.
+                cursor.execute("PRAGMA journal_mode = WAL")
+        _publish(draft, path)
+    finally:
+        for suffix in ("", *_COMPANIONS):
+            Path(f"{draft}{suffix}").unlink(missing_ok=True)
+
+
+def _publish(draft: Path, path: Path) -> None:
+    if path.exists():
+        draft.replace(path)
+        return
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return
+    except OSError:
+        # A file system without hard links; the lock on the folder is what keeps us apart.
+        if not path.exists():
+            draft.replace(path)
+
+
+@contextmanager
+def _pointed_at(path: Path) -> Iterator[None]:
+    settings = connection.settings_dict
+    configured = settings["NAME"]
+    settings["NAME"] = str(path)
+    try:
+        yield
+    finally:
+        connection.close()
+        settings["NAME"] = configured
+
+
+def _migrate() -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[bool]:
+    """Hold the folder's lock, which leaves no file behind; False where folders have none."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        alone = False
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            alone = True
+        yield alone
+    finally:
+        os.close(handle)
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except FileNotFoundError:
+        return True
+
+
+def _clear_remains(path: Path) -> None:
+    """Clear what a killed attempt left, and put aside the log of a store that is gone.
+
+    SQLite would play such a log into the new file.
+    """
+    for draft in path.parent.glob(f".{path.name}.*{_DRAFT_SUFFIX}*"):
+        draft.unlink(missing_ok=True)
+    for suffix in _COMPANIONS:
+        left = Path(f"{path}{suffix}")
+        if left.exists():
+            left.replace(left.with_name(f"{left.name}.of-a-lost-store"))

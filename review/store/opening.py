@@ -1,0 +1,103 @@
+"""Decides whether the configured store can be used: made when missing, refused when not ours."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from pathlib import Path
+
+from django.db import DatabaseError, connection
+
+import review
+from review import conf
+from review.errors import StoreRefused
+from review.store import sqlite_file
+from review.store.refusals import MIGRATE, StoreForeign, StoreNewer, StoreOlder, store_name
+
+_MIGRATION = re.compile(r"(\d{4}_\w+)\.py")
+
+
+class Use(Enum):
+    """What a command needs of the store."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+
+
+def ensure_store(*, write: bool) -> None:
+    """Make sure that the store can be used: made when missing, read-only when it must be.
+
+    :raises StoreRefused: it is older, newer, foreign, corrupt, or cannot be opened or written.
+    """
+    applied = _opened(write=write)
+    known = known_migrations()
+    if applied == known:
+        return
+    if applied - known:
+        raise StoreNewer(
+            f"{store_name()} was made by a newer version (it has {max(applied - known)})",
+            hint="install the version that the others use",
+        )
+    raise StoreOlder(
+        f"{store_name()} was made by an older version (it lacks {min(known - applied)})",
+        hint=f"run: {MIGRATE}",
+    )
+
+
+def prepare_migration() -> None:
+    """Make the store when it is missing, and let only an older one of ours be migrated.
+
+    :raises StoreRefused: it is newer, foreign, corrupt, or cannot be opened or written.
+    """
+    try:
+        ensure_store(write=True)
+    except StoreOlder:
+        return
+
+
+def known_migrations() -> frozenset[str]:
+    """The names of this version's migrations, from their files: nothing is imported to know."""
+    folder = Path(review.__file__).parent / "migrations"
+    matches = (_MIGRATION.fullmatch(file.name) for file in folder.iterdir())
+    return frozenset(match[1] for match in matches if match)
+
+
+def _opened(*, write: bool) -> frozenset[str]:
+    if connection.vendor == "unknown":
+        # There was no configuration when the settings were read; this says why.
+        conf.current()
+        raise StoreRefused("there was no configuration when this process started")
+    if connection.vendor == "sqlite" and connection.connection is None:
+        sqlite_file.prepare(write=write)
+    applied = _applied_migrations()
+    if applied:
+        return applied
+    if connection.vendor == "postgresql":
+        from review.store import creation
+
+        creation.create_on_server()
+        applied = _applied_migrations()
+    if not applied:
+        raise StoreForeign(
+            f"{store_name()} holds something else than a review store; it was not touched",
+            hint="point COMMONPLACE_REVIEW_DB at a new file or an empty database",
+        )
+    return applied
+
+
+def _applied_migrations() -> frozenset[str]:
+    """The migrations of ours that the store has; none when it has no such table."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT name FROM django_migrations WHERE app = 'review'")
+            return frozenset(name for (name,) in cursor.fetchall())
+    except DatabaseError as error:
+        if _says_no_table(error):
+            return frozenset()
+        raise
+
+
+def _says_no_table(error: DatabaseError) -> bool:
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state == "42P01" or "no such table" in str(error)

@@ -1,0 +1,129 @@
+"""Why a store cannot be used, and what a database's own errors mean to an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import DatabaseError, connection
+
+from review.errors import ReviewError, StoreRefused, TryAgain
+
+MIGRATE = "commonplace migrate"
+
+
+class StoreOlder(StoreRefused):
+    """The store was made by an older version, and nothing is transformed unasked."""
+
+
+class StoreNewer(StoreRefused):
+    """The store was made by a newer version."""
+
+
+class StoreForeign(StoreRefused):
+    """The database holds something else than a review store."""
+
+
+class StoreCorrupt(StoreRefused):
+    """The file is no database, or a damaged one."""
+
+
+class StoreReadOnly(StoreRefused):
+    """The store can be read but not written."""
+
+
+class StoreNotOpened(StoreRefused):
+    """The store cannot be opened or made where it is configured."""
+
+
+class StoreFull(StoreRefused):
+    """There is no room to write."""
+
+
+class StoreBusy(TryAgain):
+    """Another process holds the store's lock."""
+
+
+class StoreUnreachable(TryAgain):
+    """The database server does not answer."""
+
+
+AGAIN = "run the same command again"
+CORRUPT_HINT = "move the file away and restore a copy, or start a new store without it"
+READ_ONLY_HINT = "reading commands work; to write, make the file and its folder writable"
+
+_SQLITE: dict[int, tuple[type[ReviewError], str, str]] = {
+    5: (StoreBusy, "is busy: another process is writing", AGAIN),
+    6: (StoreBusy, "is busy: another process is writing", AGAIN),
+    8: (StoreReadOnly, "is read-only", READ_ONLY_HINT),
+    10: (StoreNotOpened, "cannot be read or written", "check the disk"),
+    11: (StoreCorrupt, "is damaged", CORRUPT_HINT),
+    13: (StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"),
+    14: (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
+    26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
+}
+_POSTGRES: dict[str, tuple[type[ReviewError], str, str]] = {
+    "08": (StoreUnreachable, "cannot be reached", AGAIN),
+    "25006": (StoreReadOnly, "is read-only", "reading commands work"),
+    "28": (StoreNotOpened, "refused the login", "check COMMONPLACE_REVIEW_DB"),
+    "3D000": (StoreNotOpened, "does not exist", "create the database, or name another"),
+    "40001": (StoreBusy, "is busy: another transaction came first", AGAIN),
+    "40P01": (StoreBusy, "is busy: another transaction came first", AGAIN),
+    "42501": (StoreNotOpened, "does not let this user do that", "check the user's rights"),
+    "53100": (StoreFull, "cannot grow: the disk is full", "make room, then try again"),
+    "53300": (StoreBusy, "has too many connections", AGAIN),
+    "55P03": (StoreBusy, "is busy: another process holds the lock", AGAIN),
+    "57": (StoreUnreachable, "is shutting down or starting", AGAIN),
+}
+# libpq gives no state for a connection that never came about, only words.
+_UNCONNECTED = (
+    ("authentication failed", "28"),
+    ("no pg_hba.conf entry", "28"),
+    ("no password supplied", "28"),
+    ("does not exist", "3D000"),
+)
+
+
+def store_name() -> str:
+    """How a message calls the store: its path, or its server and name without the password."""
+    settings = connection.settings_dict
+    name = str(settings["NAME"])
+    if connection.vendor == "postgresql":
+        host = settings["HOST"] or "the local server"
+        return f"the database {name!r} at {host}"
+    return f"the store {name.removeprefix('file://').partition('?')[0]}"
+
+
+def refusal_of(error: DatabaseError) -> ReviewError | None:
+    """The refusal that tells an operator about `error`, or None for a fault of ours."""
+    reader = _READERS.get(connection.vendor)
+    meaning = reader(error) if reader else None
+    if meaning is None:
+        return None
+    kind, what, hint = meaning
+    return kind(f"{store_name()} {what}", hint=hint)
+
+
+def _sqlite_meaning(error: DatabaseError) -> tuple[type[ReviewError], str, str] | None:
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    return None if code is None else _SQLITE.get(code & 0xFF)
+
+
+def _postgres_meaning(error: DatabaseError) -> tuple[type[ReviewError], str, str] | None:
+    cause = error.__cause__
+    if cause is None:
+        return None
+    state = getattr(cause, "sqlstate", None) or _unconnected_state(cause)
+    return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
+
+
+def _unconnected_state(cause: BaseException) -> str:
+    if type(cause).__name__ not in ("OperationalError", "ConnectionTimeout"):
+        return ""
+    text = str(cause)
+    return next((state for words, state in _UNCONNECTED if words in text), "08")
+
+
+_READERS: dict[str, Callable[[DatabaseError], tuple[type[ReviewError], str, str] | None]] = {
+    "sqlite": _sqlite_meaning,
+    "postgresql": _postgres_meaning,
+}

@@ -1,0 +1,123 @@
+"""Looks at an SQLite store before it is opened: missing, foreign, read-only, or ready."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+from django.db import connection
+
+from review.store.refusals import (
+    CORRUPT_HINT,
+    READ_ONLY_HINT,
+    StoreCorrupt,
+    StoreForeign,
+    StoreNotOpened,
+    StoreReadOnly,
+)
+
+# Written into the file's header, so that a store is known before anything opens it.
+APPLICATION_ID = 0x436D5052
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+_ID_OFFSET = 68
+
+
+def prepare(*, write: bool) -> None:
+    """Make the configured file when it is missing or empty, and open it read-only if it must be.
+
+    :raises StoreRefused: it is no store of ours, or cannot be opened, made or written.
+    """
+    name = str(connection.settings_dict["NAME"])
+    if name.startswith("file:") or name == ":memory:":
+        return
+    path = Path(os.path.realpath(name))
+    if not _has_content(path):
+        from review.store import creation
+
+        creation.create_file(path)
+        return
+    _refuse_strangers(path)
+    if not _writable(path):
+        if write:
+            raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
+        _open_read_only(path)
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        info = path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _not_opened(path, error) from error
+    if not stat.S_ISREG(info.st_mode):
+        raise StoreNotOpened(
+            f"the store {path} is not a file", hint="point COMMONPLACE_REVIEW_DB at a file"
+        )
+    return info.st_size > 0
+
+
+def _refuse_strangers(path: Path) -> None:
+    try:
+        with path.open("rb") as stream:
+            header = stream.read(_HEADER_BYTES)
+    except OSError as error:
+        raise _not_opened(path, error) from error
+    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
+        raise StoreCorrupt(f"the store {path} is not an SQLite database", hint=CORRUPT_HINT)
+    if int.from_bytes(header[_ID_OFFSET : _ID_OFFSET + 4], "big") != APPLICATION_ID:
+        _refuse_foreign(path)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look for our migrations in a database without our mark, in a way that cannot change it."""
+    try:
+        with closing(sqlite3.connect(read_only_uri(path), uri=True)) as peek:
+            rows = peek.execute("SELECT 1 FROM django_migrations WHERE app = 'review' LIMIT 1")
+            ours = rows.fetchone() is not None
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise StoreCorrupt(
+                f"the store {path} is damaged: {error}", hint=CORRUPT_HINT
+            ) from error
+        ours = False
+    if not ours:
+        raise StoreForeign(
+            f"{path} is a database, but not a review store; it was not touched",
+            hint="point COMMONPLACE_REVIEW_DB at another file",
+        )
+
+
+def _writable(path: Path) -> bool:
+    # The folder too: a write makes files beside the store.
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _open_read_only(path: Path) -> None:
+    settings = connection.settings_dict
+    settings["NAME"] = read_only_uri(path)
+    # A write lock, which IMMEDIATE takes at BEGIN, is not to be had.
+    settings["OPTIONS"] = settings["OPTIONS"] | {"transaction_mode": "DEFERRED"}
+
+
+def read_only_uri(path: Path) -> str:
+    """An SQLite URI that reads `path` and makes no file beside it.
+
+    Without a log of recent writes nobody has the store open, or nobody wrote yet: `immutable`
+    spares the shared-memory file that WAL wants, and that could not be made, or would belong to
+    the wrong user. With one, `immutable` would not see those writes.
+    """
+    log = Path(f"{path}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    return f"{path.as_uri()}?mode=ro" + ("" if has_log else "&immutable=1")
+
+
+def _not_opened(path: Path, error: OSError) -> StoreNotOpened:
+    return StoreNotOpened(
+        f"the store {path} cannot be opened: {error.strerror}",
+        hint="check the path and its permissions, or set COMMONPLACE_REVIEW_DB",
+    )
