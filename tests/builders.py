@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from review.conf import Config
 
 GATES_FOLDER = "kb/instructions/review-gates"
 NOTE = "# Retrieval basics\n\nA reader finds a note by its title, then by its links.\n"
@@ -31,6 +34,17 @@ def make_root(
     if settings:
         (folder / "kb" / "review.toml").write_text(settings, encoding="utf-8")
     return folder
+
+
+def make_config(root: Path, **overrides: Any) -> Config:
+    """The configuration of a knowledge base at `root` without settings of its own."""
+    fields = {
+        "root": root,
+        "database": str(root / "kb" / "reports" / "review-store.sqlite"),
+        "artifacts": root / "kb" / "reports" / "bundle-reviews",
+        "actor": "human:test",
+    }
+    return Config(**fields | overrides)
 
 
 def make_gate(gate_id: str = "prose/x", *, body: str = "", **fields: str) -> str:

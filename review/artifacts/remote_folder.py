@@ -32,7 +32,7 @@ class RemoteFolder:
     def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
         """Make a folder; False when something is there under its name, whoever `owner` is."""
         del owner
-        if self.exists_there(name):
+        if self._files(name):
             return False
         for file_name, data in files.items():
             self._storage.save(f"{name}/{file_name}", ContentFile(data))
@@ -62,5 +62,5 @@ class RemoteFolder:
     def _files(self, name: str) -> list[str]:
         try:
             return list(self._storage.listdir(name)[1])
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:  # storages differ in how they say that it is no folder
             return []
