@@ -21,8 +21,12 @@ _SHOWN_CHARACTERS = 200
 _FORBIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# Straight, curly and angle quotation marks, and what a shortened quote begins or ends with.
-_OUTER_MARKS = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb. "
+# One spelling for quotation marks and dashes: who quotes a note often straightens them.
+_PLAIN_MARKS = str.maketrans(
+    "\u2018\u2019\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2010\u2011\u2012\u2013\u2014",
+    '\'\'\'""""""-----',
+)
+_MARKUP = re.compile(r"[*_`#>|~\\]+")
 _NOT_SLUG = re.compile(r"[^A-Za-z0-9._@-]+")
 
 
@@ -90,9 +94,9 @@ def lens_of(gate_id: str) -> str:
 
 
 def normalise_prose(text: str) -> str:
-    """Fold what may differ between two quotes of one place: case, spaces, emphasis, outer quotes."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.sub(r"[*_`]+", "", folded).split()).strip(_OUTER_MARKS)
+    """Fold what may differ between two quotes of one place: case, spaces, markup, outer marks."""
+    folded = unicodedata.normalize("NFKC", text).translate(_PLAIN_MARKS).casefold()
+    return " ".join(_MARKUP.sub("", folded).split()).strip("\"'. ")
 
 
 def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str) -> str:

@@ -284,8 +284,8 @@ def _by_stem(name: str, note_path: str, stems: Mapping[str, tuple[str, ...]]) ->
     wanted = name.strip("/").removesuffix(".md")
     stem = wanted.rpartition("/")[2]
     paths = stems.get(stem) or stems.get(stem.casefold()) or ()
-    ending = f"/{wanted}.md".casefold()
-    fitting = [path for path in paths if f"/{path}".casefold().endswith(ending)]
+    ending = f"/{wanted}".casefold()
+    fitting = [path for path in paths if f"/{path}".removesuffix(".md").casefold().endswith(ending)]
     return min(fitting, key=lambda path: (_distance(path, note_path), path), default=None)
 
 

@@ -1,0 +1,134 @@
+"""Writes the unified diff of two texts, quick and bounded whatever they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+MAX_DIFF_LINES = 5_000
+MAX_DIFF_CHARACTERS = 1_000_000
+# Cells of the table that the comparison fills, 1 bit each: 75 MB, 0.06 s at 25,000 by 25,000 lines.
+_MAX_CELLS = 600_000_000
+_CONTEXT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiff:
+    """A unified diff, `""` for equal texts; a truncated one says so in its last line."""
+
+    text: str
+    truncated: bool
+
+
+class _Edit(NamedTuple):
+    """Lines `old:old_end` of the one text stand where the other has `new:new_end`."""
+
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+
+def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
+    """Compare two texts line by line, with three lines of context.
+
+    Lines end at a line feed only; a last line without one is marked as in `diff -u`. Cut after
+    `MAX_DIFF_LINES` lines or `MAX_DIFF_CHARACTERS` characters. Texts too large to compare closely
+    show everything between their first and last difference as replaced.
+    """
+    if before == after:
+        return TextDiff("", truncated=False)
+    old, new = _lines(before), _lines(after)
+    written: list[str] = [f"--- a/{path}\n", f"+++ b/{path}\n"]
+    size = sum(map(len, written))
+    for line in _hunks(old, new, _edits(old, new)):
+        size += len(line)
+        if len(written) >= MAX_DIFF_LINES or size > MAX_DIFF_CHARACTERS:
+            written.append("[diff cut here: it is longer than what is shown]\n")
+            return TextDiff("".join(written), truncated=True)
+        written.append(line)
+    return TextDiff("".join(written), truncated=False)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    whole = [f"{line}\n" for line in lines]
+    return [*whole, last] if last else whole
+
+
+def _edits(old: list[str], new: list[str]) -> list[_Edit]:
+    """Give the places where the texts differ, as few lines as possible."""
+    shortest = min(len(old), len(new))
+    head = 0
+    while head < shortest and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < shortest - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_end, new_end = len(old) - tail, len(new) - tail
+    if (old_end - head) * (new_end - head) > _MAX_CELLS:
+        return [_Edit(head, old_end, head, new_end)]
+    # difflib needs 12 s for 16,000 lines with every second one changed; this, 0.03 s.
+    from rapidfuzz.distance import Indel
+
+    numbers: dict[str, int] = {}
+    operations = Indel.opcodes(
+        [numbers.setdefault(line, len(numbers)) for line in old[head:old_end]],
+        [numbers.setdefault(line, len(numbers)) for line in new[head:new_end]],
+    )
+    edits: list[_Edit] = []
+    for operation in operations:
+        if operation.tag == "equal":
+            continue
+        edit = _Edit(
+            operation.src_start + head,
+            operation.src_end + head,
+            operation.dest_start + head,
+            operation.dest_end + head,
+        )
+        if edits and edits[-1].old_end == edit.old and edits[-1].new_end == edit.new:
+            edit = edits.pop()._replace(old_end=edit.old_end, new_end=edit.new_end)
+        edits.append(edit)
+    return edits
+
+
+def _hunks(old: list[str], new: list[str], edits: list[_Edit]) -> Iterator[str]:
+    hunk: list[_Edit] = []
+    for edit in edits:
+        if hunk and edit.old - hunk[-1].old_end > 2 * _CONTEXT:
+            yield from _hunk(old, new, hunk)
+            hunk = []
+        hunk.append(edit)
+    if hunk:
+        yield from _hunk(old, new, hunk)
+
+
+def _hunk(old: list[str], new: list[str], edits: list[_Edit]) -> Iterator[str]:
+    first, last = edits[0], edits[-1]
+    before = min(_CONTEXT, first.old)
+    after = min(_CONTEXT, len(old) - last.old_end)
+    old_range = _range(first.old - before, last.old_end + after)
+    new_range = _range(first.new - before, last.new_end + after)
+    yield f"@@ -{old_range} +{new_range} @@\n"
+    position = first.old - before
+    for edit in edits:
+        yield from _marked(" ", old[position : edit.old])
+        yield from _marked("-", old[edit.old : edit.old_end])
+        yield from _marked("+", new[edit.new : edit.new_end])
+        position = edit.old_end
+    yield from _marked(" ", old[position : position + after])
+
+
+def _range(start: int, end: int) -> str:
+    """The range of a hunk as `diff -u` writes it: from line 1, an empty one from the line above."""
+    count = end - start
+    return f"{start + 1 if count else start},{count}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield (
+            mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+        )

@@ -1,0 +1,68 @@
+"""Packs pairs into jobs: one job per note and lens, or per gate and batch of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from review.vocabulary import Grouping
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Generic[T]):
+    """The items of one job, sorted by (note_path, gate_path)."""
+
+    grouping: Grouping
+    lens: str
+    items: tuple[T, ...]
+
+
+def group_targets(
+    items: Iterable[T],
+    *,
+    grouping: Grouping,
+    batch_size: int,
+    note_of: Callable[[T], str],
+    gate_of: Callable[[T], str],
+    lens_of: Callable[[T], str],
+) -> list[Group[T]]:
+    """Pack items; the same set in any order gives the same groups.
+
+    Groups are sorted by note and lens, or by gate and first note. `batch_size` counts items of a
+    gate's job, and says nothing about a note's.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size {batch_size} is below 1")
+    ordered = sorted(items, key=lambda item: (note_of(item), gate_of(item)))
+    packed: dict[tuple[str, str], list[T]] = {}
+    for item in ordered:
+        by_note = grouping is Grouping.NOTE
+        key = (note_of(item), lens_of(item)) if by_note else (gate_of(item), lens_of(item))
+        packed.setdefault(key, []).append(item)
+    groups = []
+    for key in sorted(packed):
+        members = packed[key]
+        step = len(members) if grouping is Grouping.NOTE else batch_size
+        for start in range(0, len(members), step):
+            groups.append(Group(grouping, key[1], tuple(members[start : start + step])))
+    return groups
+
+
+def split_by_cost(
+    items: Sequence[T], *, cost: Callable[[Sequence[T]], int], limit: int
+) -> list[list[T]]:
+    """Cut a sequence into runs that each cost at most `limit`, as few as going in order allows.
+
+    An item that costs more by itself stands alone: it is the caller's to refuse. `cost` never
+    falls when an item is added.
+    """
+    parts: list[list[T]] = []
+    for item in items:
+        if parts and cost([*parts[-1], item]) <= limit:
+            parts[-1].append(item)
+        else:
+            parts.append([item])
+    return parts
