@@ -10,6 +10,7 @@ import review
 from review.errors import UsageRefused
 
 PROGRAM = "commonplace"
+_OFTEN_USED = ("help", "version", "migrate", "createsuperuser", "changepassword")
 _DJANGO_COMMANDS = (
     "core/management/commands",
     "contrib/auth/management/commands",
@@ -90,7 +91,7 @@ def _package_folder(name: str) -> Path:
 def _near(name: str) -> str:
     import difflib
 
-    known = [*review_commands(), *site_commands(), *django_commands()]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    known = [*review_commands(), *site_commands(), *_OFTEN_USED]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     help_line = f"see: {PROGRAM} help"
     return f"did you mean {' or '.join(near)}? {help_line}" if near else help_line

@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -176,10 +177,9 @@ def _leave(code: int) -> NoReturn:
 
 
 def _close_databases() -> None:
-    from django.core.exceptions import ImproperlyConfigured
+    from django.conf import settings
     from django.db import Error, connections
 
-    try:
-        connections.close_all()
-    except (Error, ImproperlyConfigured):
-        return
+    if settings.configured:
+        with suppress(Error):
+            connections.close_all()

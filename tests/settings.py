@@ -1,19 +1,21 @@
-"""Settings for the suite: the web settings over a store that pytest-django makes."""
+"""Settings of the suite: the web settings over a database that pytest-django makes.
+
+On SQLite, in memory; on PostgreSQL when COMMONPLACE_TEST_DATABASE_URL names a server.
+"""
 
 from __future__ import annotations
 
 import os
 
-SECRET_KEY = "tests-only"  # noqa: S105
-DEBUG = False
-USE_TZ = True
-TIME_ZONE = "UTC"
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-INSTALLED_APPS = ["review"]
+# Before the web settings are read, which would keep a key in the working copy otherwise.
+os.environ.setdefault("COMMONPLACE_SECRET_KEY", "the-suite-needs-no-secret-of-its-own")
+
+from commonplace_site.settings.database import database_settings
+from commonplace_site.settings.web import *  # noqa: F403
+
 DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": os.environ.get("COMMONPLACE_TEST_SQLITE", ":memory:"),
-        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
-    }
+    "default": database_settings(os.environ.get("COMMONPLACE_TEST_DATABASE_URL") or ":memory:"),
 }
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+WHITENOISE_AUTOREFRESH = True
+LOGGING_CONFIG = None

@@ -1,0 +1,46 @@
+"""What every test starts from: an environment of its own, and generated cases that repeat."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ON_POSTGRESQL = bool(os.environ.get("COMMONPLACE_TEST_DATABASE_URL"))
+_DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
+
+# Two cores that others use too: a slow moment is no failure. And no luck: the same cases each time.
+settings.register_profile("suite", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("suite")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On PostgreSQL, keep the tests that use the database: the others were run with SQLite."""
+    if not ON_POSTGRESQL:
+        return
+    kept = [item for item in items if _uses_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])
+    items[:] = kept
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return item.get_closest_marker("django_db") is not None or bool(fixtures & _DATABASE_FIXTURES)
+
+
+@pytest.fixture(scope="session")
+def empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with no `kb/` in it or above it."""
+    return tmp_path_factory.mktemp("nowhere")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, empty_folder: Path) -> None:
+    """Nothing of the developer's own is read or written: a test names its root itself."""
+    for name in [name for name in os.environ if name.startswith("COMMONPLACE_")]:
+        if not name.startswith("COMMONPLACE_TEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.chdir(empty_folder)
