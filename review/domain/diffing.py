@@ -43,9 +43,11 @@ def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
     written: list[str] = [f"--- a/{path}\n", f"+++ b/{path}\n"]
     size = sum(map(len, written))
     for line in _hunks(old, new, _edits(old, new)):
+        room = MAX_DIFF_CHARACTERS - size
         size += len(line)
         if len(written) >= MAX_DIFF_LINES or size > MAX_DIFF_CHARACTERS:
-            written.append("[diff cut here: it is longer than what is shown]\n")
+            begun = f"{line[:room]}\n" if size > MAX_DIFF_CHARACTERS and room > 0 else ""
+            written.append(f"{begun}[diff cut here: it is longer than what is shown]\n")
             return TextDiff("".join(written), truncated=True)
         written.append(line)
     return TextDiff("".join(written), truncated=False)

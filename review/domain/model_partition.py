@@ -107,7 +107,12 @@ def _one_effort(first: str | None, second: str | None, model: str) -> str | None
 
 
 def _joined(name: str, effort: str | None) -> str:
-    return name if effort is None else f"{name}{EFFORT_SEPARATOR}{effort}"
+    partition = name if effort is None else f"{name}{EFFORT_SEPARATOR}{effort}"
+    if len(partition) > MAX_PARTITION_LENGTH:
+        raise ModelNameRefused(
+            f"partition {_short(partition)} is longer than {MAX_PARTITION_LENGTH}"
+        )
+    return partition
 
 
 def _short(name: str) -> str:
