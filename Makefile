@@ -1,0 +1,74 @@
+# Everything a contributor types. A machine needs Python 3.11 or newer, and make.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PACKAGES := review commonplace_site
+CODE := $(PACKAGES) tests benchmarks manage.py
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test test-sqlite test-postgresql check serve bench coverage lock clean
+
+help:  ## say what there is to type
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r what why; do printf '  %-22s %s\n' "$$what" "$$why"; done
+
+setup: $(VENV)/.installed  ## make .venv from the locked requirements; quick when nothing changed
+	@$(PY) -m compileall -q $(PACKAGES)
+
+demo: setup  ## the main job on this repository's own knowledge base, on a copy
+	@bash scripts/demo.sh
+
+test: test-sqlite test-postgresql  ## the whole suite on SQLite, then its database tests on PostgreSQL
+
+test-sqlite: setup  ## the whole suite, on SQLite
+	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS)
+
+test-postgresql: setup  ## the tests that use the database, on PostgreSQL
+	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e
+
+check: setup  ## style, types, layers, dependencies, migrations, lock files
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/deptry .
+	DJANGO_SETTINGS_MODULE=tests.settings $(PY) -m django makemigrations --check --dry-run
+	$(PY) manage.py check
+	bash scripts/check_locks.sh
+	$(PY) -m mypy $(wildcard $(CODE))
+
+serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
+	$(PY) manage.py serve
+
+bench: setup  ## the speed of the commands beside their floors
+	$(PY) -m benchmarks
+
+coverage: setup  ## the suite on SQLite, with the lines it does not reach
+	$(PY) -m coverage run -m pytest
+	$(PY) -m coverage report --skip-covered --show-missing
+
+lock:  ## compile the requirements again, newest versions, from pyproject.toml
+	bash scripts/lock.sh
+
+clean:  ## remove .venv and what the tools left; the knowledge base and its store stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis htmlcov .coverage
+
+# Two steps, so that a change of pyproject.toml alone does not look at every package again.
+$(VENV)/.installed: pyproject.toml $(VENV)/.requirements
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Bytecode is compiled by hand, since PYTHONDONTWRITEBYTECODE is common where agents work, and
+# without it every command starts in twice the time.
+$(VENV)/.requirements: requirements/dev.txt | $(VENV)/.made
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	@$(PY) -m compileall -q -j 0 $(VENV)/lib || true
+	@touch $@
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found; name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@touch $@
