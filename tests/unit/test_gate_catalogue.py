@@ -105,7 +105,7 @@ class TestGate:
         test = parts(path)[1].split("## Test\n")[1].split("## Example (fail)")[0]
 
         assert "- PASS: " in test
-        assert "- WARN: " in test or "- FAIL: " in test
+        assert re.search("^- (INFO|WARN|FAIL): ", test, re.MULTILINE)
 
     @every_gate
     def test_names_neighbours_that_exist(self, path):
