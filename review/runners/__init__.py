@@ -1,0 +1,3 @@
+"""Reviewers: what judges the pairs of a claimed job."""
+
+from __future__ import annotations

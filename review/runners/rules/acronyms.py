@@ -1,0 +1,145 @@
+"""The rule on acronyms: which stand in a note, which are common, which the note spells out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from review.runners.rules.blocks import BlockKind
+from review.runners.rules.checks import Check, warn
+from review.runners.rules.page import Page, Passage
+from review.runners.rules.values import RuleFinding
+from review.runners.rules.word_lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
+
+_ACRONYM = re.compile(
+    r"(?<![\w\-./#@&$%'\u2019:+])([A-Z]{2,6})(?:s|'s|\u2019s)?(?![\w\-/@&+#%=]|\.\w|:\w|\()"
+)
+_ANY_CAPITALS = re.compile(r"[A-Z]{2,}")
+_ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_WORD = re.compile(r"[A-Za-z]+")
+_BRACKETED = re.compile(r"[(\[]\s*[\"'“*_]{0,3}([A-Z]{2,6})s?[\"'”*_]{0,3}\s*[)\],;:=]")
+_EXPLAINED = re.compile(
+    r"\b([A-Z]{2,6})s?[\"'”*_]{0,3}\s?(?:\(\s?([A-Za-z])|"
+    r"(?:stands for|is short for|short for|means|abbreviates|refers to|is an?|is the|are)\s|"
+    r"(?::|=|\u2013|\u2014|-)[*_]{0,3}\s)"
+)
+_READ = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
+_SHORTEST_IN_LOWER_CASE = 3
+_CONTEXT = 40  # characters
+_MOST_ACRONYMS = 300  # each is looked for in the whole note
+
+
+def _undefined(page: Page) -> Iterator[RuleFinding]:
+    first: dict[str, tuple[Passage, int]] = {}
+    for passage in page.passages:
+        if passage.block.kind in _READ:
+            for acronym, offset in _acronyms_in(passage.prose):
+                first.setdefault(acronym, (passage, offset))
+    known = _Known(page) if first else None
+    for acronym, (passage, offset) in islice(first.items(), _MOST_ACRONYMS):
+        if known is not None and not known.explains(acronym):
+            yield _finding(acronym, passage, offset)
+
+
+def _finding(acronym: str, passage: Passage, offset: int) -> RuleFinding:
+    block = passage.block
+    return warn(
+        f"{acronym} is spelled out nowhere in the note",
+        quote=block.excerpt(offset, before=_CONTEXT),
+        line=block.line_at(offset),
+    )
+
+
+def _acronyms_in(prose: str) -> Iterator[tuple[str, int]]:
+    """Yield the acronyms of a block of text, without what is Roman, shouted or a common word."""
+    if _is_shouted(prose):
+        return
+    for found in _ACRONYM.finditer(prose):
+        acronym = found[1]
+        if acronym in COMMON_ACRONYMS or acronym in WORDS_IN_CAPITALS or _ROMAN.fullmatch(acronym):
+            continue
+        if not _stands_in_capitals(prose, found):
+            yield acronym, found.start()
+
+
+def _is_shouted(prose: str) -> bool:
+    return not any(char.islower() for char in prose)
+
+
+def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
+    """Whether the word beside it is in capitals too: then it is emphasis, or a name of several."""
+    after = prose[found.end() : found.end() + 8].split(maxsplit=1)
+    before = prose[max(0, found.start() - 24) : found.start()].split()
+    beside = [word.strip("*_\"'") for word in (*after[:1], *before[-1:])]
+    return any(_ANY_CAPITALS.fullmatch(word) for word in beside)
+
+
+class _Known:
+    """What a note spells out, in whichever way: in brackets, by a verb, by its capitals."""
+
+    def __init__(self, page: Page) -> None:
+        texts = [page.field("title"), page.field("description"), *_texts(page)]
+        self._words = {word for text in texts for word in _WORD.findall(text) if word.islower()}
+        self._named = set(_named(texts)) | set(_linked(page))
+        runs = [_initials(text) for text in texts]
+        self._capitals = " ".join(capitals for capitals, _ in runs)
+        self._all_initials = " ".join(initials for _, initials in runs)
+
+    def explains(self, acronym: str) -> bool:
+        if acronym in self._named or acronym.lower() in self._words:
+            return True
+        if acronym in self._capitals:
+            return True
+        return len(acronym) >= _SHORTEST_IN_LOWER_CASE and acronym.lower() in self._all_initials
+
+
+def _texts(page: Page) -> Iterator[str]:
+    for passage in page.passages:
+        yield passage.prose
+
+
+def _named(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        for found in _BRACKETED.finditer(text):
+            yield found[1]
+        for found in _EXPLAINED.finditer(text):
+            if found[2] is None or found[2].upper() == found[1][0]:
+                yield found[1]
+
+
+def _linked(page: Page) -> Iterator[str]:
+    """Acronyms in link texts, headings and table cells that hold nothing else: these introduce it."""
+    for passage in page.passages:
+        for link in passage.links:
+            yield from _ANY_CAPITALS.findall(link.text)
+        if passage.block.kind is BlockKind.TABLE:
+            for cell in re.split(r"[|\n]", passage.prose):
+                yield cell.strip(" \t*_`:")
+        if passage.block.kind is BlockKind.HEADING:
+            yield from _ANY_CAPITALS.findall(passage.prose)
+
+
+def _initials(text: str) -> tuple[str, str]:
+    """Give the initials of runs of capitalised words, and those of all words in lower case."""
+    capitals: list[str] = []
+    initials: list[str] = []
+    for word in _WORD.findall(text):
+        initials.append(word[0].lower())
+        if word[0].isupper() and not (len(word) > 1 and word.isupper()):
+            capitals.append("".join(char for char in word if char.isupper()))
+        elif word.lower() not in SMALL_WORDS:
+            capitals.append(" ")
+    return "".join(capitals), "".join(initials)
+
+
+CHECKS = (
+    Check(
+        "undefined-acronyms",
+        "Acronyms are spelled out",
+        "acronyms are common ones or spelled out in the note",
+        "Write the words out at the first use with the acronym in brackets after them, or link "
+        "the note that defines it.",
+        _undefined,
+    ),
+)

@@ -1,0 +1,139 @@
+"""What a rule is made of, and how what it finds becomes a review."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from review.runners.rules.inline import InlineLink
+from review.runners.rules.page import Page, Passage, page_of
+from review.runners.rules.values import Rule, RuleFinding, RuleInput, RuleReview
+from review.vocabulary import Decision, Severity
+
+MOST_FINDINGS = 20
+LONGEST_QUOTE = 160
+LONGEST_FRAGMENT = 80
+WHOLE_NOTE = 0
+_CONTEXT = 60  # characters
+
+# Controls, line separators, direction overrides and halves of surrogate pairs.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+"
+)
+# A quote must not look like a heading, a bullet, a fence or a sentinel to whoever reads it back.
+_MARKUP = re.compile(r"(?:[>\s]|#{1,6}\s|`{3,}|~{3,}|[-+*]\s|={3,}|\d{1,9}[.)]\s)+")
+_REACH = 4 * LONGEST_QUOTE
+_WORDY = re.compile(r"[^\W_]")
+_GRAVITY = {Severity.INFO: 0, Severity.WARN: 1, Severity.FAIL: 2}
+_DECISIONS = {
+    Severity.INFO: Decision.PASS,
+    Severity.WARN: Decision.WARN,
+    Severity.FAIL: Decision.FAIL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule before it is wired.
+
+    `holds` is what is true of a note without findings, as a clause: "every heading has text".
+    """
+
+    name: str
+    title: str
+    holds: str
+    advice: str
+    find: Callable[[Page], Iterable[RuleFinding]]
+    reads_frontmatter: bool = False
+
+    def judge(self, given: RuleInput) -> RuleReview:
+        """Judge a note by this rule; the same note gives the same review."""
+        page = page_of(given)
+        problem = page.frontmatter.problem
+        if self.reads_frontmatter and problem is not None:
+            return RuleReview(
+                Decision.ERROR,
+                f"The frontmatter cannot be read (line {problem.line}), so there is no telling "
+                f"whether {self.holds}. {self._signature()}",
+                (),
+                "Repair the frontmatter first; the rule `readable-frontmatter` says what is wrong.",
+            )
+        return self._review(list(self.find(page)))
+
+    def wired(self) -> Rule:
+        """Give it the shape the registry hands out."""
+        return Rule(self.name, self.title, self.holds[:1].upper() + self.holds[1:], self.judge)
+
+    def _review(self, findings: list[RuleFinding]) -> RuleReview:
+        listed = _gravest(findings)
+        decision = _decision(listed)
+        advice = "None." if not findings else self.advice
+        summary = f"{self._said(findings, decision)} {self._signature()}"
+        return RuleReview(decision, summary, listed, advice)
+
+    def _said(self, findings: list[RuleFinding], decision: Decision) -> str:
+        count = len(findings)
+        if not count:
+            return f"{self.holds[:1].upper()}{self.holds[1:]}."
+        places = "1 place" if count == 1 else f"{count} places"
+        more = f" The gravest {MOST_FINDINGS} are listed." if count > MOST_FINDINGS else ""
+        if decision is Decision.PASS:
+            return f"{places} to know of; none counts against the note.{more}"
+        return f"{places} where it does not hold that {self.holds}.{more}"
+
+    def _signature(self) -> str:
+        return f"Judged by the rule `{self.name}`, without a model."
+
+
+def finding(severity: Severity, text: str, *, quote: str, line: int) -> RuleFinding:
+    """Make a finding; `quote` may be any part of the note and is cut to what is safe to repeat."""
+    return RuleFinding(severity, text, safe_quote(quote), line)
+
+
+def warn(text: str, *, quote: str, line: int) -> RuleFinding:
+    """Make a finding of severity warn."""
+    return finding(Severity.WARN, text, quote=quote, line=line)
+
+
+def link_finding(passage: Passage, link: InlineLink, text: str) -> RuleFinding:
+    """Make a warning about a link that stands in a passage."""
+    block = passage.block
+    quote = block.excerpt(link.start, before=_CONTEXT)
+    return warn(text, quote=quote, line=block.line_at(link.start))
+
+
+def safe_quote(raw: str) -> str:
+    """Give the first clean run of `raw`, bounded, without markup before it; it stands in `raw`."""
+    for piece in _UNSAFE.split(raw[:_REACH]):
+        marks = _MARKUP.match(piece)
+        text = piece[marks.end() :] if marks else piece
+        if _WORDY.search(text):
+            return _cut(text, LONGEST_QUOTE).strip()
+    return ""
+
+
+def shown(fragment: str) -> str:
+    """Put a few words of the note between quotation marks, safe to stand in a finding's text."""
+    clean = " ".join(_UNSAFE.sub(" ", fragment[:_REACH]).replace("`", "").split())
+    short = _cut(clean, LONGEST_FRAGMENT)
+    return f"“{short}{'…' if short != clean else ''}”"
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head, blank, _ = text[:limit].rpartition(" ")
+    return head if blank and len(head) > limit // 2 else text[:limit]
+
+
+def _gravest(findings: list[RuleFinding]) -> tuple[RuleFinding, ...]:
+    if len(findings) <= MOST_FINDINGS:
+        return tuple(findings)
+    kept = sorted(range(len(findings)), key=lambda index: -_GRAVITY[findings[index].severity])
+    return tuple(findings[index] for index in sorted(kept[:MOST_FINDINGS]))
+
+
+def _decision(findings: tuple[RuleFinding, ...]) -> Decision:
+    gravest = max((found.severity for found in findings), key=_GRAVITY.__getitem__, default=None)
+    return Decision.PASS if gravest is None else _DECISIONS[gravest]

@@ -1,0 +1,143 @@
+"""Rules on links: do they lead somewhere, and does the reader learn why to follow them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from review.runners.rules.blocks import BlockKind
+from review.runners.rules.checks import Check, link_finding, shown, warn
+from review.runners.rules.inline import InlineLink, LinkKind
+from review.runners.rules.page import Page, Passage
+from review.runners.rules.values import RuleFinding, RuleLink
+from review.runners.rules.word_lists import VAGUE_LINK_TEXTS
+from review.runners.rules.words import plain, word_count
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|<[A-Za-z]")
+_EXAMPLE_HOST = re.compile(
+    r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
+    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^/]*[<{$])"
+)
+_LONGEST_RUN = 7
+_FEWEST_WORDS_ABOUT = 2
+
+
+def _unresolved(page: Page) -> Iterator[RuleFinding]:
+    for link in page.given.links:
+        if link.resolved is None and not link.external and _is_address(link):
+            yield warn(
+                f"the link {shown(link.target)} leads nowhere",
+                quote=_around(page.quoted_line(link.line), link.target),
+                line=link.line,
+            )
+
+
+def _is_address(link: RuleLink) -> bool:
+    target = link.target.strip()
+    if not target or target.startswith("#") or _SCHEME.match(target):
+        return False
+    # Hidden files are not in the link table; whether they are there is not known here.
+    hidden = any(part.startswith(".") and part.strip(".") for part in target.split("/"))
+    return not hidden and not _TEMPLATE.search(target)
+
+
+def _around(line: str, target: str) -> str:
+    """Give the part of a line that shows the link: from its opening bracket if that is near."""
+    at = line.find(target)
+    if at < 0:
+        return line
+    opening = line.rfind("[", max(0, at - 80), at)
+    return line[opening if opening >= 0 else at :]
+
+
+def _bare_urls(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.prose:
+        for url in _outside_links(passage):
+            if not _EXAMPLE_HOST.match(url.target):
+                said = "a naked address: a reader cannot tell what it leads to"
+                yield link_finding(passage, url, said)
+
+
+def _outside_links(passage: Passage) -> Iterator[InlineLink]:
+    """Addresses that are not themselves the words of a link; both come in order."""
+    links = iter(passage.inline.links)
+    link = next(links, None)
+    covered = 0
+    for url in passage.inline.urls:
+        while link is not None and link.start <= url.start:
+            covered = max(covered, link.end)
+            link = next(links, None)
+        if url.start >= covered:
+            yield url
+
+
+def _walls(page: Page) -> Iterator[RuleFinding]:
+    run: list[Passage] = []
+    for passage in page.passages:
+        if passage.block.kind is BlockKind.ITEM and _is_only_links(passage):
+            run.append(passage)
+            continue
+        yield from _wall(run)
+        run = []
+    yield from _wall(run)
+
+
+def _is_only_links(passage: Passage) -> bool:
+    if not passage.links:
+        return False
+    shown_words = sum(word_count(link.text) for link in passage.links)
+    return word_count(passage.prose) - shown_words < _FEWEST_WORDS_ABOUT
+
+
+def _wall(run: Iterable[Passage]) -> Iterator[RuleFinding]:
+    items = list(run)
+    if len(items) > _LONGEST_RUN:
+        block = items[0].block
+        said = f"{len(items)} links in a row, and no word on why to follow any"
+        yield warn(
+            said, quote=block.excerpt(len(block.text) - len(block.text.lstrip())), line=block.line
+        )
+
+
+def _vague_texts(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.passages:
+        if passage.block.kind is BlockKind.QUOTE:
+            continue
+        for link in passage.links:
+            if link.kind is not LinkKind.WIKILINK and plain(link.text) in VAGUE_LINK_TEXTS:
+                yield link_finding(
+                    passage, link, f"the link text {shown(link.text)} does not say where it leads"
+                )
+
+
+CHECKS = (
+    Check(
+        "unresolved-links",
+        "Links lead somewhere",
+        "every link to a file of the knowledge base leads to one",
+        "Correct the path, create the note, or take the link out.",
+        _unresolved,
+    ),
+    Check(
+        "bare-urls",
+        "No naked addresses",
+        "addresses in the text are links with words",
+        "Write `[what it is](address)`, or put a literal address between backticks.",
+        _bare_urls,
+    ),
+    Check(
+        "wall-of-links",
+        "Links say why",
+        "long lists of links say why to follow them",
+        "Add to each link half a sentence on what a reader finds there, or group them under headings.",
+        _walls,
+    ),
+    Check(
+        "vague-link-text",
+        "Link texts say where they lead",
+        "link texts say where they lead",
+        "Name the target in the link text, so that it makes sense when read alone.",
+        _vague_texts,
+    ),
+)

@@ -1,0 +1,205 @@
+"""Rules on paragraphs: repeated, overlong, unfinished, or tied to a day or a place on the page."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from review.runners.rules.blocks import BlockKind, split_cells
+from review.runners.rules.checks import Check, finding, shown, warn
+from review.runners.rules.page import Page, Passage
+from review.runners.rules.values import RuleFinding
+from review.runners.rules.words import plain, sentences, word_count
+from review.vocabulary import Severity
+
+_FEWEST_REPEATED_WORDS = 12
+_LONGEST_PARAGRAPH = 180
+_OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
+_MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
+_PLACEHOLDER = re.compile(
+    rf"(?<![\w\"“\u2018'/-]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
+    rf"|[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
+    rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
+    r"entry|entries|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
+    r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
+    r"|<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>",
+)
+_WHOLE_PLACEHOLDER = re.compile(
+    rf"[*_(\[]{{0,3}}(?:{_MARK}|(?i:to be (?:determined|decided|written|defined|completed|added|"
+    r"announced|done|filled in)|coming soon|fill (?:me |this )?in|work in progress|"
+    r"under construction|placeholder(?: text)?))[*_)\]]{0,3}[.!…]{0,3}"
+)
+_LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
+_UNITS = (
+    r"(?:week|weekend|month|quarter|year|sprint|semester|spring|summer|autumn|fall|winter|monday|"
+    r"tuesday|wednesday|thursday|friday|saturday|sunday)"
+)
+_AGEING = re.compile(
+    r"\b(?:(?<!most )(?<!least )(?<!more )recently(?! (?:used|accessed|opened|updated|modified|added|"
+    r"created|changed|viewed|played|edited|closed|visited|seen|touched|active)\b)"
+    rf"|yesterday|(?:last|next|this|the past|the coming) {_UNITS}"
+    rf"|(?:a few|a couple of|some|several|two|three|\d{{1,2}}) {_UNITS}s? ago"
+    r"|in the near future|the other day)\b",
+    re.IGNORECASE,
+)
+_VAGUE_NOW = re.compile(
+    r"\b(?:currently|nowadays|these days|at the moment|at present|as of (?:today|now|this writing))\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_POSITION = re.compile(
+    r"\b(?:see|as|mentioned|described|discussed|noted|explained|listed|shown|defined|outlined|stated|"
+    r"introduced|given|covered|said|cited|referenced)[ \n](?:(?:mentioned|described|discussed|noted|"
+    r"explained|listed|shown|defined|outlined|stated|said|cited)[ \n])?"
+    r"(?:above|below|(?<!see )(?<!as )(?:earlier|previously))\b"
+    r"|\bthe[ \n](?:above|below)(?:-mentioned)?[ \n](?:section|paragraph|list|table|example|figure|"
+    r"diagram|code|text|passage|quote|note|chapter|point|points|sections|paragraphs)\b"
+    r"|\b(?:afore|above-?)mentioned\b",
+    re.IGNORECASE,
+)
+_CONTEXT = 60  # characters
+_NEAR = 24  # characters between a link and the words that go with it
+_QUOTES = "\"'“”\u2018\u2019«»„"
+
+
+def _repeated_paragraphs(page: Page) -> Iterator[RuleFinding]:
+    first: dict[str, int] = {}
+    for passage in page.prose:
+        words = plain(passage.block.text)
+        if word_count(words) < _FEWEST_REPEATED_WORDS:
+            continue
+        if words in first:
+            yield warn(
+                f"this paragraph stands on line {first[words]} already",
+                quote=passage.block.text.lstrip(),
+                line=passage.block.line,
+            )
+        first.setdefault(words, passage.block.line)
+
+
+def _long_paragraphs(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.prose:
+        words = word_count(passage.prose)
+        if words > _LONGEST_PARAGRAPH:
+            yield warn(
+                f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}",
+                quote=passage.block.text.lstrip(),
+                line=passage.block.line,
+            )
+
+
+def _placeholders(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.passages:
+        block = passage.block
+        if block.kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
+            continue
+        for found in _LOREM.finditer(passage.prose):
+            yield _placed(
+                Severity.FAIL, "filler text stands for what is to be written", passage, found
+            )
+        if block.kind is BlockKind.TABLE:
+            yield from _unfilled_cells(passage)
+        elif _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
+            said = "a placeholder stands in place of the text"
+            yield warn(said, quote=block.text.lstrip(), line=block.line)
+        else:
+            for found in _PLACEHOLDER.finditer(passage.prose):
+                yield _placed(Severity.WARN, "a mark of work to be done", passage, found)
+
+
+def _unfilled_cells(passage: Passage) -> Iterator[RuleFinding]:
+    for number, row in enumerate(passage.prose.split("\n"), start=passage.block.line):
+        if any(_WHOLE_PLACEHOLDER.fullmatch(cell.strip()) for cell in split_cells(row)):
+            yield warn("a table cell waits to be filled", quote=row, line=number)
+
+
+def _relative_dates(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.prose:
+        prose = passage.prose
+        for start, end in sentences(prose):
+            sentence = prose[start:end]
+            if _YEAR.search(sentence):
+                continue
+            for found in _AGEING.finditer(sentence):
+                if not _is_quoted(sentence, found):
+                    yield _aged(Severity.WARN, passage, start, found)
+            for found in _VAGUE_NOW.finditer(sentence):
+                if not _is_quoted(sentence, found):
+                    yield _aged(Severity.INFO, passage, start, found)
+
+
+def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> RuleFinding:
+    offset = start + found.start()
+    return finding(
+        severity,
+        f"{shown(found[0])} means another time whenever it is read",
+        quote=passage.block.excerpt(offset, before=min(found.start(), _CONTEXT)),
+        line=passage.block.line_at(offset),
+    )
+
+
+def _is_quoted(text: str, found: re.Match[str]) -> bool:
+    before = text[max(0, found.start() - 1) : found.start()]
+    after = text[found.end() : found.end() + 2]
+    return before in _QUOTES and before != "" and any(char in _QUOTES for char in after)
+
+
+def _positions(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.prose:
+        links = passage.links
+        starts = [link.start for link in links]
+        for found in _POSITION.finditer(passage.prose):
+            introduces = passage.prose.startswith(":", found.end())
+            last = bisect_right(starts, found.end() + _NEAR)
+            linked = any(
+                link.end >= found.start() - _NEAR for link in links[max(0, last - 2) : last]
+            )
+            if not introduces and not linked and not _is_quoted(passage.prose, found):
+                said = f"{shown(found[0])} names no place"
+                yield _placed(Severity.WARN, said, passage, found)
+
+
+def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> RuleFinding:
+    block, offset = passage.block, found.start()
+    quote = block.excerpt(offset, before=_CONTEXT)
+    return finding(severity, said, quote=quote, line=block.line_at(offset))
+
+
+CHECKS = (
+    Check(
+        "repeated-paragraphs",
+        "No paragraph twice",
+        "no paragraph stands in the note twice",
+        "Keep the one where a reader needs it and link to it from the other place.",
+        _repeated_paragraphs,
+    ),
+    Check(
+        "long-paragraphs",
+        "Paragraphs of a readable length",
+        f"paragraphs have at most {_LONGEST_PARAGRAPH} words",
+        "Split it where the subject turns; one claim a paragraph.",
+        _long_paragraphs,
+    ),
+    Check(
+        "placeholder-text",
+        "No placeholders",
+        "nothing in the note waits to be written",
+        "Write what is missing, or take the place out and keep the task where tasks are kept.",
+        _placeholders,
+    ),
+    Check(
+        "relative-dates",
+        "Dates that stay true",
+        "times are given so that they stay true",
+        "Name the date or the version that is meant.",
+        _relative_dates,
+    ),
+    Check(
+        "positional-references",
+        "References that name their place",
+        "references to other places name or link them",
+        "Name the section or link its heading; what is above today may be elsewhere tomorrow.",
+        _positions,
+    ),
+)

@@ -1,0 +1,71 @@
+"""Rules on single sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from review.runners.rules.checks import Check, shown, warn
+from review.runners.rules.page import Page
+from review.runners.rules.values import RuleFinding
+from review.runners.rules.word_lists import NEVER_TWICE
+from review.runners.rules.words import sentences, word_count
+
+_LONGEST_SENTENCE = 45  # words
+_WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
+_SEPARATORS = re.compile("[,;\u3001\uff0c\u00b7|]")
+_WORD = re.compile(r"[^\W\d_]+")
+# Only words that do not stand twice in good English ("had had", "that that", "log in in").
+
+
+def _overlong(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.prose:
+        prose = passage.prose
+        for start, end in sentences(prose):
+            sentence = prose[start:end]
+            words = word_count(sentence)
+            if words <= _LONGEST_SENTENCE or _is_enumeration(sentence, words):
+                continue
+            yield warn(
+                f"a sentence of {words} words, over {_LONGEST_SENTENCE}",
+                quote=passage.block.excerpt(start),
+                line=passage.block.line_at(start),
+            )
+
+
+def _is_enumeration(sentence: str, words: int) -> bool:
+    return len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words
+
+
+def _doubled(page: Page) -> Iterator[RuleFinding]:
+    for passage in page.prose:
+        text = passage.block.text
+        for first, second in pairwise(_WORD.finditer(passage.prose)):
+            word = second[0]
+            if word not in NEVER_TWICE or first[0].lower() != word:
+                continue
+            if text[first.end() : second.start()].isspace():
+                yield warn(
+                    f"the word {shown(word)} stands twice",
+                    quote=passage.block.excerpt(first.start(), before=30),
+                    line=passage.block.line_at(second.start()),
+                )
+
+
+CHECKS = (
+    Check(
+        "overlong-sentences",
+        "Sentences of a readable length",
+        f"sentences have at most {_LONGEST_SENTENCE} words",
+        "Split it at its conjunctions, or make its parts a list.",
+        _overlong,
+    ),
+    Check(
+        "repeated-words",
+        "No doubled word",
+        "no word stands twice in a row by mistake",
+        "Take one of the two out.",
+        _doubled,
+    ),
+)

@@ -1,0 +1,93 @@
+"""Counts and compares words in any script, in linear time."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from review.runners.rules.word_lists import ABBREVIATIONS, BEFORE_FIGURES, BEFORE_SMALL_LETTERS
+
+# Scripts written without spaces: kana, ideographs, Thai, Lao, Burmese, Khmer.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+)
+_UNSPACED_PER_WORD = 3
+_ALPHANUMERIC = re.compile(r"[^\W_]")
+_PUNCTUATION = re.compile("[!-/:-@\\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
+_JOINERS = re.compile("[\u2013\u2014/]")
+_TERMINATOR = re.compile(
+    "[.!?\u2026]+[\"'\u201d\u2019)\\]*_]*|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d]*"
+)
+_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|\u2022)")
+_LAST_TOKEN = re.compile(r"[\w.]+$")
+_TOKEN_REACH = 16
+_NORMALISED = 2000  # characters
+
+
+def word_count(text: str) -> int:
+    """Count words; three characters of a script without spaces count as one."""
+    unspaced = len(_UNSPACED.findall(text))
+    spaced = _UNSPACED.sub(" ", text) if unspaced else text
+    tokens = _JOINERS.sub(" ", spaced).split()
+    return (
+        sum(1 for token in tokens if _ALPHANUMERIC.search(token)) + unspaced // _UNSPACED_PER_WORD
+    )
+
+
+def plain(text: str) -> str:
+    """Fold case, width and punctuation away, so that only the words are compared."""
+    return " ".join(_PUNCTUATION.sub(" ", _normal(text).casefold()).split())
+
+
+def letters_only(text: str) -> str:
+    """Keep letters and digits: what a heading and its anchor have in common."""
+    return "".join(char for char in _normal(text).casefold() if char.isalnum())
+
+
+def _normal(text: str) -> str:
+    # Normalising takes quadratic time on a long run of combining marks.
+    return unicodedata.normalize("NFKC", text) if len(text) <= _NORMALISED else text
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each sentence of a block's masked text.
+
+    A bullet, a line that ends in a colon and a hard line break end a sentence too.
+    """
+    start = 0
+    for end in sorted({*_sentence_ends(text), len(text)}):
+        stripped = len(text[start:end]) - len(text[start:end].lstrip())
+        if start + stripped < end:
+            yield start + stripped, end
+        start = end
+
+
+def _sentence_ends(text: str) -> Iterator[int]:
+    for found in _BREAK.finditer(text):
+        yield found.end() if found[0].endswith("\n") else found.start()
+    for found in _TERMINATOR.finditer(text):
+        if _ends_sentence(text, found):
+            yield found.end()
+
+
+def _ends_sentence(text: str, found: re.Match[str]) -> bool:
+    if found[0][0] in "\u3002\uff01\uff1f":
+        return True
+    following = text[found.end() : found.end() + 1]
+    if following and not following.isspace():
+        return False
+    if found[0] != ".":
+        return True
+    before = _LAST_TOKEN.search(text[max(0, found.start() - _TOKEN_REACH) : found.start()])
+    return not _is_abbreviation(
+        before[0].lower() if before else "", text[found.end() : found.end() + 2].strip()
+    )
+
+
+def _is_abbreviation(token: str, following: str) -> bool:
+    return (
+        token in ABBREVIATIONS
+        or (token in BEFORE_FIGURES and following.isdigit())
+        or (token in BEFORE_SMALL_LETTERS and following.islower())
+    )
