@@ -92,13 +92,11 @@ def _owner() -> pwd.struct_passwd | None:
 def _call(
     command: Sequence[str], owner: pwd.struct_passwd | None, folder: Path, *, check: bool = True
 ) -> None:
-    as_owner = {} if owner is None else {
-        "user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": [],
-    }  # fmt: skip
+    user, group = (owner.pw_uid, owner.pw_gid) if owner else (None, None)
     with (folder / f"{Path(command[0]).name}.out").open("ab") as output:
         done = subprocess.run(
-            command, cwd=folder, check=False, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, **as_owner,
+            command, cwd=folder, check=False, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, user=user, group=group, extra_groups=[] if owner else None,
         )  # fmt: skip
     if check and done.returncode:
         sys.stderr.write(Path(output.name).read_text(errors="replace"))

@@ -61,7 +61,7 @@ class ReviewCommand(BaseCommand):
     started, the only clock it reads.
     """
 
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks: list[str] = []
     stealth_options = ("stdin", "now")
     schema: ClassVar[str] = ""
     examples: ClassVar[Sequence[str]] = ()
@@ -154,10 +154,10 @@ class ReviewCommand(BaseCommand):
         except ReviewError as refusal:
             raise CommandRefused(refusal) from refusal
         except DatabaseError as error:
-            refusal = store.refusal_of(error)
-            if refusal is None:
+            known = store.refusal_of(error)
+            if known is None:
                 raise
-            raise CommandRefused(refusal) from error
+            raise CommandRefused(known) from error
 
     # -- input -----------------------------------------------------------------------------
 

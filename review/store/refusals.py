@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.db import DatabaseError, connection
 
 from review.errors import ReviewError, StoreRefused, TryAgain
@@ -51,7 +49,10 @@ AGAIN = "run the same command again"
 CORRUPT_HINT = "move the file away and restore a copy, or start a new store without it"
 READ_ONLY_HINT = "reading commands work; to write, make the file and its folder writable"
 
-_SQLITE: dict[int, tuple[type[ReviewError], str, str]] = {
+# The kind of refusal, what the store does or is, and what to do about it.
+Meaning = tuple[type[ReviewError], str, str]
+
+_SQLITE: dict[int, Meaning] = {
     5: (StoreBusy, "is busy: another process is writing", AGAIN),
     6: (StoreBusy, "is busy: another process is writing", AGAIN),
     8: (StoreReadOnly, "is read-only", READ_ONLY_HINT),
@@ -61,7 +62,7 @@ _SQLITE: dict[int, tuple[type[ReviewError], str, str]] = {
     14: (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
     26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
 }
-_POSTGRES: dict[str, tuple[type[ReviewError], str, str]] = {
+_POSTGRES: dict[str, Meaning] = {
     "08": (StoreUnreachable, "cannot be reached", AGAIN),
     "25006": (StoreReadOnly, "is read-only", "reading commands work"),
     "28": (StoreNotOpened, "refused the login", "check COMMONPLACE_REVIEW_DB"),
@@ -95,23 +96,21 @@ def store_name() -> str:
 
 def refusal_of(error: DatabaseError) -> ReviewError | None:
     """The refusal that tells an operator about `error`, or None for a fault of ours."""
-    reader = _READERS.get(connection.vendor)
-    meaning = reader(error) if reader else None
+    cause = error.__cause__
+    if cause is None:
+        return None
+    meaning = _postgres_meaning(cause) if hasattr(cause, "sqlstate") else _sqlite_meaning(cause)
     if meaning is None:
         return None
     kind, what, hint = meaning
     return kind(f"{store_name()} {what}", hint=hint)
 
 
-def _sqlite_meaning(error: DatabaseError) -> tuple[type[ReviewError], str, str] | None:
-    code = getattr(error.__cause__, "sqlite_errorcode", None)
-    return None if code is None else _SQLITE.get(code & 0xFF)
+def _sqlite_meaning(cause: BaseException) -> Meaning | None:
+    return _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
 
 
-def _postgres_meaning(error: DatabaseError) -> tuple[type[ReviewError], str, str] | None:
-    cause = error.__cause__
-    if cause is None:
-        return None
+def _postgres_meaning(cause: BaseException) -> Meaning | None:
     state = getattr(cause, "sqlstate", None) or _unconnected_state(cause)
     return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
 
@@ -121,9 +120,3 @@ def _unconnected_state(cause: BaseException) -> str:
         return ""
     text = str(cause)
     return next((state for words, state in _UNCONNECTED if words in text), "08")
-
-
-_READERS: dict[str, Callable[[DatabaseError], tuple[type[ReviewError], str, str] | None]] = {
-    "sqlite": _sqlite_meaning,
-    "postgresql": _postgres_meaning,
-}
