@@ -1,0 +1,139 @@
+"""Holds what a parent says about its model against the partition that a job was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from review.conf import Config
+from review.domain.model_partition import (
+    ModelNameRefused,
+    build_model_partition,
+    effort_part,
+    model_part,
+)
+from review.errors import Conflict, UsageRefused
+from review.models import Provenance
+
+Validated = Literal["full", "model", "none"]
+
+
+class PartitionMismatch(Conflict):
+    """The model or effort that is named makes another partition than the job's."""
+
+
+def check_flags(provenance: Provenance, *, effort_unknown: bool) -> None:
+    """Refuse flags that say nothing together.
+
+    :raises UsageRefused: an effort is named or called unknown without a model, or both.
+    """
+    if provenance.runner_effort is not None and effort_unknown:
+        raise UsageRefused("--runner-effort names the effort that --effort-unknown calls unknown")
+    if provenance.runner_model is None and (effort_unknown or provenance.runner_effort is not None):
+        flag = "--effort-unknown" if effort_unknown else "--runner-effort"
+        raise UsageRefused(
+            f"{flag} says nothing without --runner-model",
+            hint="name the model too, or leave both out when the harness exposes neither",
+        )
+
+
+def validate_provenance(
+    partition: str, provenance: Provenance, *, effort_unknown: bool, config: Config
+) -> Validated:
+    """Say how far the named model and effort are known to make `partition`.
+
+    `none`: no model was named. `model`: the effort is not known, and only the model's part was
+    compared. `full`: both were; an effort beside a partition without one counts where the
+    partition was declared with `any_effort`.
+
+    :raises PartitionMismatch: they make another partition.
+    :raises ModelNameRefused: no partition can be made of them.
+    """
+    model, effort = provenance.runner_model, provenance.runner_effort
+    if model is None:
+        return "none"
+    named = build_model_partition(model, aliases=config.aliases)
+    if effort_unknown and effort_part(named) in (None, effort_part(partition)):
+        matches = model_part(named) == model_part(partition)
+        made = named
+    else:
+        made = build_model_partition(model, effort, aliases=config.aliases)
+        any_effort = config.accepts_any_effort(partition) and effort_part(partition) is None
+        matches = made == partition or (any_effort and model_part(made) == partition)
+    if not matches:
+        raise PartitionMismatch(
+            f"the job is for partition {partition!r}, and {_said(model, effort)} makes {made!r}",
+            hint=_hint(partition, made),
+        )
+    return "model" if effort_unknown else "full"
+
+
+def canonical_partition(name: str, *, config: Config) -> str:
+    """The partition that `name` stands for; a partition's own name stands for itself.
+
+    :raises ModelNameRefused: none can be made of it.
+    """
+    if name in config.partitions:
+        return name
+    return build_model_partition(name, aliases=config.aliases)
+
+
+def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
+    """Whether `models` (of telemetry, or of the output itself) say that another model ran.
+
+    Several models can have a part in one run (a small one for titles, say); one that makes the
+    partition is enough. A name of which no partition can be made is another model.
+    """
+    named = tuple(models)
+    return bool(named) and not any(_agrees(partition, model, config) for model in named)
+
+
+def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The models that a harness says it used, in the order it says so.
+
+    Read are the shapes that harnesses write: `model`, `models`, `modelUsage`, `stats.models`.
+    """
+    if telemetry is None:
+        return ()
+    stats = telemetry.get("stats")
+    places = [telemetry.get(name) for name in ("model", "models", "modelUsage")]
+    places.append(stats.get("models") if isinstance(stats, Mapping) else None)
+    return tuple(dict.fromkeys(name for place in places for name in _names(place)))
+
+
+def _names(place: object) -> list[str]:
+    if isinstance(place, str):
+        return [place] if place.strip() else []
+    if isinstance(place, Mapping | list):
+        return [name for name in place if isinstance(name, str) and name.strip()]
+    return []
+
+
+def _agrees(partition: str, model: str, config: Config) -> bool:
+    try:
+        made = build_model_partition(model, aliases=config.aliases)
+    except ModelNameRefused:
+        return False
+    efforts = {effort_part(made), effort_part(partition)} - {None}
+    same_effort = len(efforts) < 2 or config.accepts_any_effort(partition)
+    return model_part(made) == model_part(partition) and same_effort
+
+
+def _said(model: str, effort: str | None) -> str:
+    return f"model {model!r}" if effort is None else f"model {model!r} with effort {effort!r}"
+
+
+def _hint(partition: str, made: str) -> str:
+    if model_part(made) != model_part(partition):
+        return f"claim jobs of your own partition: --next --model-partition {made}"
+    if effort_part(made) is None:
+        return (
+            f"the partition's effort is {effort_part(partition)!r}: name it with --runner-effort, "
+            "or say --effort-unknown"
+        )
+    if effort_part(partition) is None:
+        return (
+            f"the partition has no effort; to take any, declare it in kb/review.toml: "
+            f'[partitions."{partition}"] any_effort = true'
+        )
+    return "jobs of one effort are not reviewed with another"
