@@ -74,7 +74,7 @@ class SkippedJson(Document):
     review_job_id: int | None = None
 
 
-class CreatedJson(Document):
+class CreatedJson(Document, kw_only=True):
     """The answer of `create_review_jobs`."""
 
     schema: str = "create-review-jobs/1"
@@ -84,7 +84,7 @@ class CreatedJson(Document):
     problems: list[ProblemJson]
 
 
-class ClaimedJson(Document):
+class ClaimedJson(Document, kw_only=True):
     """The answer of `claim_review_job`; `validated` is `full`, `model` or `none`."""
 
     schema: str = "claim-review-job/1"
@@ -93,7 +93,7 @@ class ClaimedJson(Document):
     jobs: list[JobJson]
 
 
-class JobListJson(Document):
+class JobListJson(Document, kw_only=True):
     """The answer of `review_job_list`."""
 
     schema: str = "review-job-list/1"
@@ -142,7 +142,7 @@ class RefusalJson(Document):
     exit: int
 
 
-class IngestedJson(Document):
+class IngestedJson(Document, kw_only=True):
     """The answer of `ingest_bundle_output`."""
 
     schema: str = "ingest-bundle-output/1"
