@@ -29,6 +29,7 @@ from review.vocabulary import (
     PairStatus,
     Severity,
 )
+from tests.builders import GATES_FOLDER
 
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 _numbers = count(1)
@@ -51,6 +52,11 @@ def snapshot_row(**overrides: Any) -> FileSnapshot:
     if "path" not in overrides:
         fields["path"] = path_row()
     return FileSnapshot.objects.create(**fields | overrides)
+
+
+def gate_snapshot_row() -> FileSnapshot:
+    """A snapshot of a gate of its own."""
+    return snapshot_row(path=path_row(path=f"{GATES_FOLDER}/prose/{next(_numbers)}.md"))
 
 
 def job_row(**overrides: Any) -> ReviewJob:
@@ -77,8 +83,8 @@ def pair_row(**overrides: Any) -> ReviewPair:
     fields: dict[str, Any] = {"ordinal": 1, "status": PairStatus.PENDING}
     if "job" not in overrides:
         fields["job"] = job_row()
-    for name in ("note", "gate"):
-        snapshot = overrides.get(f"{name}_snapshot") or snapshot_row()
+    for name, make in (("note", snapshot_row), ("gate", gate_snapshot_row)):
+        snapshot = overrides.get(f"{name}_snapshot") or make()
         fields |= {f"{name}_snapshot": snapshot, name: snapshot.path}
     return ReviewPair.objects.create(**fields | overrides)
 

@@ -1,0 +1,103 @@
+"""`claim_review_job`: takes queued jobs for a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode, UsageRefused
+from review.management.base import ReviewCommand
+from review.management.options import positive_int, word
+
+if TYPE_CHECKING:
+    from review.contracts.jobs import ClaimedJson
+    from review.orchestration.claiming import ClaimRequest
+
+
+class Command(ReviewCommand):
+    """Takes queued jobs for a worker."""
+
+    help = (
+        "Take a queued review job, or the oldest ones, for a worker: queued becomes running. Of "
+        "several claims of one job exactly one succeeds."
+    )
+    schema = "claim-review-job/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace claim_review_job --next --runner claude-code --runner-model claude-opus-4-6 --json",
+        "commonplace claim_review_job --review-job-id 7 --runner my-harness",
+    )
+    exit_codes = {
+        ExitCode.NOTHING_TO_DO: "--next found no queued job",
+        ExitCode.CONFLICT: "the job is not queued (the message says who has it), or the model makes another partition",
+        ExitCode.INPUT_REJECTED: "no such job, or no partition can be made of the model's name",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The job or jobs, and what is known of the model."""
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--review-job-id", type=positive_int, metavar="N", help="this job")
+        which.add_argument("--next", action="store_true", help="the oldest queued job")
+        parser.add_argument(
+            "--limit", type=positive_int, metavar="N", help="with --next: up to N jobs (default 1)"
+        )
+        parser.add_argument(
+            "--model-partition", type=word, metavar="P", help="with --next: only jobs of this one"
+        )
+        parser.add_argument(
+            "--runner", type=word, required=True, metavar="R", help="the harness that will run it"
+        )
+        parser.add_argument(
+            "--runner-model",
+            type=word,
+            metavar="M",
+            help="its model, which must make the job's partition; leave out when it is not exposed",
+        )
+        effort = parser.add_mutually_exclusive_group()
+        effort.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
+        effort.add_argument(
+            "--effort-unknown",
+            action="store_true",
+            help="the model is known and the effort is not: compare the model only",
+        )
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Claim, and show what was taken."""
+        from review.orchestration import claiming
+
+        result = claiming.claim(_request(options), config=conf.current(), now=self.now)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            self.write_lines(_lines(result))
+        self.finish(ExitCode.DONE if result.claimed else ExitCode.NOTHING_TO_DO)
+
+
+def _request(options: dict[str, Any]) -> ClaimRequest:
+    from review.models import Provenance
+    from review.orchestration.claiming import ClaimRequest
+
+    for name in ("limit", "model_partition"):
+        if options["review_job_id"] is not None and options[name] is not None:
+            raise UsageRefused(f"--{name.replace('_', '-')} goes with --next only")
+    return ClaimRequest(
+        actor=options["actor"],
+        provenance=Provenance(options["runner"], options["runner_model"], options["runner_effort"]),
+        job_id=options["review_job_id"],
+        limit=options["limit"] or 1,
+        model_partition=options["model_partition"],
+        effort_unknown=options["effort_unknown"],
+    )
+
+
+def _lines(result: ClaimedJson) -> Iterator[str]:
+    for job in result.jobs:
+        yield f"claimed: job {job.review_job_id} ({job.model_partition}, pairs: {job.pair_count})"
+        yield f"  read:  {job.prompt_path}"
+        yield f"  write: {job.bundle_output_path}"
+    if not result.jobs:
+        yield "no queued job"

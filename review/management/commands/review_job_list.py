@@ -1,0 +1,66 @@
+"""`review_job_list`: the jobs and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.management.base import ReviewCommand
+from review.management.options import positive_int, word
+from review.vocabulary import JobStatus
+
+if TYPE_CHECKING:
+    from review.contracts.jobs import JobJson
+
+
+class Command(ReviewCommand):
+    """The jobs and where they stand."""
+
+    help = "List review jobs with their pairs, oldest first."
+    schema = "review-job-list/1"
+    store_use = store.Use.READ
+    examples = ("commonplace review_job_list --status queued running --json",)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to list."""
+        parser.add_argument(
+            "--status",
+            nargs="+",
+            action="extend",
+            choices=JobStatus.values,
+            default=[],
+            help="only jobs in these states",
+        )
+        parser.add_argument(
+            "--model-partition", type=word, metavar="P", help="only jobs of this partition"
+        )
+        parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """List."""
+        from review.contracts.jobs import JobListJson
+        from review.queries.job_board import list_job_ids, show_jobs
+
+        job_ids = list_job_ids(
+            statuses=[JobStatus(status) for status in options["status"]],
+            model_partition=options["model_partition"] or "",
+            limit=options["limit"],
+        )
+        jobs = show_jobs(job_ids, gates_folder=conf.current().gates_folder)
+        if self.as_json:
+            self.write_json(JobListJson(jobs=jobs))
+        else:
+            self.write_lines(line for job in jobs for line in _lines(job))
+
+
+def _lines(job: JobJson) -> Iterator[str]:
+    taken = f", {job.claimed_by}" if job.claimed_by else ""
+    yield (
+        f"job {job.review_job_id}: {job.status}{taken} ({job.model_partition}, {job.lens}, "
+        f"pairs: {job.pair_count}) {job.prompt_path}"
+    )
+    if job.failure_reason:
+        yield f"  {job.failure_code}: {job.failure_reason}"
