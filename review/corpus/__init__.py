@@ -1,0 +1,198 @@
+"""The one door to the knowledge base: notes and gates as files, read and never written."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from review.conf import REPORTS_FOLDER
+from review.corpus.facts import read_note_text
+from review.corpus.gate_loading import GateLoader
+from review.corpus.gates import AmbiguousGate, Gate, GateCatalog, UnknownGate
+from review.corpus.index import FileIndex
+from review.corpus.locating import Locator
+from review.corpus.notes import NoteFacts, NoteList, NoteLoader
+from review.corpus.reading import Reader, UnreadableFile
+from review.corpus.scanning import ScanRules
+from review.corpus.selection import NoSuchNote, Selector, scan
+from review.domain.identity import sha256_hex
+from review.domain.problems import Problem
+from review.vocabulary import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from review.conf import Config
+    from review.corpus.linking import Linker
+
+__all__ = [
+    "AmbiguousGate",
+    "Corpus",
+    "Gate",
+    "GateCatalog",
+    "NoSuchNote",
+    "NoteFacts",
+    "NoteList",
+    "NoteText",
+    "UnknownGate",
+    "UnreadableFile",
+]
+
+
+@dataclass(frozen=True)
+class NoteText:
+    """A note as it stands now: `text` encodes to `data`, byte for byte."""
+
+    path: str
+    disk_path: str
+    data: bytes
+    text: str
+    sha256: str
+
+
+class Corpus:
+    """Reads the knowledge base for one command; make a new one for the next.
+
+    Folder listings, the gate catalog and the file index are read once and kept. Use it as a
+    context manager, or call `save`, so that what was read need not be read again.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        use_cache: bool = True,
+        known_rules: Collection[str] | None = None,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Open the root of `config`.
+
+        :param use_cache: whether to trust and keep the file index; without it all is read.
+        :param known_rules: what a gate's `rule` may name; others are reported (`None`: unchecked).
+        :param clock_ns: no business time: it tells whether a file is old enough to trust its stat.
+        """
+        self._root = os.path.realpath(config.root)
+        self._gates_folder = config.gates_folder
+        self._known_rules = known_rules
+        self._clock_ns = clock_ns
+        self._rules = ScanRules(
+            max_bytes=config.max_note_bytes,
+            roots=config.note_roots,
+            excludes=config.excludes,
+            pruned=_pruned(self._root, config.artifacts),
+        )
+        index_path = config.index_path if use_cache else None
+        self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
+        self._locator = Locator(self._root)
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.save()
+
+    def save(self) -> None:
+        """Keep what was read for the next command; does nothing if nothing was."""
+        self._index.save()
+
+    def notes(self, names: Sequence[str] = ()) -> NoteList:
+        """Give the notes in the named files and folders; of all note roots if none is named.
+
+        :raises NoSuchNote: a name stands for nothing, or for what can be no note.
+        :raises BadPath: a name is no path below the root.
+        """
+        now_ns = self._clock_ns()
+        selector = Selector(self._root, rules=self._rules, locator=self._locator)
+        places, problems = (
+            selector.named(names, known=self._known_paths) if names else selector.roots()
+        )
+        found = scan(self._root, places, problems, rules=self._rules)
+        with self._reader() as reader:
+            notes = self._loader.load(found, reader=reader, now_ns=now_ns)
+        self._index.forget_notes_but(
+            {entry.path for entry in found.entries},
+            folders=tuple(f"{place.path}/" for place in places if place.is_folder),
+        )
+        return notes
+
+    def read_note(self, path: str) -> NoteText:
+        """Read one note as it stands now.
+
+        :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
+        """
+        disk_path = self._locator.locate(path)
+        with self._reader() as reader:
+            data = reader.read(path, disk_path).data
+        return NoteText(path, disk_path, data, read_note_text(path, data), sha256_hex(data))
+
+    def facts_of(self, note: NoteText) -> NoteFacts:
+        """Give the facts of a note that was read."""
+        return self._loader.of_text(note.path, note.disk_path, text=note.text, sha256=note.sha256)
+
+    @cached_property
+    def gates(self) -> GateCatalog:
+        """All gates of the gates folder, read once."""
+        rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(self._gates_folder,))
+        selector = Selector(self._root, rules=rules, locator=self._locator)
+        places, problems = selector.roots()
+        with self._reader() as reader:
+            loader = GateLoader(
+                self._gates_folder,
+                reader=reader,
+                index=self._index,
+                known_rules=self._known_rules,
+            )
+            return loader.load(scan(self._root, places, problems, rules=rules))
+
+    def gate(self, path: str) -> Gate:
+        """Give the gate whose file is at `path`.
+
+        :raises UnreadableFile: there is none, or it cannot be used.
+        """
+        try:
+            return self._gates_by_path[path]
+        except KeyError:
+            problems = [problem for problem in self.gates.problems if problem.path == path]
+        missing = Problem(path, ProblemCode.VANISHED, "no such gate", skipped=True)
+        raise UnreadableFile(next((found for found in problems if found.skipped), missing))
+
+    @cached_property
+    def linker(self) -> Linker:
+        """Resolves links against the files there are now."""
+        from review.corpus.linking import Linker
+
+        return Linker(self._root, rules=self._rules, locator=self._locator)
+
+    @cached_property
+    def _gates_by_path(self) -> dict[str, Gate]:
+        return {gate.path: gate for gate in self.gates.gates}
+
+    @cached_property
+    def _loader(self) -> NoteLoader:
+        return NoteLoader(self._index)
+
+    def _reader(self) -> Reader:
+        return Reader(self._root, max_bytes=self._rules.max_bytes)
+
+    def _known_paths(self) -> list[str]:
+        selector = Selector(self._root, rules=self._rules, locator=self._locator)
+        places, problems = selector.roots()
+        found = scan(self._root, places, problems, rules=self._rules)
+        return [entry.path for entry in found.entries]
+
+
+def _pruned(root: str, artifacts: Path) -> frozenset[str]:
+    """Name the folders that hold what we write: never notes, whoever puts them below a note root."""
+    real = os.path.realpath(artifacts)
+    below = real.removeprefix(f"{root}/")
+    return frozenset({REPORTS_FOLDER, below} if below != real else {REPORTS_FOLDER})

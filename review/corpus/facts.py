@@ -1,0 +1,98 @@
+"""What a note's bytes say about it: hash, status, kind, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from review.corpus.reading import UnreadableFile, decode, is_blank
+from review.corpus.scanning import empty_note
+from review.domain.applicability import NoteKind, resolve_type
+from review.domain.frontmatter import parse_frontmatter
+from review.domain.identity import sha256_hex
+from review.domain.problems import Problem
+from review.vocabulary import ProblemCode
+
+if TYPE_CHECKING:
+    from review.domain.frontmatter import Frontmatter
+
+NO_KIND = NoteKind("", frozenset(), readable=True)
+_EXPECTED = {
+    "type": "one path or name",
+    "status": "one word",
+    "traits": "a name, or a list of names",
+}
+_UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one content comes to; `status` is as written, `""` for none."""
+
+    sha256: str
+    status: str
+    kind: NoteKind
+    problems: tuple[Problem, ...]
+
+
+def facts_of(path: str, data: bytes) -> Facts:
+    """Read the facts of a note. A problem that is `skipped` says that it cannot be reviewed."""
+    digest = sha256_hex(data)
+    try:
+        text = read_note_text(path, data)
+    except UnreadableFile as refused:
+        return Facts(digest, "", _UNREADABLE_KIND, (refused.problem,))
+    return facts_of_text(path, text, digest)
+
+
+def facts_of_text(path: str, text: str, digest: str) -> Facts:
+    """Read the facts of a note whose bytes are known to be text."""
+    frontmatter = parse_frontmatter(text)
+    if frontmatter.problem is not None:
+        problem = frontmatter.problem.of(path)
+        return Facts(digest, "", _UNREADABLE_KIND, (problem,))
+    if not frontmatter.fields:
+        return Facts(digest, "", NO_KIND, ())
+    wrong = [key for key in _EXPECTED if not _is_as_expected(key, frontmatter)]
+    status = (frontmatter.text("status") or "").strip()
+    kind = _UNREADABLE_KIND if {"type", "traits"} & set(wrong) else _kind(path, frontmatter)
+    problems = tuple(_wrong_value(path, key, frontmatter) for key in wrong)
+    return Facts(digest, status, kind, problems)
+
+
+def read_note_text(path: str, data: bytes) -> str:
+    """Give the text of a note.
+
+    :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
+    """
+    text = decode(path, data)
+    if is_blank(text):
+        raise UnreadableFile(empty_note(path))
+    return text
+
+
+def _kind(path: str, frontmatter: Frontmatter) -> NoteKind:
+    written = (frontmatter.text("type") or "").strip()
+    traits = (trait.strip() for trait in frontmatter.strings("traits") or ())
+    return NoteKind(
+        resolve_type(written, note_path=path) if written else "",
+        frozenset(trait for trait in traits if trait),
+        readable=True,
+    )
+
+
+def _is_as_expected(key: str, frontmatter: Frontmatter) -> bool:
+    if key not in frontmatter.fields:
+        return True
+    read = frontmatter.strings if key == "traits" else frontmatter.text
+    return read(key) is not None
+
+
+def _wrong_value(path: str, key: str, frontmatter: Frontmatter) -> Problem:
+    return Problem(
+        path,
+        ProblemCode.INVALID_FRONTMATTER,
+        f"`{key}` holds a list or a mapping; expected {_EXPECTED[key]}",
+        skipped=False,
+        line=frontmatter.line_of(key),
+    )
