@@ -30,15 +30,17 @@ class Line(NamedTuple):
     is_fence_marker: bool
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
+    """Where a line stands; `in_fence` holds for the markers of the fence too."""
+
     in_fence: bool = False
     in_quote: bool = False
     is_fence_marker: bool = False
 
 
-_PLAIN = _Place()
-_IN_FENCE = _Place(in_fence=True)
-_MARKER = _Place(in_fence=True, is_fence_marker=True)
+_PLAIN = Place()
+_IN_FENCE = Place(in_fence=True)
+_MARKER = Place(in_fence=True, is_fence_marker=True)
 
 
 class _OpenFence(NamedTuple):
@@ -52,7 +54,7 @@ def iter_lines(text: str) -> Iterator[Line]:
 
     Fences, list items and quotations as in CommonMark 0.31.2, sections 4.5, 5.1 and 5.2.
     """
-    walker = _Walker()
+    walker = Walker()
     start = 0
     number = 0
     size = len(text)
@@ -66,16 +68,20 @@ def iter_lines(text: str) -> Iterator[Line]:
         start = end + 1
 
 
-class _Walker:
-    """Remembers the open fence, the open list items and the open quotation between lines."""
+class Walker:
+    """Remembers the open fence, the open list items and the open quotation between lines.
+
+    For callers that start afresh in the middle of a text; others take `iter_lines`.
+    """
 
     def __init__(self, *, quotes: bool = True) -> None:
         self._quotes = quotes
         self._fence: _OpenFence | None = None
         self._items: list[int] = []  # content columns of the open list items, growing
-        self._quoted: _Walker | None = None
+        self._quoted: Walker | None = None
 
-    def place(self, text: str) -> _Place:
+    def place(self, text: str) -> Place:
+        """Take the next line, without its end, and say where it stands."""
         if self._fence is None and not self._items and text[:1] not in _TELLING_STARTS:
             self._quoted = None
             return _PLAIN
@@ -89,7 +95,7 @@ class _Walker:
             self._fence = None  # the list item that held it has ended
         return self._outside(text, position, column)
 
-    def _inside(self, fence: _OpenFence, text: str, position: int, column: int) -> _Place:
+    def _inside(self, fence: _OpenFence, text: str, position: int, column: int) -> Place:
         if column - fence.container >= _CODE_INDENT or text[position] != fence.char:
             return _IN_FENCE
         rest = text[position:].rstrip(" \t")
@@ -98,7 +104,7 @@ class _Walker:
         self._fence = None
         return _MARKER
 
-    def _outside(self, text: str, position: int, column: int) -> _Place:
+    def _outside(self, text: str, position: int, column: int) -> Place:
         while self._items and column < self._items[-1]:
             self._items.pop()
         if _is_thematic_break(text, position):
@@ -125,16 +131,16 @@ class _Walker:
         self._items.append(column + 1 if wide else content_column)
         return after, content_column
 
-    def _inside_quotation(self, text: str) -> _Place:
+    def _inside_quotation(self, text: str) -> Place:
         # All levels of nesting at once: thousands of ">" must not become thousands of walkers.
         if self._quoted is None:
-            self._quoted = _Walker(quotes=False)
+            self._quoted = Walker(quotes=False)
         inner = (
             text.lstrip("> \t") if text.startswith((">>", "> >")) else text[1:].removeprefix(" ")
         )
         return self._quoted.place(inner)._replace(in_quote=True)
 
-    def _open_fence(self, text: str, position: int) -> _Place:
+    def _open_fence(self, text: str, position: int) -> Place:
         found = _FENCE.match(text, position)
         if found is None or (found[1][0] == "`" and "`" in found[2]):
             return _PLAIN

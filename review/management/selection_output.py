@@ -1,0 +1,68 @@
+"""Prints a selection: one streamed JSON document, or lines for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from review.contracts.selection import SELECTION_SCHEMA, ProblemJson
+from review.domain.problems import Problem
+from review.queries.targets import Selection
+
+_CHUNK = 500
+
+
+def json_chunks(selection: Selection) -> Iterator[str]:
+    """The document of `review_target_selector --json`, in pieces of a few hundred targets."""
+    request = selection.request
+    head = {
+        "schema": SELECTION_SCHEMA,
+        "mode": request.mode,
+        "model_partition": request.model_partition,
+    }
+    yield json.dumps(head, ensure_ascii=False, separators=(",", ":"))[:-1]
+    yield ',"targets":['
+    yield from _array(selection.targets())
+    yield '],"diffs":['
+    yield from _array(selection.diffs())
+    yield f'],"counts":{json.dumps(selection.counts, separators=(",", ":"))}'
+    problems = [problem_json(problem) for problem in selection.problems]
+    yield f',"problems":{msgspec.json.encode(problems).decode()}}}\n'
+
+
+def text_lines(selection: Selection) -> Iterator[str]:
+    """Note paths with their stale gates below; then the diffs, where they were asked for."""
+    note_path = ""
+    for target in selection.targets():
+        if target.note_path != note_path:
+            note_path = target.note_path
+            yield note_path
+        change = " trivial" if target.change is not None and target.change.trivial else ""
+        yield f"  - {target.gate_id} ({target.reason}{change})"
+    for diff in selection.diffs():
+        yield from ("", *diff.diff.splitlines())
+
+
+def problem_json(problem: Problem) -> ProblemJson:
+    """A problem as commands print it."""
+    return ProblemJson(
+        path=problem.path,
+        code=problem.code.value,
+        message=problem.message,
+        skipped=problem.skipped,
+    )
+
+
+def _array(items: Iterable[msgspec.Struct]) -> Iterator[str]:
+    encode = msgspec.json.Encoder().encode
+    pending: list[bytes] = []
+    first = True
+    for item in items:
+        pending.append(encode(item))
+        if len(pending) == _CHUNK:
+            yield ("" if first else ",") + b",".join(pending).decode()
+            pending, first = [], False
+    if pending:
+        yield ("" if first else ",") + b",".join(pending).decode()

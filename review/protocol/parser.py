@@ -1,0 +1,251 @@
+"""Reads a worker's output into one block a pair; total, linear, and it never guesses.
+
+A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
+block is a quotation, unless that fence is still open where the block must end: then the worker
+forgot to close the fence, and the END counts.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from review.domain.markdown_lines import Walker, iter_lines
+from review.protocol.sentinels import Sentinel, read_sentinel
+
+_SELF_REPORT = re.compile(
+    r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
+)
+_NO_BLOCK = "no block for this pair"
+
+
+@dataclass(frozen=True)
+class ExpectedPair:
+    """A pair that was requested, by its ordinal in the job."""
+
+    ordinal: int
+    note_path: str
+    gate_id: str
+
+    @property
+    def names(self) -> str:
+        """As a sentinel spells the pair."""
+        return f"{self.note_path} :: {self.gate_id}"
+
+
+@dataclass(frozen=True)
+class ParsedBlock:
+    """The text between a pair's sentinels."""
+
+    ordinal: int
+    text: str
+
+
+@dataclass(frozen=True)
+class ParsedOutput:
+    """What an output holds for the expected pairs.
+
+    Every expected ordinal is in `blocks` or in `missing` (with the reason). `has_own_blocks` says
+    that at least one block of the job's token was opened and closed.
+    """
+
+    blocks: Mapping[int, ParsedBlock]
+    missing: Mapping[int, str]
+    problems: tuple[str, ...]
+    self_reported_model: str | None
+    foreign_tokens: tuple[str, ...]
+    has_own_blocks: bool
+
+
+def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> ParsedOutput:
+    """Find the expected pairs' blocks in any byte string."""
+    reader = _Reader(token.lower(), {pair.ordinal: pair for pair in expected})
+    reader.read(decode_output(data))
+    return reader.result()
+
+
+def all_blocks_closed(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> bool:
+    """Whether every expected pair has its block: the worker is done."""
+    return not parse_output(data, token=token, expected=expected).missing
+
+
+def decode_output(data: bytes) -> str:
+    """Bytes as text: UTF-8 (UTF-16 under its BOM), a BOM dropped, bad bytes and NUL as U+FFFD."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data.decode("utf-16", "replace")
+    else:
+        text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+@dataclass
+class _OpenBlock:
+    """A block that was started: where its text begins, and an END seen in a fence still open."""
+
+    sentinel: Sentinel
+    begins: int
+    walker: Walker = field(default_factory=Walker)
+    fenced_end: tuple[int, Sentinel] | None = None
+
+
+class _Reader:
+    """One pass over the lines."""
+
+    def __init__(self, token: str, expected: Mapping[int, ExpectedPair]) -> None:
+        self._token = token
+        self._expected = expected
+        self._exact_names = {_folded(pair.names) for pair in expected.values()}
+        self._found: dict[int, list[str]] = {}
+        self._faults: dict[int, str] = {}
+        self._problems: list[str] = []
+        self._foreign: dict[str, None] = {}
+        self._model: str | None = None
+        self._saw_start = False
+        self._open: _OpenBlock | None = None
+        self._text = ""
+
+    def read(self, text: str) -> None:
+        """Take all lines of `text`."""
+        self._text = text
+        begin = 0
+        while begin < len(text):
+            end = text.find("\n", begin)
+            end = len(text) if end < 0 else end
+            self._line(text[begin:end].removesuffix("\r"), begin, end + 1)
+            begin = end + 1
+        self._abandon("its END is missing")
+
+    def result(self) -> ParsedOutput:
+        """What was found, once all lines are read."""
+        blocks, missing = {}, {}
+        for ordinal in self._expected:
+            why = self._why_missing(ordinal)
+            if why:
+                missing[ordinal] = why
+            else:
+                blocks[ordinal] = ParsedBlock(ordinal, self._found[ordinal][0])
+        return ParsedOutput(
+            blocks=blocks,
+            missing=missing,
+            problems=tuple(self._problems),
+            self_reported_model=self._model,
+            foreign_tokens=tuple(self._foreign),
+            has_own_blocks=bool(self._found),
+        )
+
+    def _why_missing(self, ordinal: int) -> str:
+        texts = self._found.get(ordinal, [])
+        if ordinal in self._faults:
+            return self._faults[ordinal]
+        if not texts:
+            return _NO_BLOCK
+        if len(set(texts)) > 1:
+            return "two different blocks for this pair"
+        return "" if texts[0].strip() else "its block is empty"
+
+    def _line(self, line: str, begin: int, after: int) -> None:
+        sentinel = read_sentinel(line) if "==" in line else None
+        if sentinel is not None and sentinel.token != self._token:
+            self._foreign[sentinel.token] = None
+            sentinel = None
+        if self._open is None:
+            self._between(line, sentinel, begin, after)
+        else:
+            self._inside(self._open, line, sentinel, begin, after)
+
+    def _between(self, line: str, sentinel: Sentinel | None, begin: int, after: int) -> None:
+        if sentinel is None:
+            if not self._saw_start and self._model is None:
+                found = _SELF_REPORT.match(line)
+                self._model = found[1].strip(" \t*_`") if found else None
+        elif sentinel.opens:
+            self._start(sentinel, after)
+        else:
+            self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
+
+    def _start(self, sentinel: Sentinel, begins: int) -> None:
+        self._saw_start = True
+        self._open = _OpenBlock(sentinel, begins)
+        if sentinel.ordinal not in self._expected:
+            self._problem(begins - 1, f"pair {sentinel.ordinal} was not requested")
+
+    def _inside(
+        self, block: _OpenBlock, line: str, sentinel: Sentinel | None, begin: int, after: int
+    ) -> None:
+        if sentinel is not None and sentinel.opens:
+            self._abandon(f"its END is missing before the START of pair {sentinel.ordinal}")
+            self._start(sentinel, after)
+            return
+        place = block.walker.place(line)
+        if not place.in_fence:
+            block.fenced_end = None
+        if sentinel is None:
+            return
+        if sentinel.ordinal != block.sentinel.ordinal:
+            if not place.in_fence:
+                self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
+        elif not place.in_fence:
+            self._close(block, begin, sentinel)
+        elif block.fenced_end is None:
+            block.fenced_end = (begin, sentinel)
+
+    def _abandon(self, why: str) -> None:
+        """End the open block where it must end: at an END in a fence never closed, or missing."""
+        block = self._open
+        if block is None:
+            return
+        if block.fenced_end is not None:
+            self._close(block, *block.fenced_end)
+            return
+        self._open = None
+        if block.sentinel.ordinal in self._expected:
+            self._faults[block.sentinel.ordinal] = f"unclosed: {why}"
+
+    def _close(self, block: _OpenBlock, ends: int, end: Sentinel) -> None:
+        self._open = None
+        ordinal = block.sentinel.ordinal
+        if ordinal not in self._expected:
+            return
+        text = self._text[block.begins : max(block.begins, ends - 1)].removesuffix("\r")
+        self._found.setdefault(ordinal, []).append(_unfenced(text))
+        for sentinel in (block.sentinel, end):
+            if not self._names_agree(sentinel):
+                expected = self._expected[ordinal].names
+                self._faults[ordinal] = (
+                    f"its sentinel names {sentinel.names!r}; pair {ordinal} is {expected!r}"
+                )
+
+    def _names_agree(self, sentinel: Sentinel) -> bool:
+        said = _folded(sentinel.names)
+        if not said or said == _folded(self._expected[sentinel.ordinal].names):
+            return True
+        # Right but for case, and no other pair's exact name: a worker that lower-cased the line.
+        ours = _folded(self._expected[sentinel.ordinal].names).casefold()
+        return said.casefold() == ours and said not in self._exact_names
+
+    def _problem(self, offset: int, what: str) -> None:
+        if len(self._problems) < _MAX_PROBLEMS:
+            self._problems.append(f"line {self._text.count(chr(10), 0, offset) + 1}: {what}")
+
+
+_MAX_PROBLEMS = 50
+# What a sentinel line may carry around its names, as decoration or as its own rule.
+_EDGES = "=*_` "
+
+
+def _folded(names: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", names).replace("::", " :: ").split()).strip(_EDGES)
+
+
+def _unfenced(text: str) -> str:
+    """`text` without the one fence that wraps all of it, if there is one."""
+    if not text.lstrip().startswith(("```", "~~~")):
+        return text
+    lines = [line for line in iter_lines(text) if line.text.strip()]
+    markers = [line for line in lines if line.is_fence_marker and not line.in_quote]
+    if len(markers) < 2 or markers[0] != lines[0] or markers[1] != lines[-1]:
+        return text
+    return text[text.find("\n", markers[0].start) + 1 : markers[1].start]

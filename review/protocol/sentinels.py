@@ -1,0 +1,60 @@
+"""The lines that frame reviews, notes and gates; each carries the job's random token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+TOKEN_PATTERN = re.compile(r"[0-9a-f]{8}")
+_MARKS = " \t*_`"
+_RULE = "="
+_HEAD = re.compile(
+    r"\s*pair\s+review\s+(start|end)\s+([0-9a-f]{8})\s*/\s*([0-9]{1,9})\s*(:|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Sentinel:
+    """A line that opens or closes a pair's review; `names` is `note :: gate`, or empty."""
+
+    opens: bool
+    token: str
+    ordinal: int
+    names: str
+
+
+def start_line(token: str, ordinal: int | str, note_path: str, gate_id: str) -> str:
+    """The line before a pair's review."""
+    return f"=== PAIR REVIEW START {token}/{ordinal}: {note_path} :: {gate_id} ==="
+
+
+def end_line(token: str, ordinal: int | str, note_path: str, gate_id: str) -> str:
+    """The line after a pair's review."""
+    return f"=== PAIR REVIEW END {token}/{ordinal}: {note_path} :: {gate_id} ==="
+
+
+def frame_line(kind: str, edge: str, token: str, name: str) -> str:
+    """The line before (`edge` START) or after (END) the text of a note or gate in a prompt."""
+    return f"=== {kind} {edge} {token}: {name} ==="
+
+
+def token_is_free(token: str, texts: Iterable[str]) -> bool:
+    """Whether `token` occurs in none of `texts`, in any case; else it must be drawn again."""
+    return not any(token in text.lower() for text in texts)
+
+
+def read_sentinel(line: str) -> Sentinel | None:
+    """The sentinel on a line, or None; bold, case and spacing do not matter, a quote mark does."""
+    bare = line.strip(" \t\r").strip(_MARKS)
+    if not bare.startswith("==") or not bare.endswith("=="):
+        return None
+    head = _HEAD.match(bare.strip(_RULE))
+    if head is None:
+        return None
+    return Sentinel(
+        opens=head[1].lower() == "start",
+        token=head[2].lower(),
+        ordinal=int(head[3]),
+        names=bare.strip(_RULE)[head.end() :].strip(_MARKS),
+    )

@@ -1,0 +1,169 @@
+"""The selector: which pairs are stale for a model partition, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from review.contracts.selection import DiffJson, TargetJson
+from review.corpus import Corpus
+from review.corpus.gates import Gate
+from review.domain.problems import Problem
+from review.errors import UsageRefused
+from review.models import batched
+from review.queries.baselines import DetailReader, DiffLedger
+from review.queries.freshness import (
+    NoteStaleness,
+    Scope,
+    StaleGate,
+    in_flight,
+    partition_staleness,
+    uncovered,
+)
+from review.vocabulary import REQUESTED, Staleness
+
+STALE = "stale"
+_CHUNK_NOTES = 200
+
+
+@dataclass(frozen=True)
+class SelectionRequest:
+    """What to select.
+
+    :param gates: gate ids, gate paths and bundle names.
+    :param notes: files and folders; none is every note of the note roots.
+    :param model_partition: None asks for pairs that no partition has reviewed.
+    :param reasons: keep targets whose first reason is one of these; none keeps all.
+    """
+
+    gates: tuple[str, ...] = ()
+    all_gates: bool = False
+    notes: tuple[str, ...] = ()
+    current_only: bool = False
+    model_partition: str | None = None
+    mode: str = STALE
+    reasons: tuple[Staleness, ...] = ()
+    rules_only: bool = False
+    skip_trivial: bool = False
+    with_diffs: bool = False
+    limit: int | None = None
+
+
+@dataclass
+class Selection:
+    """An answer that is produced as it is read: targets first, then diffs, then counts.
+
+    `counts` is complete from the start; `diffs` gives what the targets read so far have named.
+    """
+
+    request: SelectionRequest
+    counts: Counter[str]
+    problems: tuple[Problem, ...]
+    _stale: list[NoteStaleness] = field(repr=False)
+    _reader: DetailReader = field(repr=False)
+    _diffs: DiffLedger = field(repr=False)
+
+    def targets(self) -> Iterator[TargetJson]:
+        """The targets, sorted by note path and gate path; consumed once."""
+        found = self._all_targets()
+        return found if self.request.limit is None else islice(found, self.request.limit)
+
+    def diffs(self) -> Iterator[DiffJson]:
+        """Diffs of the targets given so far, once per file and accepted text."""
+        return self._diffs.read()
+
+    def _all_targets(self) -> Iterator[TargetJson]:
+        for chunk in batched(self._stale, _CHUNK_NOTES):
+            details = self._reader.read(chunk)
+            for item in chunk:
+                for stale in _wanted(item, self.request):
+                    target = details.target(item.note, stale, mode=self.request.mode)
+                    if self.request.skip_trivial and _is_trivial(target):
+                        continue
+                    if self.request.with_diffs:
+                        self._diffs.note(target)
+                    yield target
+
+
+def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
+    """Compare the notes and gates on disk with what is accepted; nothing is written.
+
+    :raises UsageRefused: no gates named, or `requested` without a partition.
+    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
+    """
+    if not request.gates and not request.all_gates:
+        raise UsageRefused("name gates or bundles, or give --all-gates")
+    if request.mode == REQUESTED and request.model_partition is None:
+        raise UsageRefused("--mode requested needs --model")
+    gates, gate_problems = _gates(corpus, request)
+    listed = corpus.notes(request.notes)
+    notes = [note for note in listed.notes if not request.current_only or note.status == "current"]
+    scope = Scope(notes=notes, gates=gates)
+    stale: list[NoteStaleness] = []
+    counts = Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0})
+    open_jobs = in_flight(request.model_partition) if request.model_partition else {}
+    for item in _staleness(scope, request):
+        counts["fresh"] += len(item.fresh)
+        for gate in item.stale:
+            counts[gate.reasons[0].value] += 1
+        if request.mode == REQUESTED or item.stale:
+            stale.append(item)
+    counts["in-flight"] = _count_in_flight(scope, open_jobs)
+    return Selection(
+        request=request,
+        counts=counts,
+        problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
+        _stale=stale,
+        _reader=DetailReader(corpus, model_partition=request.model_partition, open_jobs=open_jobs),
+        _diffs=DiffLedger(corpus),
+    )
+
+
+def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...], Sequence[Problem]]:
+    catalog = corpus.gates()
+    if request.all_gates:
+        gates, problems = catalog.gates, catalog.problems
+    else:
+        gates = catalog.resolve(request.gates)
+        problems = catalog.problems_of(request.gates)
+    if request.rules_only:
+        gates = tuple(gate for gate in gates if gate.rule)
+    return gates, problems
+
+
+def _staleness(scope: Scope, request: SelectionRequest) -> Iterator[NoteStaleness]:
+    if request.model_partition is None:
+        return uncovered(scope)
+    return partition_staleness(scope, model_partition=request.model_partition)
+
+
+def _count_in_flight(scope: Scope, open_jobs: Iterable[tuple[str, str]]) -> int:
+    if not open_jobs:
+        return 0
+    notes = {note.path: note for note in scope.notes}
+    return sum(
+        1
+        for note_path, gate_path in open_jobs
+        if note_path in notes
+        and any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+    )
+
+
+def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGate]:
+    if request.mode == REQUESTED:
+        every = [*item.stale, *(StaleGate(gate, ()) for gate in item.fresh)]
+        return iter(sorted(every, key=lambda stale: stale.gate.path))
+    if not request.reasons:
+        return iter(item.stale)
+    return (stale for stale in item.stale if stale.reasons[0] in request.reasons)
+
+
+def _is_trivial(target: TargetJson) -> bool:
+    only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
+    return only_note_changed and target.change is not None and target.change.trivial
+
+
+def _problem_order(problem: Problem) -> tuple[str, str, str]:
+    return (problem.path, problem.code.value, problem.message)
