@@ -15,9 +15,8 @@ _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 _CONTEXT = re.compile(r"\[[^\[\]]*\]\s*$")
 _DASHED = re.compile(r"[\s._:-]+")
 _DATE = re.compile(
-    r"-(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$"
+    r"(?:^|-)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$"
 )
-_BARE_DATE = re.compile(r"(?:19|20)\d{6}")
 _NAME = re.compile(r"[a-z0-9+]+(?:-[a-z0-9+]+)*")
 _EXPECTED = "expected letters, digits and + with . _ : - / or spaces between them"
 
@@ -73,11 +72,12 @@ def _aliased(partition: str, known: Mapping[str, str], model: str) -> str:
 
 def _parts(model: str) -> tuple[str, str | None]:
     """Split what a name says: the model's slug and the effort behind `@`, if any."""
-    names = [part for part in model.split(EFFORT_SEPARATOR) if not _BARE_DATE.fullmatch(part)]
-    if len(names) > 2:  # a name and one effort
+    first, *rest = model.split(EFFORT_SEPARATOR)
+    efforts = [part for part in rest if not _DATE.fullmatch(part.strip())]
+    if len(efforts) > 1:
         raise ModelNameRefused(f"model {_short(model)} names more than one effort behind '@'")
-    name = _slug(names[0] if names else "", shown=model, what="model")
-    effort = _slug(names[1], shown=model, what="effort") if len(names) > 1 else None
+    name = _slug(first, shown=model, what="model")
+    effort = _slug(efforts[0], shown=model, what="effort") if efforts else None
     return name, effort
 
 
