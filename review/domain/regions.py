@@ -86,29 +86,30 @@ class _TitleReader:
 
     def title_start(self, line: Line) -> int | None:
         """Where the title starts that this line ends; `None` if it ends none."""
-        text = line.text
-        if line.in_fence or line.in_quote:
-            return self._end_paragraph(blocked=line.in_quote)
-        if self._comment or text.lstrip().startswith("<!--"):
-            self._comment = "-->" not in text
-            return self._end_paragraph(blocked=False)
-        if not text.strip():
-            return self._end_paragraph(blocked=False)
-        if _ATX_H1.match(text):
+        if self._is_hidden(line) or not line.text.strip():
+            self._paragraph = None
+            self._blocked = line.in_quote
+            return None
+        if _ATX_H1.match(line.text):
             return line.start
-        if self._paragraph is not None and (underline := _UNDERLINE.match(text)):
-            start = self._paragraph
-            self._end_paragraph(blocked=False)
-            return start if underline[1] else None
-        return self._continue_paragraph(line)
+        if self._paragraph is None or (underline := _UNDERLINE.match(line.text)) is None:
+            self._read_on(line)
+            return None
+        start, self._paragraph = self._paragraph, None
+        return start if underline[1] else None
 
-    def _continue_paragraph(self, line: Line) -> None:
+    def _is_hidden(self, line: Line) -> bool:
+        if line.in_fence or line.in_quote:
+            return True
+        hidden = self._comment or line.text.lstrip().startswith("<!--")
+        self._comment = hidden and "-->" not in line.text
+        return hidden
+
+    def _read_on(self, line: Line) -> None:
+        """Go on with a paragraph, or begin one, or notice that none can begin."""
         if _HEADING_OR_RULE.match(line.text):
-            self._end_paragraph(blocked=False)
+            self._paragraph = None
+            self._blocked = False
         elif self._paragraph is None and not self._blocked:
             self._blocked = _OTHER_BLOCK.match(line.text) is not None
             self._paragraph = None if self._blocked else line.start
-
-    def _end_paragraph(self, *, blocked: bool) -> None:
-        self._paragraph = None
-        self._blocked = blocked

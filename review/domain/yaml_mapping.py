@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
 from review.errors import InputRejected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 40
@@ -40,6 +40,10 @@ _HINTS = (
     ("control characters", "expected printable text"),
     ("escape", "expected a known escape; single quotes take a backslash as it is"),
 )
+
+
+# The stubs of yaml leave out what an event holds.
+_Event: TypeAlias = Any
 
 
 class NotReadable(InputRejected):  # caught by the caller in this package, never shown
@@ -77,7 +81,7 @@ class _Builder:
     """Turns the events of one document into values, counting what they weigh."""
 
     def __init__(self, loader: yaml.BaseLoader | yaml.CBaseLoader) -> None:
-        self._next = loader.get_event
+        self._next: Callable[[], _Event] = loader.get_event
         self._weight = 0
         self._anchors: dict[str, tuple[object, int] | None] = {}
 
@@ -100,7 +104,7 @@ class _Builder:
         return value, offsets
 
     def _entries(
-        self, start: yaml.Event, depth: int, offsets: dict[str, int] | None = None
+        self, start: _Event, depth: int, offsets: dict[str, int] | None = None
     ) -> dict[str, object]:
         entries: dict[str, object] = {}
         for event in self._children(start, depth, yaml.MappingEndEvent):
@@ -114,9 +118,7 @@ class _Builder:
                 offsets[key] = event.start_mark.index
         return entries
 
-    def _children(
-        self, start: yaml.Event, depth: int, end: type[yaml.Event]
-    ) -> Iterator[yaml.Event]:
+    def _children(self, start: _Event, depth: int, end: type[yaml.Event]) -> Iterator[_Event]:
         if depth > MAX_DEPTH:
             raise _at(start, f"nested deeper than {MAX_DEPTH} levels")
         event = self._next()
@@ -124,7 +126,7 @@ class _Builder:
             yield event
             event = self._next()
 
-    def _value(self, event: yaml.Event, depth: int) -> object:
+    def _value(self, event: _Event, depth: int) -> object:
         kind = type(event)
         if kind is _Alias:
             return self._aliased(event)
@@ -143,7 +145,7 @@ class _Builder:
             self._anchors[anchor] = (value, self._weight - before)
         return value
 
-    def _collection(self, event: yaml.Event, depth: int) -> object:
+    def _collection(self, event: _Event, depth: int) -> object:
         if type(event) is _Mapping:
             return self._entries(event, depth)
         return [
@@ -151,23 +153,24 @@ class _Builder:
             for child in self._children(event, depth, yaml.SequenceEndEvent)
         ]
 
-    def _aliased(self, event: yaml.Event) -> object:
-        if event.anchor not in self._anchors:
-            raise _at(event, f"the alias *{event.anchor[:80]} names no anchor above it")
-        known = self._anchors[event.anchor]
+    def _aliased(self, event: _Event) -> object:
+        name = event.anchor or ""
+        if name not in self._anchors:
+            raise _at(event, f"the alias *{name[:80]} names no anchor above it")
+        known = self._anchors[name]
         if known is None:
-            raise _at(event, f"the alias *{event.anchor[:80]} stands inside its own anchor")
+            raise _at(event, f"the alias *{name[:80]} stands inside its own anchor")
         value, weight = known
         self._weigh(event, weight)
         return value
 
-    def _weigh(self, event: yaml.Event, weight: int) -> None:
+    def _weigh(self, event: _Event, weight: int) -> None:
         self._weight += weight
         if self._weight > MAX_WEIGHT:
             raise _at(event, "too many values, aliases counted as what they stand for")
 
 
-def _at(event: yaml.Event, message: str) -> NotReadable:
+def _at(event: _Event, message: str) -> NotReadable:
     return NotReadable(message, event.start_mark.index)
 
 

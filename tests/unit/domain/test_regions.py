@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.regions import regions_of
+from review.domain.regions import Regions, regions_of
 
 MARKDOWN = st.text(alphabet="#=->`~ \t\r\n\ufeffab:!<", max_size=120) | st.text(max_size=80)
 
 
-def joined(regions) -> str:
+def joined(regions: Regions) -> str:
     at = regions.title_offset
     if at is None:
         return regions.frontmatter + regions.body

@@ -1,0 +1,165 @@
+"""A finding that comes again keeps its fingerprint; another one does not take it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from review.domain.finding_identity import KnownFinding, choose_fingerprint
+from review.domain.identity import fingerprint
+
+NOTE_TEXT = """# Claims
+
+A claim moves a job from queued to running in one guarded update, and counts the rows.
+Two parents that claim at once cannot both win, because the second one moves no row.
+
+> A **quoted** line that goes on \u201chere\u201d
+> and on.
+
+The word TODO stands here. And TODO again.
+"""
+PATHS = {"note_path": "kb/notes/claims.md", "gate_path": "kb/instructions/review-gates/prose/x.md"}
+ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=60)
+
+
+def known(quote: str, text: str, *, of: str = "") -> KnownFinding:
+    return KnownFinding(of or fingerprint(**PATHS, quote=quote, text=text), quote, text)
+
+
+def chosen(quote: str, text: str, *earlier: KnownFinding, note_text: str = NOTE_TEXT) -> str:
+    return choose_fingerprint(**PATHS, quote=quote, text=text, note_text=note_text, earlier=earlier)
+
+
+class TestChooseFingerprint:
+    def test_a_first_finding_has_its_own(self):
+        own = chosen("in one guarded update", "no source")
+
+        assert own == fingerprint(**PATHS, quote="in one guarded update", text="no source")
+
+    @pytest.mark.parametrize(
+        ("earlier", "again"),
+        [
+            pytest.param(
+                "in one guarded update",
+                "from queued to running in one guarded update, and",
+                id="longer",
+            ),
+            pytest.param(
+                "A claim moves a job from queued to running in one guarded update",
+                "guarded update",
+                id="shorter",
+            ),
+            pytest.param(
+                "from queued to running in one", "to running in one guarded", id="half-shared"
+            ),
+            pytest.param(
+                "A **quoted** line that goes on",
+                'a quoted line\nthat goes on "here" and on',
+                id="markup",
+            ),
+            pytest.param(
+                "A claim moves a job ... and counts the rows",
+                "in one guarded update",
+                id="shortened-with-dots",
+            ),
+        ],
+    )
+    def test_the_same_place_quoted_at_another_length_is_the_same_finding(self, earlier, again):
+        assert (
+            chosen(again, "worded quite otherwise", known(earlier, "no source is given", of="seen"))
+            == "seen"
+        )
+
+    @pytest.mark.parametrize(
+        ("earlier", "again"),
+        [
+            pytest.param("in one guarded update", "cannot both win", id="another-sentence"),
+            pytest.param(
+                "from queued to running in one",
+                "in one guarded update, and counts",
+                id="a-few-letters-shared",
+            ),
+            pytest.param("A claim moves a job from queued to running", "job", id="a-word-inside"),
+            pytest.param("not in the note", "cannot both win", id="earlier-quote-is-gone"),
+        ],
+    )
+    def test_another_place_is_another_finding(self, earlier, again):
+        own = fingerprint(**PATHS, quote=again, text="worded quite otherwise")
+
+        assert (
+            chosen(again, "worded quite otherwise", known(earlier, "no source is given", of="seen"))
+            == own
+        )
+
+    def test_the_place_shared_most_wins(self):
+        wide = known("A claim moves a job from queued to running in one guarded", "x", of="wide")
+        exact = known("one guarded update, and counts the rows", "y", of="exact")
+
+        assert chosen("guarded update, and counts the rows", "z", wide, exact) == "exact"
+
+    def test_an_earlier_fingerprint_of_the_same_words_comes_first(self):
+        overlapping = known("running in one guarded update, and counts", "x", of="seen")
+        same = known("in one guarded update", "y")
+
+        assert chosen("in one guarded update", "z", overlapping, same) == same.fingerprint
+
+    @pytest.mark.parametrize(
+        ("earlier", "again"),
+        [
+            pytest.param("", "", id="neither-quotes"),
+            pytest.param("", "cannot both win", id="only-the-new-one-quotes"),
+            pytest.param("cannot both win", "", id="only-the-old-one-quotes"),
+            pytest.param(
+                "Two parents that claim at once can not both win",
+                "Two parents that claim at once cannot both win",
+                id="quoted-sentence-was-edited",
+            ),
+        ],
+    )
+    def test_nearly_the_same_text_is_the_same_finding(self, earlier, again):
+        before = (
+            "The term snapshot is used in the third section before the note has said what it means."
+        )
+        after = "The term snapshot is used in the third section before this note has said what it means."
+
+        assert chosen(again, after, known(earlier, before, of="seen")) == "seen"
+
+    def test_a_text_that_differs_in_more_is_another_finding(self):
+        own = fingerprint(**PATHS, quote="", text="The term snapshot is undefined.")
+
+        assert (
+            chosen(
+                "",
+                "The term snapshot is undefined.",
+                known("", "The term pair is undefined.", of="seen"),
+            )
+            == own
+        )
+
+    def test_the_same_words_about_two_places_are_two_findings(self):
+        text = "This sentence names no source."
+        own = fingerprint(**PATHS, quote="cannot both win", text=text)
+
+        assert (
+            chosen("cannot both win", text, known("in one guarded update", text, of="seen")) == own
+        )
+
+    def test_the_same_words_about_a_place_that_is_gone_are_another_finding(self):
+        text = "The target of this link does not exist."
+        own = fingerprint(**PATHS, quote="cannot both win", text=text)
+
+        assert (
+            chosen("cannot both win", text, known("[gone](gone.md) for long", text, of="seen"))
+            == own
+        )
+
+    @settings(deadline=None)
+    @given(ANY_TEXT, ANY_TEXT, ANY_TEXT, st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=3))
+    def test_is_total_and_gives_its_own_or_an_earlier_one(self, quote, text, note_text, earlier):
+        findings = [known(one, other) for one, other in earlier]
+
+        value = chosen(quote, text, *findings, note_text=note_text)
+
+        own = fingerprint(**PATHS, quote=quote, text=text)
+        assert value in {own, *(finding.fingerprint for finding in findings)}
