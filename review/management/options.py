@@ -75,18 +75,23 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
 
 
 def positive_int(raw: str) -> int:
-    """A whole number above 0."""
-    number = non_negative_int(raw)
-    if number == 0:
+    """A whole number above 0 that fits a database key."""
+    number = _whole_number(raw)
+    if not number:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number above 0")
     return number
 
 
 def non_negative_int(raw: str) -> int:
     """A whole number, 0 or above, that fits a database key."""
-    if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) is None:
+    number = _whole_number(raw)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number, 0 or above")
-    return int(raw)
+    return number
+
+
+def _whole_number(raw: str) -> int | None:
+    return int(raw) if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) else None
 
 
 def money(raw: str) -> Decimal:

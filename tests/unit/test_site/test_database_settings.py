@@ -1,0 +1,95 @@
+"""The configured store as Django's settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace_site.settings.database import DatabaseRefused, database_settings
+from commonplace_site.settings.secret import MIN_LENGTH, SecretKeyRefused, secret_key
+
+
+class TestSqlite:
+    def test_writers_take_the_lock_first_and_wait_for_it(self):
+        options = database_settings("/tmp/a ?#%.sqlite")["OPTIONS"]  # noqa: S108
+
+        assert options["transaction_mode"] == "IMMEDIATE"
+        assert options["timeout"] == 20
+
+    def test_no_connection_sets_what_belongs_to_the_file(self):
+        options = database_settings("store.sqlite")["OPTIONS"]
+
+        assert "journal_mode" not in options["init_command"]
+        assert "synchronous=FULL" in options["init_command"]
+
+
+class TestPostgres:
+    def test_reads_every_part_of_the_url(self):
+        settings = database_settings("postgres://ana:p%40ss@db.example:5433/kb?sslmode=require")
+
+        assert settings["USER"] == "ana"
+        assert settings["PASSWORD"] == "p@ss"
+        assert (settings["HOST"], settings["PORT"]) == ("db.example", "5433")
+        assert settings["NAME"] == "kb"
+        assert settings["OPTIONS"]["sslmode"] == "require"
+
+    def test_takes_a_socket_folder(self):
+        settings = database_settings("postgresql:///kb?host=/run/postgresql")
+
+        assert settings["HOST"] == "/run/postgresql"
+        assert "host" not in settings["OPTIONS"]
+
+    def test_waits_for_a_lock_as_long_as_sqlite_does(self):
+        assert "lock_timeout=20s" in database_settings("postgres:///kb")["OPTIONS"]["options"]
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            pytest.param("mysql://a/b", id="another-server"),
+            pytest.param("postgres://host", id="no-name"),
+            pytest.param("postgres://host:port/name", id="port-in-words"),
+            pytest.param("sqlite:///file", id="sqlite-url"),
+        ],
+    )
+    def test_refuses(self, url):
+        with pytest.raises(DatabaseRefused):
+            database_settings(url)
+
+    def test_a_refusal_does_not_tell_the_password(self):
+        with pytest.raises(DatabaseRefused) as refused:
+            database_settings("mysql://ana:hunter2@host/b")
+
+        assert "hunter2" not in refused.value.message + refused.value.hint
+
+
+class TestSecretKey:
+    def test_is_made_once_for_us_alone(self, tmp_path):
+        path = tmp_path / "reports" / ".secret-key"
+
+        key = secret_key(path)
+
+        assert len(key) >= MIN_LENGTH
+        assert secret_key(path) == key
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert [file.name for file in path.parent.iterdir()] == [".secret-key"]
+
+    def test_is_the_environment_s_when_it_is_set(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("COMMONPLACE_SECRET_KEY", "e" * 40)
+
+        assert secret_key(tmp_path / "key") == "e" * 40
+        assert not (tmp_path / "key").exists()
+
+    @pytest.mark.parametrize(
+        "content", [pytest.param("short", id="short"), pytest.param("", id="empty")]
+    )
+    def test_refuses_a_weak_key(self, tmp_path, content):
+        path = tmp_path / "key"
+        path.write_text(content)
+
+        with pytest.raises(SecretKeyRefused, match="shorter"):
+            secret_key(path)
+
+    def test_refuses_where_none_can_be_kept(self, tmp_path):
+        (tmp_path / "file").touch()
+
+        with pytest.raises(SecretKeyRefused, match="cannot keep"):
+            secret_key(tmp_path / "file" / "key")

@@ -1,0 +1,109 @@
+"""Option shapes: what each `type=` takes and refuses."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from review.errors import ExitCode, UsageRefused
+from review.management import options
+from review.management.options import HelpShown, ReviewParser
+
+
+@pytest.fixture
+def parser() -> ReviewParser:
+    made = ReviewParser(prog="commonplace try", called_from_command_line=True)
+    made.add_argument("--model", type=options.word)
+    made.add_argument("--limit", type=options.positive_int)
+    made.add_argument("--mode", choices=["stale", "requested"])
+    return made
+
+
+class TestShapes:
+    @pytest.mark.parametrize(
+        ("shape", "raw", "value"),
+        [
+            pytest.param(options.positive_int, "7", 7, id="positive"),
+            pytest.param(options.non_negative_int, "0", 0, id="zero"),
+            pytest.param(options.money, "2.50", Decimal("2.50"), id="money"),
+            pytest.param(options.duration, "15m", timedelta(minutes=15), id="minutes"),
+            pytest.param(options.duration, "2h", timedelta(hours=2), id="hours"),
+            pytest.param(options.duration, "90s", timedelta(seconds=90), id="seconds"),
+            pytest.param(options.duration, "1d", timedelta(days=1), id="days"),
+            pytest.param(options.text, "  why ", "why", id="text"),
+            pytest.param(options.word, "agent:claude-code", "agent:claude-code", id="word"),
+            pytest.param(options.source, "-", "-", id="standard-input"),
+        ],
+    )
+    def test_takes(self, shape, raw, value):
+        assert shape(raw) == value
+
+    @pytest.mark.parametrize(
+        ("shape", "raw"),
+        [
+            pytest.param(options.positive_int, "0", id="zero-is-not-positive"),
+            pytest.param(options.positive_int, "-1", id="negative"),
+            pytest.param(options.positive_int, "1.5", id="fraction"),
+            pytest.param(options.positive_int, "٣", id="other-digits"),
+            pytest.param(options.positive_int, "9" * 19, id="larger-than-a-key"),
+            pytest.param(options.positive_int, "1_000", id="underscore"),
+            pytest.param(options.money, "0", id="no-money"),
+            pytest.param(options.money, "nan", id="nan"),
+            pytest.param(options.money, "Infinity", id="infinity"),
+            pytest.param(options.money, "five", id="words-for-money"),
+            pytest.param(options.duration, "15", id="duration-without-unit"),
+            pytest.param(options.duration, "0h", id="no-duration"),
+            pytest.param(options.duration, "1w", id="unknown-unit"),
+            pytest.param(options.text, " \n", id="blank"),
+            pytest.param(options.word, "a\nb", id="two-lines"),
+            pytest.param(options.word, "\x1b[31m", id="escape"),
+            pytest.param(options.word, "x" * 201, id="long"),
+            pytest.param(options.path, "", id="no-path"),
+            pytest.param(options.path, "a\0b", id="nul-in-path"),
+        ],
+    )
+    def test_refuses(self, shape, raw):
+        with pytest.raises(ArgumentTypeError):
+            shape(raw)
+
+
+class TestParser:
+    def test_names_the_option_that_was_meant(self, parser):
+        with pytest.raises(UsageRefused) as refused:
+            parser.parse_args(["--modle", "x"])
+
+        assert refused.value.exit_code is ExitCode.USAGE
+        assert "--model" in refused.value.hint
+
+    def test_points_at_the_help_when_nothing_is_near(self, parser):
+        with pytest.raises(UsageRefused) as refused:
+            parser.parse_args(["--zzzzz"])
+
+        assert refused.value.hint == "see: commonplace try --help"
+
+    def test_takes_no_abbreviation(self, parser):
+        with pytest.raises(UsageRefused):
+            parser.parse_args(["--lim", "3"])
+
+    def test_says_what_an_option_expected(self, parser):
+        with pytest.raises(UsageRefused, match=r"--limit.*whole number above 0"):
+            parser.parse_args(["--limit", "none"])
+
+    def test_lists_the_choices(self, parser):
+        with pytest.raises(UsageRefused, match=r"stale.*requested"):
+            parser.parse_args(["--mode", "fresh"])
+
+    def test_a_message_cannot_act_on_a_terminal(self, parser):
+        with pytest.raises(UsageRefused) as refused:
+            parser.parse_args(["--x\x1b[2J\n"])
+
+        assert refused.value.message.isprintable()
+
+    def test_help_ends_the_parsing(self, parser, capsys):
+        with pytest.raises(HelpShown):
+            parser.parse_args(["--help"])
+
+        assert "--limit" in capsys.readouterr().out
