@@ -1,0 +1,423 @@
+"""Notes through the door: which are given, and that what is remembered never hides a change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from review.corpus import Corpus, NoSuchNote
+from review.corpus.index import FileIndex
+from review.corpus.notes import NoteLoader
+from review.corpus.reading import FileContent
+from review.corpus.scanning import FileEntry, ScanResult
+from review.corpus.signature import RACY_WINDOW_NS, StatSignature
+from review.domain.identity import BadPath, sha256_hex
+from tests.unit.corpus.builders import later, link, make_config, make_corpus, problem_codes, write
+
+A = "kb/notes/a.md"
+
+
+def hashes(root: Path, **changes: object) -> dict[str, str]:
+    """Give the hash of every note, as a command that saves the index would."""
+    with make_corpus(root, **changes) as corpus:
+        return {note.path: note.sha256 for note in corpus.notes().notes}
+
+
+def true_hashes(root: Path) -> dict[str, str]:
+    """Give the hash of every note by reading all of them, by other means."""
+    return {
+        str(path.relative_to(root)): sha256_hex(path.read_bytes())
+        for path in sorted((root / "kb/notes").rglob("*.md"))
+    }
+
+
+def index_state(root: Path) -> tuple[int, int]:
+    status = make_config(root).index_path.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for number in range(3):
+        write(tmp_path, f"kb/notes/{number}/n.md", f"---\nstatus: current\n---\nNote {number}\n")
+    write(tmp_path, A, "one")
+    hashes(tmp_path)
+    return tmp_path
+
+
+class TestRememberedNotes:
+    def test_are_not_read_again(self, root):
+        before = index_state(root)
+
+        assert hashes(root) == true_hashes(root)
+        assert index_state(root) == before
+
+    def test_are_given_whole(self, tmp_path):
+        write(tmp_path, A, "---\ntype: x\ntraits: [t]\nstatus: current\n---\nBody\n")
+        write(tmp_path, "kb/notes/bad.md", "---\na: b: c\n---\nBody\n")
+        write(tmp_path, "kb/notes/latin.md", b"\xff")
+        with make_corpus(tmp_path) as corpus:
+            first = corpus.notes()
+
+        second = make_corpus(tmp_path).notes()
+
+        assert second == first
+        assert second == make_corpus(tmp_path, use_cache=False).notes()
+        assert problem_codes(second.problems) == {
+            "kb/notes/bad.md": "invalid-frontmatter",
+            "kb/notes/latin.md": "not-utf8",
+        }
+
+    def test_share_equal_kinds(self, root):
+        notes = make_corpus(root).notes().notes
+
+        assert len({id(note.kind) for note in notes}) == len({note.kind for note in notes}) == 1
+
+    def test_of_one_size_with_a_restored_mtime_are_read_again(self, root):
+        target = root / A
+        before = target.stat()
+        target.write_text("two")
+        os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+        assert hashes(root)[A] == sha256_hex(b"two")
+
+    def test_moved_into_place_with_older_times_are_read_again(self, root):
+        older = write(root, "kb/a.new", "two")
+        os.utime(older, ns=(1, 1))
+        older.replace(root / A)
+
+        assert hashes(root)[A] == sha256_hex(b"two")
+
+    def test_survive_a_touch_of_everything(self, root):
+        before = hashes(root)
+        for path in (root / "kb/notes").rglob("*.md"):
+            path.touch()
+
+        assert hashes(root) == before
+
+    def test_survive_being_saved_again_unchanged(self, root):
+        before = hashes(root)
+        (root / A).write_text("one")
+
+        assert hashes(root) == before
+
+    def test_in_a_folder_that_was_replaced_are_read_again(self, root):
+        shutil.copytree(root / "kb/notes", root / "kb/copy")
+        write(root, "kb/copy/a.md", "two")
+        (root / "kb/notes").rename(root / "kb/old")
+        (root / "kb/copy").rename(root / "kb/notes")
+
+        assert hashes(root) == true_hashes(root)
+
+    def test_behind_a_link_that_was_turned_are_read_again(self, root):
+        write(root, "docs/one.md", "11")
+        write(root, "docs/two.md", "22")
+        link(root, "kb/notes/link.md", "../../docs/one.md")
+        assert hashes(root)["kb/notes/link.md"] == sha256_hex(b"11")
+        (root / "kb/notes/link.md").unlink()
+        link(root, "kb/notes/link.md", "../../docs/two.md")
+
+        assert hashes(root)["kb/notes/link.md"] == sha256_hex(b"22")
+
+    def test_are_dropped_when_deleted_and_kept_when_out_of_scope(self, root):
+        (root / A).unlink()
+        with make_corpus(root) as corpus:
+            corpus.notes(["kb/notes/0"])
+        before = index_state(root)
+        hashes(root)
+        assert index_state(root) != before
+
+        before = index_state(root)
+
+        assert set(hashes(root)) == {f"kb/notes/{number}/n.md" for number in range(3)}
+        assert index_state(root) == before
+
+    def test_are_not_trusted_without_the_cache(self, root):
+        with make_corpus(root, use_cache=False) as corpus:
+            notes = corpus.notes().notes
+
+        assert {note.path: note.sha256 for note in notes} == true_hashes(root)
+
+    def test_are_forgotten_when_the_clock_was_set_back(self, root):
+        before = index_state(root)
+        earlier = later() - 3_600_000_000_000
+
+        assert hashes(root, clock_ns=lambda: earlier) == true_hashes(root)
+        # Seen from an earlier clock every file is too young to be remembered: nothing is written.
+        assert index_state(root) == before
+
+    def test_keep_their_times(self, root):
+        paths = list((root / "kb/notes").rglob("*.md"))
+        before = [(path.stat().st_mtime_ns, path.stat().st_ctime_ns) for path in paths]
+
+        hashes(root, use_cache=False)
+        hashes(root)
+
+        assert [(p.stat().st_mtime_ns, p.stat().st_ctime_ns) for p in paths] == before
+
+
+class FakeReader:
+    """Gives what it is told to, with the stat it is told to, and counts."""
+
+    def __init__(self, signature: StatSignature | None) -> None:
+        self.data = b"one"
+        self.signature = signature
+        self.reads = 0
+
+    def read(self, path: str, disk_path: str) -> FileContent:
+        self.reads += 1
+        return FileContent(self.data, self.signature)
+
+
+class TestTrust:
+    NOW = 1_700_000_000_000_000_000
+    OLD = StatSignature(3, NOW - 10 * RACY_WINDOW_NS, NOW - 10 * RACY_WINDOW_NS, 7, 1)
+
+    def load_twice(self, scanned: StatSignature, *, read: StatSignature | None, now_ns: int) -> str:
+        """Load, change the content behind an equal stat, load again; give the second hash."""
+        loader = NoteLoader(FileIndex(None, root="/", clock_ns=lambda: now_ns))
+        reader = FakeReader(read)
+        found = ScanResult([FileEntry(A, A, scanned)], [])
+        loader.load(found, reader=reader, now_ns=now_ns)  # type: ignore[arg-type]
+        reader.data = b"two"
+        return loader.load(found, reader=reader, now_ns=now_ns).notes[0].sha256  # type: ignore[arg-type]
+
+    def test_is_given_to_a_file_that_lay_still_long_enough(self):
+        assert self.load_twice(self.OLD, read=self.OLD, now_ns=self.NOW) == sha256_hex(b"one")
+
+    @pytest.mark.parametrize("field", ["mtime_ns", "ctime_ns"])
+    @pytest.mark.parametrize(
+        "age_ns",
+        [
+            pytest.param(0, id="this-moment"),
+            pytest.param(RACY_WINDOW_NS, id="just-inside-the-window"),
+            pytest.param(-3_600_000_000_000, id="in-the-future"),
+        ],
+    )
+    def test_is_withheld_from_a_file_changed_too_recently(self, field, age_ns):
+        young = self.OLD._replace(**{field: self.NOW - age_ns})
+
+        assert self.load_twice(young, read=young, now_ns=self.NOW) == sha256_hex(b"two")
+
+    def test_is_withheld_from_a_file_that_changed_while_it_was_read(self):
+        assert self.load_twice(self.OLD, read=None, now_ns=self.NOW) == sha256_hex(b"two")
+
+    def test_belongs_to_the_stat_of_what_was_read_not_of_what_was_scanned(self):
+        replaced = self.OLD._replace(inode=8)
+
+        assert self.load_twice(self.OLD, read=replaced, now_ns=self.NOW) == sha256_hex(b"two")
+
+    @pytest.mark.parametrize("field", StatSignature._fields)
+    def test_ends_with_any_part_of_the_stat(self, field):
+        loader = NoteLoader(FileIndex(None, root="/", clock_ns=lambda: self.NOW))
+        reader = FakeReader(self.OLD)
+        found = ScanResult([FileEntry(A, A, self.OLD)], [])
+        loader.load(found, reader=reader, now_ns=self.NOW)  # type: ignore[arg-type]
+        changed = self.OLD._replace(**{field: getattr(self.OLD, field) - 1})
+
+        again = ScanResult([FileEntry(A, A, changed)], [])
+        loader.load(again, reader=reader, now_ns=self.NOW)  # type: ignore[arg-type]
+
+        assert reader.reads == 2
+
+
+class TestSelection:
+    def test_takes_files_and_folders_and_sorts_them(self, root):
+        found = make_corpus(root).notes([A, "kb/notes/1", "./kb/notes/0/", A])
+
+        assert [note.path for note in found.notes] == [
+            "kb/notes/0/n.md",
+            "kb/notes/1/n.md",
+            A,
+        ]
+
+    def test_takes_a_file_outside_the_note_roots(self, root):
+        write(root, "docs/guide.md")
+
+        assert [note.path for note in make_corpus(root).notes(["docs/guide.md"]).notes] == [
+            "docs/guide.md"
+        ]
+
+    def test_takes_an_absolute_path_below_the_root(self, root):
+        assert [note.path for note in make_corpus(root).notes([str(root / A)]).notes] == [A]
+
+    def test_takes_by_name_what_a_pattern_leaves_out_of_folders(self, root):
+        corpus = make_corpus(root, excludes=("a.md",))
+
+        assert A not in {note.path for note in corpus.notes().notes}
+        assert [note.path for note in corpus.notes([A]).notes] == [A]
+
+    @pytest.mark.parametrize("form", ["NFC", "NFD"])
+    @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
+    def test_takes_a_name_in_any_normalisation(self, tmp_path, form, on_disk):
+        spelled = unicodedata.normalize(on_disk, "kb/notes/caf\u00e9/\u00fc.md")
+        write(tmp_path, spelled)
+
+        (note,) = make_corpus(tmp_path).notes([unicodedata.normalize(form, spelled)]).notes
+
+        assert note.path == unicodedata.normalize("NFC", spelled)
+        assert note.disk_path == spelled
+
+    @pytest.mark.parametrize("name", ["-x.md", "::.md", "===.md", "diff.md", "x" * 252 + ".md"])
+    def test_takes_names_that_only_look_odd(self, tmp_path, name):
+        write(tmp_path, f"kb/notes/{name}")
+
+        assert len(make_corpus(tmp_path).notes([f"kb/notes/{name}"]).notes) == 1
+
+    def test_names_what_is_near_to_a_name_that_does_not_exist(self, root):
+        with pytest.raises(NoSuchNote) as caught:
+            make_corpus(root).notes(["kb/notes/b.md"])
+
+        assert "'kb/notes/b.md' does not exist" in caught.value.message
+        assert A in caught.value.hint
+        assert caught.value.exit_code == 5
+
+    @pytest.mark.parametrize(
+        ("name", "refusal"),
+        [
+            pytest.param("kb/notes/A.md", NoSuchNote, id="other-case"),
+            pytest.param("kb/notes/a.md/x.md", NoSuchNote, id="file-as-folder"),
+            pytest.param("README.txt", NoSuchNote, id="not-markdown"),
+            pytest.param(".hidden.md", NoSuchNote, id="hidden"),
+            pytest.param("kb/notes/.git/a.md", NoSuchNote, id="in-a-hidden-folder"),
+            pytest.param("kb/reports/r.md", NoSuchNote, id="in-the-reports-folder"),
+            pytest.param("kb/reports", NoSuchNote, id="the-reports-folder"),
+            pytest.param("../a.md", BadPath, id="climbs-out"),
+            pytest.param("/etc/passwd", BadPath, id="absolute"),
+            pytest.param("", BadPath, id="empty"),
+            pytest.param("kb/notes/a\n.md", BadPath, id="control-character"),
+        ],
+    )
+    def test_refuses_names_that_can_be_no_note(self, root, name, refusal):
+        for path in ("README.txt", ".hidden.md", "kb/reports/r.md"):
+            write(root, path)
+
+        with pytest.raises(refusal):
+            make_corpus(root).notes([name])
+
+    @pytest.mark.parametrize(
+        ("content", "code"),
+        [
+            pytest.param(b"", "empty-note", id="empty"),
+            pytest.param(b"\n \n", "empty-note", id="blank"),
+            pytest.param(b"\xff\xfe", "not-utf8", id="not-utf8"),
+            pytest.param(b"\x00", "contains-nul", id="nul"),
+            pytest.param(b"x" * 100_001, "too-large", id="too-large"),
+            pytest.param(None, "not-a-file", id="fifo"),
+        ],
+    )
+    def test_reports_a_bad_note_alike_by_name_and_in_its_folder(self, root, content, code):
+        bad = "kb/notes/bad.md"
+        if content is None:
+            os.mkfifo(root / bad)
+        else:
+            write(root, bad, content)
+
+        in_folder = make_corpus(root).notes()
+        by_name = make_corpus(root).notes([bad, A])
+
+        assert in_folder.problems == by_name.problems
+        assert problem_codes(by_name.problems) == {bad: code}
+        assert [note.path for note in by_name.notes] == [A]
+        assert len(in_folder.notes) == 4
+
+    def test_reports_links_out_of_the_root_alike_by_name_and_in_their_folder(self, tmp_path):
+        root = tmp_path / "root"
+        write(tmp_path, "outside/x.md")
+        link(root, "kb/notes/out.md", "../../../outside/x.md")
+        link(root, "kb/notes/folder", "../../../outside")
+
+        by_name = make_corpus(root).notes(["kb/notes/out.md", "kb/notes/folder"])
+
+        assert by_name.problems == make_corpus(root).notes().problems
+        assert set(problem_codes(by_name.problems).values()) == {"outside-root"}
+        inside = make_corpus(root).notes(["kb/notes/folder/x.md"])
+        assert problem_codes(inside.problems) == {"kb/notes/folder/x.md": "outside-root"}
+
+    def test_skips_both_of_two_files_with_one_identity_by_name_too(self, tmp_path):
+        for form in ("NFC", "NFD"):
+            write(tmp_path, unicodedata.normalize(form, "kb/notes/\u00e9.md"), form)
+
+        found = make_corpus(tmp_path).notes(["kb/notes/\u00e9.md"])
+
+        assert found.notes == ()
+        assert found.problems == make_corpus(tmp_path).notes().problems
+        assert problem_codes(found.problems) == {"kb/notes/\u00e9.md": "name-collision"}
+
+    def test_finds_nothing_in_a_folder_without_notes(self, root):
+        (root / "kb/empty").mkdir()
+
+        assert make_corpus(root).notes(["kb/empty"]).notes == ()
+
+    def test_lets_one_of_the_note_roots_be_missing(self, root):
+        assert make_corpus(root).notes().problems == ()
+
+    def test_reports_that_all_note_roots_are_missing(self, tmp_path):
+        (tmp_path / "kb").mkdir()
+
+        found = make_corpus(tmp_path, note_roots=("kb/nots",)).notes()
+
+        assert problem_codes(found.problems) == {"kb/nots": "vanished"}
+
+    def test_lets_note_roots_lie_within_one_another_or_be_hidden(self, root):
+        write(root, ".agents/skills/s.md")
+        corpus = make_corpus(root, note_roots=("kb", "kb/notes", ".agents/skills"))
+
+        assert len(corpus.notes().notes) == 5
+        assert len(corpus.notes([".agents/skills/s.md"]).notes) == 1
+
+    def test_never_takes_an_artifacts_folder_below_a_note_root_for_notes(self, root):
+        write(root, "kb/notes/jobs/prompt.md")
+
+        found = make_corpus(root, artifacts=root / "kb/notes/jobs").notes()
+
+        assert len(found.notes) == 4
+
+
+class TestReadNote:
+    def test_gives_bytes_text_and_hash(self, tmp_path):
+        data = b"\xef\xbb\xbf# T\r\n\r\nx"
+        write(tmp_path, A, data)
+
+        note = make_corpus(tmp_path).read_note(A)
+
+        assert (note.path, note.data, note.text.encode()) == (A, data, data)
+        assert note.sha256 == sha256_hex(data)
+
+    @pytest.mark.parametrize("remembered", [True, False])
+    def test_comes_with_the_facts_of_its_text(self, tmp_path, remembered):
+        write(tmp_path, A, "---\nstatus: current\ntype: x\ntraits: [{a: b}]\n---\nBody\n")
+        if remembered:
+            hashes(tmp_path)
+        corpus: Corpus = make_corpus(tmp_path)
+
+        facts = corpus.facts_of(corpus.read_note(A))
+
+        assert facts == make_corpus(tmp_path).notes().notes[0]
+
+    def test_gives_facts_of_todays_text_not_of_what_is_remembered(self, tmp_path):
+        write(tmp_path, A, "---\nstatus: draft\n---\nBody\n")
+        hashes(tmp_path)
+        write(tmp_path, A, "---\nstatus: current\n---\nBody\n")
+        corpus = make_corpus(tmp_path)
+
+        assert corpus.facts_of(corpus.read_note(A)).status == "current"
+
+    def test_sees_a_change_between_two_reads(self, root):
+        corpus = make_corpus(root)
+        corpus.read_note(A)
+        (root / A).write_text("two")
+
+        assert corpus.read_note(A).text == "two"
+
+    def test_sees_a_folder_replaced_between_two_reads(self, root):
+        corpus = make_corpus(root)
+        corpus.read_note(A)
+        (root / "kb/notes").rename(root / "kb/old")
+        write(root, A, "two")
+
+        assert corpus.read_note(A).text == "two"
