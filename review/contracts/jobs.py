@@ -148,3 +148,19 @@ class IngestedJson(Document, kw_only=True):
     schema: str = "ingest-bundle-output/1"
     jobs: list[IngestedJobJson]
     refused: list[RefusalJson] = []
+
+
+class LeftQueuedJson(Document):
+    """A job that a runner cannot judge."""
+
+    review_job_id: int
+    reason: str
+
+
+class RanJson(Document):
+    """The answer of `run_review_jobs`."""
+
+    schema: str = "run-review-jobs/1"
+    jobs: list[IngestedJobJson]
+    left_queued: list[LeftQueuedJson]
+    refused: list[RefusalJson]

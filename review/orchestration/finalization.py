@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from review.artifacts import ArtifactStore, result_name
+from review.artifacts import ArtifactNotWritten, ArtifactStore, result_name
 from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
 from review.domain.identity import gate_id_of
@@ -244,7 +244,10 @@ def _mirror(plan: _Plan, request: IngestRequest, *, config: Config) -> list[str]
     job = plan.job
     problems = []
     if job.pk in request.outputs:
-        problems += ArtifactStore(config).keep_input(job.bundle_output_path, plan.raw)
+        try:
+            ArtifactStore(config).keep_input(job.bundle_output_path, plan.raw)
+        except ArtifactNotWritten as refused:
+            problems.append(refused.message)
     problems += mirror_job(job.pk, config=config)
     told = plan.output.self_reported_model
     if told and partition_contradicts(job.model_partition.name, (told,), config=config):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
-from review.artifacts import ArtifactStore
+from review.artifacts import ArtifactNotWritten, ArtifactStore, manifest_path
 from review.conf import Config
+from review.contracts.base import timestamp
+from review.domain.identity import gate_id_of
 from review.models import ReviewJob, ReviewPair, ReviewStore, ReviewText
+from review.protocol.records import (
+    Manifest,
+    ManifestPair,
+    ResultRecord,
+    render_manifest,
+    render_result,
+)
 from review.vocabulary import PairStatus
 
 
@@ -22,23 +31,73 @@ def mirror_job(job_id: int, *, config: Config) -> list[str]:
         .defer("note_snapshot__text", "gate_snapshot__text")
         .order_by("ordinal")
     )
-    texts = dict(ReviewText.objects.filter(pair__job=job).values_list("pair_id", "text"))
-    store = ArtifactStore(config)
-    failures = list(_write_results(store, job, pairs, texts))
-    try:
-        store.write_manifest(job, pairs, store_id=ReviewStore.objects.get(pk=1).store_id)
-    except OSError as error:
-        failures.append(f"MANIFEST.json: {error.strerror}")
+    files = ArtifactStore(config)
+    failures = []
+    for path, text in _documents(job, pairs, config):
+        try:
+            files.write_text(path, text)
+        except ArtifactNotWritten as refused:
+            failures.append(refused.message)
     return failures
 
 
-def _write_results(
-    store: ArtifactStore, job: ReviewJob, pairs: Iterable[ReviewPair], texts: dict[int, str]
-) -> Iterable[str]:
+def _documents(
+    job: ReviewJob, pairs: Sequence[ReviewPair], config: Config
+) -> Iterator[tuple[str, str]]:
+    texts = dict(ReviewText.objects.filter(pair__job=job).values_list("pair_id", "text"))
     for pair in pairs:
-        if pair.status != PairStatus.COMPLETED or pair.pk not in texts:
-            continue
-        try:
-            store.write_result(job, pair, text=texts[pair.pk])
-        except OSError as error:
-            yield f"{pair.result_path}: {error.strerror}"
+        if pair.status == PairStatus.COMPLETED and pair.pk in texts:
+            yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
+    yield manifest_path(job.prompt_path), render_manifest(manifest_of(job, pairs, config))
+
+
+def manifest_of(job: ReviewJob, pairs: Sequence[ReviewPair], config: Config) -> Manifest:
+    """The manifest of a job as its rows are now."""
+    return Manifest(
+        store_id=ReviewStore.objects.values_list("store_id", flat=True).get(pk=1),
+        review_job_id=job.pk,
+        status=job.status,
+        model_partition=job.model_partition.name,
+        grouping=job.grouping,
+        lens=job.lens,
+        prompt_path=job.prompt_path,
+        prompt_sha256=job.prompt_sha256,
+        bundle_output_path=job.bundle_output_path,
+        created_at=timestamp(job.created_at) or "",
+        replaces=job.replaces_id,
+        pairs=[
+            ManifestPair(
+                review_pair_id=pair.pk,
+                ordinal=pair.ordinal,
+                note_path=pair.note.path,
+                gate_path=pair.gate.path,
+                gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+                note_sha256=pair.note_snapshot.content_sha256,
+                gate_sha256=pair.gate_snapshot.content_sha256,
+                pair_status=pair.status,
+                decision=pair.decision or None,
+                result_path=pair.result_path or None,
+            )
+            for pair in pairs
+        ],
+    )
+
+
+def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
+    return ResultRecord(
+        review_pair_id=pair.pk,
+        review_job_id=job.pk,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+        model_partition=job.model_partition.name,
+        decision=pair.decision,
+        decision_source=pair.decision_source or None,
+        note_sha256=pair.note_snapshot.content_sha256,
+        gate_sha256=pair.gate_snapshot.content_sha256,
+        reviewed_at=timestamp(pair.reviewed_at) or "",
+        runner=job.runner,
+        runner_model=job.runner_model,
+        runner_effort=job.runner_effort,
+        self_reported_model=job.self_reported_model or None,
+    )

@@ -10,7 +10,7 @@ from functools import lru_cache
 from review.contracts.base import timestamp
 from review.contracts.selection import ChangeJson, DiffJson, TargetJson
 from review.corpus import Corpus
-from review.corpus.gates import Gate
+from review.corpus.gates import Gate, UnknownGate
 from review.corpus.notes import NoteFacts
 from review.corpus.reading import UnreadableFile
 from review.domain.diffing import unified_diff
@@ -178,8 +178,10 @@ class DiffLedger:
             return None
 
     def _gate_text(self, path: str) -> str | None:
-        texts = {gate.path: gate.text for gate in self._corpus.gates().gates}
-        return texts.get(path)
+        try:
+            return self._corpus.gate(path).text
+        except (UnreadableFile, UnknownGate):
+            return None
 
 
 _MISSING = Staleness.MISSING_REVIEW

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from review.artifacts import manifest_path
 from review.contracts.base import timestamp
 from review.contracts.jobs import JobJson, PairJson
 from review.domain.identity import gate_id_of
@@ -81,11 +82,6 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         replaces=job.replaces_id,
         replaced_by=None if replacement is None else replacement.pk,
     )
-
-
-def manifest_path(prompt_path: str) -> str:
-    """The manifest stands beside the prompt."""
-    return f"{prompt_path.rpartition('/')[0]}/MANIFEST.json"
 
 
 class UnknownJob(InputRejected):

@@ -122,7 +122,7 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
 
 
 def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...], Sequence[Problem]]:
-    catalog = corpus.gates()
+    catalog = corpus.gates
     if request.all_gates:
         gates, problems = catalog.gates, catalog.problems
     else:

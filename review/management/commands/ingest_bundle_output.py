@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import conf, store
-from review.contracts.jobs import IngestedJson, RefusalJson
+from review.contracts.jobs import IngestedJson
 from review.errors import ExitCode, InputRejected, UsageRefused
 from review.management.base import ReviewCommand
+from review.management.ingest_output import (
+    exit_code,
+    job_lines,
+    refusal_documents,
+    refusal_lines,
+)
 from review.management.options import positive_int, source, word
 from review.models import Provenance
 from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.ingesting import Ingested, ingest_jobs, ready_job_ids
-from review.vocabulary import JobStatus
+from review.orchestration.ingesting import ingest_jobs, ready_job_ids
 
 
 class BadTelemetry(InputRejected):
@@ -65,10 +69,13 @@ class Command(ReviewCommand):
         if len(job_ids) == 1 and result.refused:
             raise result.refused[0].error
         if self.as_json:
-            self.write_json(_document(result))
+            refused = refusal_documents(result.refused)
+            self.write_json(IngestedJson(jobs=list(result.jobs), refused=refused))
         else:
-            self.write_lines(_lines(result))
-        self.finish(_exit_code(result))
+            self.write_lines((*job_lines(result.jobs), *refusal_lines(result.refused)))
+            if not job_ids:
+                self.notice("no open job of yours has a finished output (see --all-actors)")
+        self.finish(exit_code(result.jobs, result.refused))
 
     def _request(self, options: dict[str, Any]) -> IngestRequest:
         job_ids = options["review_job_id"] or []
@@ -109,44 +116,3 @@ def _provenance(options: dict[str, Any]) -> Provenance | None:
     if not named["runner"]:
         raise UsageRefused("--runner-model and --runner-effort need --runner")
     return Provenance(**named)
-
-
-def _document(result: Ingested) -> IngestedJson:
-    return IngestedJson(
-        jobs=list(result.jobs),
-        refused=[
-            RefusalJson(
-                review_job_id=item.review_job_id,
-                code=item.error.code,
-                message=item.error.message,
-                exit=int(item.error.exit_code),
-            )
-            for item in result.refused
-        ],
-    )
-
-
-def _lines(result: Ingested) -> Iterator[str]:
-    for job in result.jobs:
-        why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
-        yield f"job {job.review_job_id}: {job.status}{why}"
-        for pair in job.pairs:
-            said = pair.decision or pair.pair_status
-            held = (
-                f", not accepted: {pair.not_accepted_because}" if pair.not_accepted_because else ""
-            )
-            yield f"  {pair.note_path} {pair.gate_id}: {said}{held}"
-        for problem in job.problems:
-            yield f"  problem: {problem}"
-    for item in result.refused:
-        yield f"job {item.review_job_id}: refused: {item.error.message}"
-    if not result.jobs and not result.refused:
-        yield "no open job of this actor has a finished output (--all-actors looks at all)"
-
-
-def _exit_code(result: Ingested) -> ExitCode:
-    if any(job.status == JobStatus.FAILED for job in result.jobs):
-        return ExitCode.FAILED
-    if result.refused:
-        return result.refused[0].error.exit_code
-    return ExitCode.DONE

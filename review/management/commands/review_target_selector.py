@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import conf, store
-from review.corpus import Corpus
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
+from review.management.knowledge_base import open_corpus
 from review.management.options import positive_int, text, word
 from review.management.selection_output import json_chunks, text_lines
 from review.queries.targets import STALE, SelectionRequest, select_targets
@@ -47,7 +47,7 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Select and print."""
         request = _request(options, as_json=self.as_json)
-        with Corpus(conf.current(), use_cache=not options["no_cache"]) as corpus:
+        with open_corpus(conf.current(), use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
             if self.as_json:
                 self.write_json_chunks(json_chunks(selection))
