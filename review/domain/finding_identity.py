@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from review.domain.identity import fingerprint, normalise_prose
+from review.domain.trivial_change import body_ratio
 
 _HALF = 0.5
 _ALIKE = 0.9
@@ -23,6 +23,14 @@ class KnownFinding:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedFinding:
+    """What identifies a finding that a review reports now."""
+
+    quote: str
+    text: str
+
+
 def choose_fingerprint(
     *,
     note_path: str,
@@ -32,69 +40,109 @@ def choose_fingerprint(
     note_text: str,
     earlier: Sequence[KnownFinding],
 ) -> str:
-    """Give the fingerprint of an earlier finding this one repeats, else its own (DESIGN section 6).
+    """Give the fingerprint of the only finding of a review; see `choose_fingerprints`."""
+    return choose_fingerprints(
+        note_path=note_path,
+        gate_path=gate_path,
+        note_text=note_text,
+        reported=(ReportedFinding(quote, text),),
+        earlier=earlier,
+    )[0]
 
-    It repeats the one with the same quote, else the one whose quote it overlaps most in the note,
-    by half of the shorter quote or more, else the one whose text is most alike, by 0.9 or more of
-    its words. Alike texts under quotes of different places are two findings: a gate words all its
-    findings alike. Leave out of `earlier` what another finding of the same review has taken.
+
+def choose_fingerprints(
+    *,
+    note_path: str,
+    gate_path: str,
+    note_text: str,
+    reported: Sequence[ReportedFinding],
+    earlier: Sequence[KnownFinding],
+) -> tuple[str, ...]:
+    """Give each finding of a review the fingerprint it had before, else its own (DESIGN section 6).
+
+    It repeats the earlier finding with the same quote, else the one whose quote it overlaps most in
+    the note, by half of the shorter quote or more, else the one whose text is most alike, by 0.9 of
+    its words or more. Alike texts under quotes of different places are two findings: a gate words
+    all its findings alike. Of several findings only the first takes an earlier one's fingerprint.
     """
-    own = fingerprint(note_path=note_path, gate_path=gate_path, quote=quote, text=text)
-    if not earlier or any(known.fingerprint == own for known in earlier):
-        return own
-    note = _normal_note(note_text)
-    place = _place(note, quote)
-    places = [_place(note, known.quote) for known in earlier]
-    best = max(range(len(earlier)), key=lambda at: _overlap(place, places[at]))
-    if _overlap(place, places[best]) >= _HALF:
-        return earlier[best].fingerprint
-    alike = [
-        _likeness(text, known.text) if _may_agree(quote, known.quote, place, other) else 0.0
-        for known, other in zip(earlier, places, strict=True)
+    own = [
+        fingerprint(note_path=note_path, gate_path=gate_path, quote=new.quote, text=new.text)
+        for new in reported
     ]
-    best = max(range(len(earlier)), key=lambda at: alike[at])
-    return earlier[best].fingerprint if alike[best] >= _ALIKE else own
+    known = {old.fingerprint for old in earlier}
+    left = [old for old in earlier if old.fingerprint not in own]
+    if not left:
+        return tuple(own)
+    candidates = _Candidates(note_text, left)
+    return tuple(
+        value if value in known else candidates.take(new) or value
+        for value, new in zip(own, reported, strict=True)
+    )
 
 
-@lru_cache(maxsize=2)
-def _normal_note(text: str) -> str:
-    return normalise_prose(text)
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A finding in normal form: its words, its quote, and where the note has the quote."""
+
+    words: str
+    quote: str
+    place: tuple[int, int] | None
 
 
-def _place(note: str, quote: str) -> tuple[int, int] | None:
-    """Where the quote stands in the normalised note; one shortened by `…` from its first part on."""
-    parts = [part for part in map(normalise_prose, normalise_prose(quote).split("...")) if part]
-    if not parts:
-        return None
-    start = note.find(parts[0])
-    if start < 0:
-        return None
-    last = note.find(parts[-1], start)
-    return None if last < 0 else (start, last + len(parts[-1]))
+class _Candidates:
+    """The earlier findings that no finding of this review has taken yet."""
+
+    def __init__(self, note_text: str, earlier: Sequence[KnownFinding]) -> None:
+        self._note = normalise_prose(note_text)
+        self._left = [(old.fingerprint, self._placed(old)) for old in earlier]
+
+    def take(self, new: ReportedFinding) -> str | None:
+        """Give the fingerprint that `new` had before, to no other one again; `None` if it is new."""
+        placed = self._placed(new)
+        found = self._best(placed, _overlap, _HALF) or self._best(placed, _agreement, _ALIKE)
+        self._left = [entry for entry in self._left if entry[0] != found]
+        return found
+
+    def _best(
+        self, new: _Placed, likeness: Callable[[_Placed, _Placed], float], least: float
+    ) -> str | None:
+        best, found = 0.0, None
+        for value, old in self._left:
+            if (alike := likeness(new, old)) >= least and alike > best:
+                best, found = alike, value
+        return found
+
+    def _placed(self, finding: KnownFinding | ReportedFinding) -> _Placed:
+        quote = normalise_prose(finding.quote)
+        return _Placed(normalise_prose(finding.text), quote, self._place(quote))
+
+    def _place(self, quote: str) -> tuple[int, int] | None:
+        """Where the note has the quote, from its first part to its last if `…` shortens it."""
+        parts = [part.strip() for part in quote.split("...") if part.strip()]
+        if not parts or (start := self._note.find(parts[0])) < 0:
+            return None
+        last = self._note.find(parts[-1], start)
+        return None if last < 0 else (start, last + len(parts[-1]))
 
 
-def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> float:
+def _overlap(one: _Placed, other: _Placed) -> float:
     """The share of the shorter place that both have in common, 0..1; of the longer for a tiny one."""
-    if one is None or other is None:
+    if one.place is None or other.place is None:
         return 0.0
-    common = min(one[1], other[1]) - max(one[0], other[0])
-    shorter, longer = sorted((one[1] - one[0], other[1] - other[0]))
+    common = min(one.place[1], other.place[1]) - max(one.place[0], other.place[0])
+    shorter, longer = sorted(end - start for start, end in (one.place, other.place))
     return max(0, common) / (shorter if shorter >= _TELLING_CHARACTERS else longer)
 
 
-def _may_agree(
-    quote: str, other: str, place: tuple[int, int] | None, other_place: tuple[int, int] | None
-) -> bool:
-    """Whether two quotes leave it open that they are about one place."""
-    if not quote.strip() or not other.strip():
-        return True
-    if place is not None and other_place is not None:
-        return False
-    return _likeness(quote, other) >= _HALF
-
-
-def _likeness(one: str, other: str) -> float:
-    """How alike two texts are, by words, 0..1."""
-    from review.domain.trivial_change import body_ratio
-
-    return 1 - body_ratio(normalise_prose(one), normalise_prose(other))
+def _agreement(one: _Placed, other: _Placed) -> float:
+    """How alike two texts are, 0..1; 0 where their quotes are about different places."""
+    if one.quote and other.quote:
+        if one.place is not None and other.place is not None:
+            return 0.0
+        if 1 - body_ratio(one.quote, other.quote) < _HALF:
+            return 0.0
+    shorter, longer = sorted(text.count(" ") + 1 for text in (one.words, other.words))
+    # So many words too few or too many cannot be alike: 2 * shorter / (shorter + longer) at best.
+    if 2 * shorter < _ALIKE * (shorter + longer):
+        return 0.0
+    return 1 - body_ratio(one.words, other.words)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.finding_identity import KnownFinding, choose_fingerprint
+from review.domain.finding_identity import (
+    KnownFinding,
+    ReportedFinding,
+    choose_fingerprint,
+    choose_fingerprints,
+)
 from review.domain.identity import fingerprint
 
 NOTE_TEXT = """# Claims
@@ -154,6 +161,16 @@ class TestChooseFingerprint:
             == own
         )
 
+    def test_a_long_list_of_earlier_findings_is_quick(self):
+        earlier = [
+            known(f"quote number {n} that is gone", f"finding number {n}") for n in range(500)
+        ]
+        started = time.perf_counter()
+
+        chosen("in one guarded update", "worded otherwise", *earlier, note_text=NOTE_TEXT * 20)
+
+        assert time.perf_counter() - started < 0.5
+
     @settings(deadline=None)
     @given(ANY_TEXT, ANY_TEXT, ANY_TEXT, st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=3))
     def test_is_total_and_gives_its_own_or_an_earlier_one(self, quote, text, note_text, earlier):
@@ -163,3 +180,40 @@ class TestChooseFingerprint:
 
         own = fingerprint(**PATHS, quote=quote, text=text)
         assert value in {own, *(finding.fingerprint for finding in findings)}
+
+
+class TestChooseFingerprints:
+    WIDE = "A claim moves a job from queued to running in one guarded update, and counts the rows"
+
+    def values(self, *quotes: str, earlier: list[KnownFinding]) -> tuple[str, ...]:
+        reported = [ReportedFinding(quote, f"finding {quote}") for quote in quotes]
+        return choose_fingerprints(**PATHS, note_text=NOTE_TEXT, reported=reported, earlier=earlier)
+
+    def test_two_findings_do_not_share_an_earlier_fingerprint(self):
+        first, second = self.values(
+            "moves a job from queued", "counts the rows", earlier=[known(self.WIDE, "x", of="wide")]
+        )
+
+        assert first == "wide"
+        assert second == fingerprint(**PATHS, quote="counts the rows", text="")
+
+    def test_the_same_quote_keeps_its_fingerprint_from_an_overlapping_one(self):
+        same = known("counts the rows", "x")
+
+        values = self.values(
+            "guarded update, and counts the rows", "counts the rows", earlier=[same]
+        )
+
+        assert values[1] == same.fingerprint
+        assert values[0] != same.fingerprint
+
+    def test_several_reports_of_one_earlier_finding_count_once(self):
+        earlier = [known(self.WIDE, "x", of="wide"), known("counts the rows", "y", of="wide")]
+
+        assert (
+            self.values("in one guarded update", "and counts the rows", earlier=earlier)[1]
+            != "wide"
+        )
+
+    def test_no_finding_has_no_fingerprint(self):
+        assert self.values(earlier=[known(self.WIDE, "x")]) == ()
