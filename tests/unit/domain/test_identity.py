@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -252,6 +253,16 @@ class TestNearMatches:
 
     def test_names_nothing_that_is_far(self):
         assert near_matches("zzzz", self.KNOWN) == ()
+
+    def test_takes_a_word_of_any_kind(self):
+        assert near_matches("\udcff" * 500, (*self.KNOWN, "\udcff")) == ()
+
+    def test_is_quick_among_very_many(self):
+        known = [f"kb/notes/folder-{n % 300}/some-note-{n}.md" for n in range(100_000)]
+        started = time.perf_counter()
+
+        assert near_matches("kb/notes/folder-17/some-not-617.md", known)[0].endswith("-617.md")
+        assert time.perf_counter() - started < 2
 
     def test_is_the_same_for_any_order(self):
         assert near_matches("prose/s", self.KNOWN) == near_matches("prose/s", self.KNOWN[::-1])
