@@ -6,7 +6,7 @@ from review.contracts.base import Document
 from review.contracts.selection import ProblemJson
 
 
-class PairJson(Document):
+class PairJson(Document, kw_only=True):
     """A pair of a job; `decision` is null until it is completed."""
 
     review_pair_id: int
@@ -18,7 +18,7 @@ class PairJson(Document):
     decision: str | None
 
 
-class JobJson(Document):
+class JobJson(Document, kw_only=True):
     """A job as create, claim and list show it; paths are root-relative where they are below it."""
 
     review_job_id: int
@@ -45,7 +45,7 @@ class JobJson(Document):
     replaced_by: int | None = None
 
 
-class PlannedPairJson(Document):
+class PlannedPairJson(Document, kw_only=True):
     """A pair that `--dry-run` would request."""
 
     ordinal: int
@@ -54,7 +54,7 @@ class PlannedPairJson(Document):
     gate_id: str
 
 
-class PlannedJobJson(Document):
+class PlannedJobJson(Document, kw_only=True):
     """A job that `--dry-run` would create."""
 
     model_partition: str
@@ -65,7 +65,7 @@ class PlannedJobJson(Document):
     pairs: list[PlannedPairJson]
 
 
-class SkippedJson(Document):
+class SkippedJson(Document, kw_only=True):
     """A target that became no pair, and why; `review_job_id` names the open job that has it."""
 
     note_path: str
@@ -100,7 +100,7 @@ class JobListJson(Document, kw_only=True):
     jobs: list[JobJson]
 
 
-class FindingJson(Document):
+class FindingJson(Document, kw_only=True):
     """A finding as ingest reports it; `line` is 1-based in the reviewed note, null if not found."""
 
     fingerprint: str
@@ -110,7 +110,7 @@ class FindingJson(Document):
     line: int | None
 
 
-class IngestedPairJson(PairJson):
+class IngestedPairJson(PairJson, kw_only=True):
     """A pair after ingest."""
 
     decision_source: str | None = None
@@ -121,7 +121,7 @@ class IngestedPairJson(PairJson):
     findings: list[FindingJson] = []
 
 
-class IngestedJobJson(Document):
+class IngestedJobJson(Document, kw_only=True):
     """A job after ingest."""
 
     review_job_id: int
@@ -133,7 +133,7 @@ class IngestedJobJson(Document):
     problems: list[str]
 
 
-class RefusalJson(Document):
+class RefusalJson(Document, kw_only=True):
     """One item of a batch that was refused while the others went on."""
 
     review_job_id: int
@@ -150,14 +150,14 @@ class IngestedJson(Document, kw_only=True):
     refused: list[RefusalJson] = []
 
 
-class LeftQueuedJson(Document):
+class LeftQueuedJson(Document, kw_only=True):
     """A job that a runner cannot judge."""
 
     review_job_id: int
     reason: str
 
 
-class RanJson(Document):
+class RanJson(Document, kw_only=True):
     """The answer of `run_review_jobs`."""
 
     schema: str = "run-review-jobs/1"

@@ -9,7 +9,7 @@ from review.contracts.base import Document
 SELECTION_SCHEMA = "review-target-selector/1"
 
 
-class ChangeJson(Document):
+class ChangeJson(Document, kw_only=True):
     """The note's change since the text that was reviewed, as the gate sees it; ratio 0..1."""
 
     watched: list[str]
@@ -17,7 +17,7 @@ class ChangeJson(Document):
     trivial: bool
 
 
-class TargetJson(Document):
+class TargetJson(Document, kw_only=True):
     """One stale (or requested) pair."""
 
     note_path: str
@@ -36,7 +36,7 @@ class TargetJson(Document):
     change: ChangeJson | None = None
 
 
-class DiffJson(Document):
+class DiffJson(Document, kw_only=True):
     """A unified diff from an accepted text to today's; once per file and accepted text."""
 
     path: str
@@ -45,7 +45,7 @@ class DiffJson(Document):
     truncated: bool
 
 
-class ProblemJson(Document):
+class ProblemJson(Document, kw_only=True):
     """What is wrong with one file, and whether it was left out for it."""
 
     path: str

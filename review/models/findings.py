@@ -45,7 +45,7 @@ class Finding(models.Model):
 class DispositionQuerySet(models.QuerySet["Disposition"]):
     """Dispositions by fingerprint."""
 
-    def latest(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
+    def latest_of(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
         """The one that counts for each fingerprint: the last."""
         found: dict[str, Disposition] = {}
         for chunk in batched(sorted(set(fingerprints)), 500):

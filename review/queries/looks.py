@@ -1,0 +1,139 @@
+"""Reviews that want a person's eye: no decision could be read, or the findings contradict it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from review.contracts.queue import LookJson
+from review.corpus import Corpus
+from review.domain.identity import gate_id_of, lens_of
+from review.models import CurrentAcceptance, DecisionEvent, Finding, ReviewPair, ReviewText
+from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.vocabulary import Decision, DispositionState, Severity
+
+FINDINGS_DISAGREE = "findings-disagree"
+_REASONS = {Decision.UNKNOWN: "decision-unknown", Decision.ERROR: "decision-error"}
+_GRAVE = (Severity.WARN, Severity.FAIL)
+
+
+@dataclass(frozen=True)
+class LookRequest:
+    """Which reviews to give; an empty filter keeps all."""
+
+    notes: tuple[str, ...] = ()
+    gate_paths: tuple[str, ...] = ()
+    model_partition: str | None = None
+
+
+def read_looks(
+    corpus: Corpus, request: LookRequest, *, digests: Mapping[str, str], gates_folder: str
+) -> list[LookJson]:
+    """Undecided reviews nobody answered since, and passes with an open warn or fail finding.
+
+    Sorted by note path, gate path and pair.
+    """
+    pairs = [*_undecided(request), *_disagreeing(request)]
+    pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
+    reader = FindingReader(corpus, digests=digests)
+    texts = dict(
+        ReviewText.objects.filter(pair_id__in=[pair.pk for pair in pairs]).values_list(
+            "pair_id", "text"
+        )
+    )
+    looks = []
+    for pair in pairs:
+        findings = reader.read([_reviewed(pair)])[pair.note.path, pair.gate.path]
+        if pair.decision in _REASONS or _has_open_grave(findings):
+            looks.append(_look(pair, findings, texts.get(pair.pk), gates_folder))
+    return looks
+
+
+def count_looks(request: LookRequest = LookRequest()) -> int:
+    """How many there are at most: dispositions are not looked at."""
+    return _undecided(request).count() + _disagreeing(request).count()
+
+
+def _undecided(request: LookRequest) -> QuerySet[ReviewPair]:
+    later = ReviewPair.objects.completed().filter(
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        job__model_partition_id=OuterRef("job__model_partition_id"),
+        pk__gt=OuterRef("pk"),
+    )
+    answered = DecisionEvent.objects.filter(pair_id=OuterRef("pk"))
+    accepted_later = CurrentAcceptance.objects.filter(
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        model_partition_id=OuterRef("job__model_partition_id"),
+        event__accepted_at__gt=OuterRef("reviewed_at"),
+    )
+    pairs = ReviewPair.objects.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
+    return _scoped(pairs, request).exclude(
+        Exists(later) | Exists(answered) | Exists(accepted_later)
+    )
+
+
+def _disagreeing(request: LookRequest) -> QuerySet[ReviewPair]:
+    current = CurrentAcceptance.objects.filter(
+        event__review_pair_id=OuterRef("pk"), decision=Decision.PASS
+    )
+    grave = Finding.objects.filter(severity__in=_GRAVE, pair__decision=Decision.PASS)
+    pairs = ReviewPair.objects.filter(pk__in=grave.values("pair_id"))
+    return _scoped(pairs, request).filter(Exists(current))
+
+
+def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:
+    pairs = pairs.select_related("note", "gate", "note_snapshot", "job__model_partition")
+    pairs = pairs.defer("note_snapshot__text")
+    if request.model_partition:
+        pairs = pairs.filter(job__model_partition__name=request.model_partition)
+    if request.gate_paths:
+        pairs = pairs.filter(gate__path__in=request.gate_paths)
+    if request.notes:
+        below = Q()
+        for path in request.notes:
+            bare = path.rstrip("/")
+            below |= Q(note__path=bare) | Q(note__path__startswith=f"{bare}/")
+        pairs = pairs.filter(below)
+    return pairs.annotate(partition=F("job__model_partition__name"))
+
+
+def _reviewed(pair: ReviewPair) -> ReviewedPair:
+    return ReviewedPair(
+        pair_id=pair.pk,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        moved=False,
+        text_read_at=pair.job.created_at,
+        note_sha256=pair.note_snapshot.content_sha256,
+    )
+
+
+def _has_open_grave(findings: Iterable[QueueFinding]) -> bool:
+    return any(
+        finding.severity in _GRAVE and finding.state == DispositionState.OPEN
+        for finding in findings
+    )
+
+
+def _look(
+    pair: ReviewPair, findings: Iterable[QueueFinding], text: str | None, gates_folder: str
+) -> LookJson:
+    gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
+    decision = Decision(pair.decision)
+    return LookJson(
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id,
+        lens=lens_of(gate_id),
+        model_partition=pair.job.model_partition.name,
+        decision=decision,
+        review_pair_id=pair.pk,
+        why=_REASONS.get(decision, FINDINGS_DISAGREE),
+        problem=pair.problem or None,
+        findings=[finding.as_json() for finding in findings],
+        rationale=text,
+    )

@@ -1,0 +1,156 @@
+"""Findings of reviewed pairs with their state today and their place in today's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from review.contracts.queue import QueueFindingJson
+from review.corpus import Corpus
+from review.corpus.reading import UnreadableFile
+from review.domain.dispositions import Decided, FindingState, finding_state
+from review.domain.identity import fingerprint
+from review.models import Disposition, Finding, batched
+from review.protocol.findings import locate_quote
+from review.vocabulary import DispositionState, Severity
+
+
+@dataclass(frozen=True)
+class ReviewedPair:
+    """A pair whose findings are wanted.
+
+    :param moved: the acceptance was carried over: the review judged the text under another path.
+    :param note_sha256: digest of the text that the review is accepted for.
+    """
+
+    pair_id: int
+    note_path: str
+    gate_path: str
+    moved: bool
+    text_read_at: datetime
+    note_sha256: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Note and gate path."""
+        return (self.note_path, self.gate_path)
+
+
+@dataclass(frozen=True)
+class QueueFinding:
+    """A finding as the queue shows it; lines are 1-based, None where the quote is not found."""
+
+    fingerprint: str
+    severity: Severity
+    text: str
+    quote: str
+    line: int | None
+    line_now: int | None
+    state: DispositionState
+    regressed: bool
+
+    def as_json(self) -> QueueFindingJson:
+        """For the document of the queue."""
+        return QueueFindingJson(
+            fingerprint=self.fingerprint,
+            severity=self.severity,
+            text=self.text,
+            quote=self.quote,
+            line=self.line,
+            line_now=self.line_now,
+            status=self.state,
+            regressed=self.regressed,
+        )
+
+
+@dataclass(frozen=True)
+class _Row:
+    fingerprint: str
+    severity: str
+    text: str
+    quote: str
+    note_line: int | None
+
+
+class FindingReader:
+    """Reads findings in bulk; reads a note only where it changed since its review."""
+
+    def __init__(self, corpus: Corpus, *, digests: Mapping[str, str]) -> None:
+        """Take the digests of the notes on disk, by path."""
+        self._corpus = corpus
+        self._digests = digests
+        self._text_of = lru_cache(maxsize=64)(self._read_text)
+
+    def read(self, pairs: Sequence[ReviewedPair]) -> dict[tuple[str, str], list[QueueFinding]]:
+        """Findings in their order by note and gate path; a pair without any has an empty list."""
+        rows = _rows({pair.pair_id for pair in pairs})
+        known = {
+            pair.key: [(_fingerprint(pair, row), row) for row in rows.get(pair.pair_id, ())]
+            for pair in pairs
+        }
+        decided = _decided(mark for items in known.values() for mark, _row in items)
+        return {
+            pair.key: [
+                self._finding(pair, mark, row, decided.get(mark)) for mark, row in known[pair.key]
+            ]
+            for pair in pairs
+        }
+
+    def _finding(
+        self, pair: ReviewedPair, mark: str, row: _Row, decided: Decided | None
+    ) -> QueueFinding:
+        digest = self._digests.get(pair.note_path, "")
+        state: FindingState = finding_state(
+            decided, text_read_at=pair.text_read_at, note_sha256=digest
+        )
+        unchanged = digest == pair.note_sha256
+        return QueueFinding(
+            fingerprint=mark,
+            severity=Severity(row.severity),
+            text=row.text,
+            quote=row.quote,
+            line=row.note_line,
+            line_now=row.note_line if unchanged else self._line_now(pair.note_path, row.quote),
+            state=state.state,
+            regressed=state.regressed,
+        )
+
+    def _line_now(self, note_path: str, quote: str) -> int | None:
+        if not quote or note_path not in self._digests:
+            return None
+        return locate_quote(self._text_of(note_path), quote)
+
+    def _read_text(self, note_path: str) -> str:
+        try:
+            return self._corpus.read_note(note_path).text
+        except UnreadableFile:
+            return ""
+
+
+def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:
+    columns = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
+    found: dict[int, list[_Row]] = {}
+    for chunk in batched(sorted(pair_ids), 500):
+        rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
+        for pair_id, *values in rows.values_list(*columns):
+            found.setdefault(pair_id, []).append(_Row(*values))
+    return found
+
+
+def _fingerprint(pair: ReviewedPair, row: _Row) -> str:
+    if not pair.moved:
+        return row.fingerprint
+    return fingerprint(
+        note_path=pair.note_path, gate_path=pair.gate_path, quote=row.quote, text=row.text
+    )
+
+
+def _decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
+    if not Disposition.objects.exists():
+        return {}
+    return {
+        mark: Decided(DispositionState(row.state), row.note_sha256, row.at)
+        for mark, row in Disposition.objects.latest_of(fingerprints).items()
+    }
