@@ -1,0 +1,57 @@
+"""`review-status/1`: where the whole review stands."""
+
+from __future__ import annotations
+
+from review.contracts.base import Document
+from review.contracts.selection import ProblemJson
+
+
+class GateStatusJson(Document, kw_only=True):
+    """One gate in one partition; the decisions are those of current acceptances on today's text."""
+
+    gate_id: str
+    applicable: int
+    fresh: int
+    missing_review: int
+    gate_changed: int
+    note_changed: int
+    decisions: dict[str, int]
+
+
+class PartitionStatusJson(Document, kw_only=True):
+    """One model partition, all gates together and each."""
+
+    model_partition: str
+    applicable: int
+    fresh: int
+    in_flight: int
+    gates: list[GateStatusJson]
+
+
+class OrphanJson(Document, kw_only=True):
+    """A path with current acceptances that is no note or gate any more."""
+
+    path: str
+    kind: str
+    acceptances: int
+
+
+class StatusJson(Document, kw_only=True):
+    """The answer of `review_status`.
+
+    `uncovered` counts applicable pairs that are fresh in no partition; `queue` open findings by
+    decision of their review; `tripped` is what `--fail-on` found, or null.
+    """
+
+    schema: str = "review-status/1"
+    notes: int
+    gates: int
+    uncovered: int
+    partitions: list[PartitionStatusJson]
+    jobs: dict[str, int]
+    abandoned_jobs: list[int]
+    queue: dict[str, int]
+    needs_a_look: int
+    orphans: list[OrphanJson]
+    problems: list[ProblemJson]
+    tripped: str | None
