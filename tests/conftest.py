@@ -17,12 +17,16 @@ settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, keep the tests that use the database: the others were run with SQLite."""
-    if not ON_POSTGRESQL:
-        return
-    kept = [item for item in items if _uses_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])
+    """On PostgreSQL keep the tests that use the database, on SQLite those that need no server."""
+    kept = [item for item in items if _belongs(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not _belongs(item)])
     items[:] = kept
+
+
+def _belongs(item: pytest.Item) -> bool:
+    if ON_POSTGRESQL:
+        return _uses_database(item)
+    return item.get_closest_marker("postgresql") is None
 
 
 def _uses_database(item: pytest.Item) -> bool:

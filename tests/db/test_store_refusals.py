@@ -1,0 +1,138 @@
+"""What a database's own errors mean to an operator."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.db import DatabaseError, OperationalError, connection
+from django.db.backends.sqlite3.base import DatabaseWrapper
+
+from review.errors import ExitCode
+from review.store import refusals
+from review.store.refusals import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreNotOpened,
+    StoreReadOnly,
+    refusal_of,
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A small database."""
+    path = tmp_path / "store.sqlite"
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE review_store (a)")
+    return path
+
+
+def server_error(words: str, state: str | None) -> DatabaseError:
+    """An error as Django raises it for one of the PostgreSQL driver."""
+
+    class ErrorOfTheDriver(Exception):
+        sqlstate = state
+
+    ErrorOfTheDriver.__name__ = "OperationalError"
+    error = OperationalError(words)
+    error.__cause__ = ErrorOfTheDriver(words)
+    return error
+
+
+class TestSqlite:
+    @pytest.fixture(autouse=True)
+    def _database_access(self, django_db_blocker):
+        with django_db_blocker.unblock():
+            yield
+
+    def error(self, file: Path | str, *statements: str) -> DatabaseError:
+        settings = connection.settings_dict | {
+            "NAME": str(file), "OPTIONS": {"timeout": 0}, "ENGINE": "sqlite3",
+        }  # fmt: skip
+        wrapper = DatabaseWrapper(settings, "looked-at")
+        try:
+            with pytest.raises(DatabaseError) as raised, wrapper.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+        finally:
+            wrapper.close()
+        return raised.value
+
+    def test_a_lock_held_elsewhere_is_busy(self, file):
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+
+            refusal = refusal_of(self.error(file, "BEGIN IMMEDIATE"))
+
+        assert isinstance(refusal, StoreBusy)
+        assert refusal.exit_code is ExitCode.TRY_AGAIN
+
+    def test_a_write_to_what_is_read_only_says_so(self, file):
+        uri = f"{file.as_uri()}?mode=ro"
+
+        refusal = refusal_of(
+            self.error(Path(uri.replace("file:///", "file:/")), "DELETE FROM review_store")
+        )
+
+        assert isinstance(refusal, StoreReadOnly)
+
+    def test_a_file_that_cannot_be_opened_says_so(self, tmp_path):
+        refusal = refusal_of(self.error(tmp_path / "no" / "such", "SELECT 1"))
+
+        assert isinstance(refusal, StoreNotOpened)
+
+    def test_noise_is_corrupt(self, tmp_path):
+        (tmp_path / "noise").write_bytes(os.urandom(4096))
+
+        refusal = refusal_of(self.error(tmp_path / "noise", "SELECT * FROM sqlite_master"))
+
+        assert isinstance(refusal, StoreCorrupt)
+
+    def test_a_full_disk_is_no_fault_of_ours(self, file):
+
+        refusal = refusal_of(
+            self.error(
+                file, "PRAGMA max_page_count = 1", "CREATE TABLE big AS SELECT zeroblob(9000000)"
+            )
+        )
+
+        assert isinstance(refusal, refusals.StoreFull)
+
+    def test_a_mistake_in_a_query_is_ours(self, file):
+
+        assert refusal_of(self.error(file, "SELECT nothing FROM nowhere")) is None
+
+
+class TestServer:
+    @pytest.mark.parametrize(
+        ("state", "kind"),
+        [
+            pytest.param("55P03", StoreBusy, id="lock-timeout"),
+            pytest.param("40001", StoreBusy, id="serialization"),
+            pytest.param("40P01", StoreBusy, id="deadlock"),
+            pytest.param("53300", StoreBusy, id="too-many-connections"),
+            pytest.param("57P01", refusals.StoreUnreachable, id="shut-down"),
+            pytest.param("08006", refusals.StoreUnreachable, id="connection-lost"),
+            pytest.param("25006", StoreReadOnly, id="standby"),
+            pytest.param("28P01", StoreNotOpened, id="password"),
+            pytest.param("3D000", StoreNotOpened, id="no-database"),
+            pytest.param("53100", refusals.StoreFull, id="disk-full"),
+        ],
+    )
+    def test_a_server_s_state_is_read(self, state, kind):
+        assert type(refusal_of(server_error("any words", state))) is kind
+
+    @pytest.mark.parametrize(
+        ("words", "kind"),
+        [
+            pytest.param("connection refused", refusals.StoreUnreachable, id="refused"),
+            pytest.param('password authentication failed for user "x"', StoreNotOpened, id="login"),
+            pytest.param('database "kb" does not exist', StoreNotOpened, id="no-database"),
+        ],
+    )
+    def test_a_connection_that_never_came_about_is_read_by_its_words(self, words, kind):
+        assert type(refusal_of(server_error(words, None))) is kind
