@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from review.domain.finding_identity import KnownFinding, choose_fingerprint
+from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.models import FileSnapshot, Finding, ReviewPair, batched
 from review.protocol.decisions import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, locate_quote, read_findings
@@ -95,11 +95,17 @@ def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> Judged
 
 def _judge_findings(
     pair: ReviewPair,
-    raw: Iterable[ParsedFinding],
+    raw: Sequence[ParsedFinding],
     note_text: str,
     earlier: Mapping[tuple[int, int], list[KnownFinding]],
 ) -> tuple[JudgedFinding, ...]:
-    known = earlier.get((pair.note_id, pair.gate_id), [])
+    fingerprints = choose_fingerprints(
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        note_text=note_text,
+        reported=[ReportedFinding(quote=item.quote, text=item.text) for item in raw],
+        earlier=earlier.get((pair.note_id, pair.gate_id), []),
+    )
     return tuple(
         JudgedFinding(
             ordinal=finding.ordinal,
@@ -107,16 +113,9 @@ def _judge_findings(
             text=finding.text,
             quote=finding.quote,
             note_line=locate_quote(note_text, finding.quote) if finding.quote else None,
-            fingerprint=choose_fingerprint(
-                note_path=pair.note.path,
-                gate_path=pair.gate.path,
-                quote=finding.quote,
-                text=finding.text,
-                note_text=note_text,
-                earlier=known,
-            ),
+            fingerprint=fingerprint,
         )
-        for finding in raw
+        for finding, fingerprint in zip(raw, fingerprints, strict=True)
     )
 
 
