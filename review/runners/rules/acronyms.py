@@ -13,7 +13,7 @@ from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
 
 _ACRONYM = re.compile(
-    r"(?<![\w\-./#@&$%'\u2019:+])([A-Z]{2,6})(?:s|'s|\u2019s)?(?![\w\-/@&+#%=]|\.\w|:\w|\()"
+    r"(?<![\w\-./#@&$%'\u2019:+])([A-Z]{2,6})(?:s|'s|\u2019s)?(?![\w\-/@&+#%=]|\.\w|:\w|\(|\s\d)"
 )
 _ANY_CAPITALS = re.compile(r"[A-Z]{2,}")
 _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")

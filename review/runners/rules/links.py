@@ -19,6 +19,8 @@ _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^/]*[<{$])"
 )
+_NEAR = 80  # characters
+_LONGEST_PART = 600  # characters
 _LONGEST_RUN = 7
 _FEWEST_WORDS_ABOUT = 2
 
@@ -45,10 +47,9 @@ def _is_address(link: RuleLink) -> bool:
 def _around(line: str, target: str) -> str:
     """Give the part of a line that shows the link: from its opening bracket if that is near."""
     at = line.find(target)
-    if at < 0:
-        return line
-    opening = line.rfind("[", max(0, at - 80), at)
-    return line[opening if opening >= 0 else at :]
+    opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
+    start = opening if opening >= 0 else max(at, 0)
+    return line[start : start + _LONGEST_PART]
 
 
 def _bare_urls(page: Page) -> Iterator[RuleFinding]:
@@ -84,7 +85,8 @@ def _walls(page: Page) -> Iterator[RuleFinding]:
 
 
 def _is_only_links(passage: Passage) -> bool:
-    if not passage.links:
+    # A table of contents needs no reasons.
+    if not passage.links or all(link.target.startswith("#") for link in passage.links):
         return False
     shown_words = sum(word_count(link.text) for link in passage.links)
     return word_count(passage.prose) - shown_words < _FEWEST_WORDS_ABOUT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 from review.runners.rules.blocks import BlockKind, split_cells
 from review.runners.rules.checks import Check, finding, shown, warn
@@ -13,7 +14,7 @@ from review.runners.rules.values import RuleFinding
 from review.runners.rules.words import plain, sentences, word_count
 from review.vocabulary import Severity
 
-_FEWEST_REPEATED_WORDS = 12
+_FEWEST_REPEATED_WORDS = {BlockKind.PARAGRAPH: 12, BlockKind.ITEM: 20}
 _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
@@ -21,7 +22,7 @@ _PLACEHOLDER = re.compile(
     rf"(?<![\w\"“\u2018'/-]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
     rf"|[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
-    r"entry|entries|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
+    r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
     r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
     r"|<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>",
 )
@@ -36,7 +37,7 @@ _UNITS = (
     r"tuesday|wednesday|thursday|friday|saturday|sunday)"
 )
 _AGEING = re.compile(
-    r"\b(?:(?<!most )(?<!least )(?<!more )recently(?! (?:used|accessed|opened|updated|modified|added|"
+    r"\b(?:(?<!most[ -])(?<!least[ -])(?<!more[ -])(?<!too )recently(?![ -](?:used|accessed|opened|updated|modified|added|"
     r"created|changed|viewed|played|edited|closed|visited|seen|touched|active)\b)"
     rf"|yesterday|(?:last|next|this|the past|the coming) {_UNITS}"
     rf"|(?:a few|a couple of|some|several|two|three|\d{{1,2}}) {_UNITS}s? ago"
@@ -44,7 +45,7 @@ _AGEING = re.compile(
     re.IGNORECASE,
 )
 _VAGUE_NOW = re.compile(
-    r"\b(?:currently|nowadays|these days|at the moment|at present|as of (?:today|now|this writing))\b",
+    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )currently|nowadays|these days|at the moment|at present|as of (?:today|now|this writing))\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -60,6 +61,7 @@ _POSITION = re.compile(
 )
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
+_POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
 _QUOTES = "\"'“”\u2018\u2019«»„"
 
 
@@ -67,7 +69,7 @@ def _repeated_paragraphs(page: Page) -> Iterator[RuleFinding]:
     first: dict[str, int] = {}
     for passage in page.prose:
         words = plain(passage.block.text)
-        if word_count(words) < _FEWEST_REPEATED_WORDS:
+        if word_count(words) < _FEWEST_REPEATED_WORDS[passage.block.kind]:
             continue
         if words in first:
             yield warn(
@@ -100,7 +102,9 @@ def _placeholders(page: Page) -> Iterator[RuleFinding]:
             )
         if block.kind is BlockKind.TABLE:
             yield from _unfilled_cells(passage)
-        elif _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
+        elif block.kind is not BlockKind.HEADING and _WHOLE_PLACEHOLDER.fullmatch(
+            passage.prose.strip()
+        ):
             said = "a placeholder stands in place of the text"
             yield warn(said, quote=block.text.lstrip(), line=block.line)
         else:
@@ -146,18 +150,28 @@ def _is_quoted(text: str, found: re.Match[str]) -> bool:
 
 
 def _positions(page: Page) -> Iterator[RuleFinding]:
+    above = {block.line: before.kind for before, block in pairwise(page.blocks)}
+    below = {block.line: after.kind for block, after in pairwise(page.blocks)}
     for passage in page.prose:
-        links = passage.links
-        starts = [link.start for link in links]
-        for found in _POSITION.finditer(passage.prose):
-            introduces = passage.prose.startswith(":", found.end())
-            last = bisect_right(starts, found.end() + _NEAR)
-            linked = any(
-                link.end >= found.start() - _NEAR for link in links[max(0, last - 2) : last]
-            )
-            if not introduces and not linked and not _is_quoted(passage.prose, found):
+        line = passage.block.line
+        for found in _unlinked(passage):
+            beside = above if "above" in found[0].lower() else below
+            if beside.get(line) not in _POINTED_AT:
                 said = f"{shown(found[0])} names no place"
                 yield _placed(Severity.WARN, said, passage, found)
+
+
+def _unlinked(passage: Passage) -> Iterator[re.Match[str]]:
+    """Phrases of place that neither a link, a colon nor quotation marks stand beside."""
+    links = passage.links
+    starts = [link.start for link in links]
+    for found in _POSITION.finditer(passage.prose):
+        last = bisect_right(starts, found.end() + _NEAR)
+        near = links[max(0, last - 2) : last]
+        if any(link.end >= found.start() - _NEAR for link in near):
+            continue
+        if not passage.prose.startswith(":", found.end()) and not _is_quoted(passage.prose, found):
+            yield found
 
 
 def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> RuleFinding:

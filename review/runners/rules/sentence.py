@@ -15,6 +15,7 @@ from review.runners.rules.words import sentences, word_count
 _LONGEST_SENTENCE = 45  # words
 _WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
 _SEPARATORS = re.compile("[,;\u3001\uff0c\u00b7|]")
+_HOLDS_TOGETHER = "-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").
 
@@ -45,12 +46,23 @@ def _doubled(page: Page) -> Iterator[RuleFinding]:
             word = second[0]
             if word not in NEVER_TWICE or first[0].lower() != word:
                 continue
-            if text[first.end() : second.start()].isspace():
+            if _stand_side_by_side(text, first, second):
                 yield warn(
                     f"the word {shown(word)} stands twice",
                     quote=passage.block.excerpt(first.start(), before=30),
                     line=passage.block.line_at(second.start()),
                 )
+
+
+def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
+    """Not in "for for-await", and not where the doubled word is the subject: 'the "the the" typo'."""
+    before = text[max(0, first.start() - 1) : first.start()]
+    if before in _HOLDS_TOGETHER and before:
+        return False
+    return (
+        text[first.end() : second.start()].isspace()
+        and text[second.end() : second.end() + 1] != "-"
+    )
 
 
 CHECKS = (

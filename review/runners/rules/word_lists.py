@@ -27,7 +27,7 @@ COMMON_ACRONYMS = _words("""
     SF SHA SIM SLA SLO SMS SMTP SOAP SPA SQL SRE SSD SSH SSL SSO SSR STD STDIN STEM SVG SVN TB
     TBC TBD TCP TDD TL TLD TLDR TLS TODO TOML TTL TTY TV UDP UFO UI UID UK UML UN UNESCO UNIX
     URI URL URN US USA USB USD USSR UTC UTF UUID UX VAT VCS VIP VM VPC VPN VPS VS WAF WAL WAN
-    WCAG WHO WIFI WIKI WIP WW WWW WYSIWYG XML XSS XXX YAML YML ZIP
+    WCAG WHO README ISC PEP OSX WIFI WIKI WIP WW WWW WYSIWYG XML XSS XXX YAML YML ZIP
 """)
 
 # Plain words that stand in capitals for force, or because a language spells them so.
@@ -74,7 +74,7 @@ VAGUE_LINK_TEXTS = _phrases("""
     here, click, click here, click this, this, this link, the link, link, links here, read
     more, more, see more, see here, learn more, find out more, more info, more information,
     more here, this page, this article, this post, this document, this site, this website,
-    this one, details here, go here, go, right here, over here, follow this link, url, hier,
+    this one, details here, go here, go, right here, over here, follow this link, hier,
     klicken sie hier, ici, cliquez ici, aquí, aqui, haz clic aquí, qui, clicca qui
 """)
 

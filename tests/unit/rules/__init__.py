@@ -1,0 +1,3 @@
+"""Tests of the embedded reviewer's rules."""
+
+from __future__ import annotations

@@ -1,0 +1,22 @@
+"""Short ways to judge a text by a rule."""
+
+from __future__ import annotations
+
+from review.runners.rules.judging import judge
+from review.runners.rules.values import RuleInput, RuleLink, RuleReview
+
+NOTE = "kb/notes/a.md"
+
+
+def review_of(
+    rule: str, text: str, *, links: tuple[RuleLink, ...] = (), path: str = NOTE
+) -> RuleReview:
+    return judge(rule, RuleInput(path, text, links))
+
+
+def lines_of(rule: str, text: str, **given) -> list[int]:
+    return [found.line for found in review_of(rule, text, **given).findings]
+
+
+def quotes_of(rule: str, text: str, **given) -> list[str]:
+    return [found.quote for found in review_of(rule, text, **given).findings]
