@@ -148,3 +148,4 @@ class ProblemCode(TextChoices):
     UNKNOWN_KEY = "unknown-key"
     UNKNOWN_WATCH = "unknown-watch"
     UNKNOWN_RULE = "unknown-rule"
+    PROMPT_TOO_LARGE = "prompt-too-large"

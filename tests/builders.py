@@ -1,13 +1,20 @@
-"""Small knowledge bases for tests: notes and gates on disk, with overrides for what a test is about."""
+"""What tests start from: small knowledge bases on disk, selections, jobs and outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from review.conf import Config
+from review.vocabulary import Grouping
 
+NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+PARTITION = "claude-opus-4-6"
+PASS = "### Summary\nThe note holds.\n\n### Findings\n\n## Result: PASS"
 GATES_FOLDER = "kb/instructions/review-gates"
 NOTE = "# Retrieval basics\n\nA reader finds a note by its title, then by its links.\n"
 TYPED_NOTE = "---\ntype: kb/types/concept.md\nstatus: current\ntraits: [cited]\n---\n" + NOTE
@@ -86,3 +93,95 @@ def _write(path: Path, text: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+def make_selection(
+    *pairs: tuple[str, str],
+    model_partition: str | None = PARTITION,
+    root: Path | None = None,
+    **overrides: Any,
+) -> bytes:
+    """Selector JSON for pairs of note and gate id, named as in `make_root`.
+
+    :param root: where to read the digests that a selector gives; without it there are none.
+    :param overrides: keys of the document.
+    """
+    document = {
+        "schema": "review-target-selector/1",
+        "mode": "stale",
+        "model_partition": model_partition,
+        "targets": [make_target(note, gate_id, root=root) for note, gate_id in pairs],
+        "diffs": [],
+        "counts": {},
+        "problems": [],
+    }
+    return json.dumps(document | overrides).encode()
+
+
+def make_target(note: str, gate_id: str, *, root: Path | None = None, **overrides: Any) -> Any:
+    """One target of a selection."""
+    target = {
+        "note_path": note_path(note),
+        "gate_path": gate_path(gate_id),
+        "gate_id": gate_id,
+        "lens": gate_id.partition("/")[0],
+        "reason": "missing-review",
+        "reasons": ["missing-review"],
+    }
+    if root is not None:
+        target |= {
+            "note_sha256": _sha256(root / note_path(note)),
+            "gate_sha256": _sha256(root / gate_path(gate_id)),
+        }
+    return target | overrides
+
+
+def make_jobs(
+    root: Path, *pairs: tuple[str, str], now: datetime = NOW, **overrides: Any
+) -> list[Any]:
+    """Queued jobs for the pairs, made through the real use case; as `create_review_jobs` shows them.
+
+    :param overrides: `model_partition`, and fields of `CreateRequest`, such as `grouping`.
+    """
+    from review.orchestration.planning import CreateRequest, create_jobs
+
+    partition = overrides.pop("model_partition", PARTITION)
+    fields = {
+        "selection": make_selection(*pairs, model_partition=partition),
+        "source": "the test",
+        "grouping": Grouping.NOTE,
+        "actor": "human:test",
+    }
+    config = overrides.pop("config", None) or make_config(root)
+    return create_jobs(CreateRequest(**fields | overrides), config=config, now=now).jobs
+
+
+def make_output(job_id: int, *reviews: str, only: Sequence[int] = ()) -> bytes:
+    """A worker's output for a job, in form: one block a pair.
+
+    :param reviews: the text of each block, in the order of the pairs; the last one serves the rest.
+    :param only: ordinals to write blocks for; none is all.
+    """
+    from review.models import ReviewJob, ReviewPair
+    from review.protocol.sentinels import end_line, start_line
+
+    token = ReviewJob.objects.get(pk=job_id).sentinel_token
+    texts = reviews or (PASS,)
+    blocks = []
+    pairs = ReviewPair.objects.filter(job_id=job_id).select_related("note", "gate")
+    for pair in pairs.order_by("ordinal"):
+        if only and pair.ordinal not in only:
+            continue
+        names = (token, pair.ordinal, pair.note.path, gate_id_of_path(pair.gate.path))
+        text = texts[min(pair.ordinal, len(texts)) - 1]
+        blocks.append(f"{start_line(*names)}\n{text.rstrip()}\n{end_line(*names)}\n")
+    return "\n".join(blocks).encode()
+
+
+def gate_id_of_path(path: str) -> str:
+    """The gate id of a gate's path."""
+    return path.removeprefix(f"{GATES_FOLDER}/").removesuffix(".md")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -29,9 +28,8 @@ from review.vocabulary import (
     PairStatus,
     Severity,
 )
-from tests.builders import GATES_FOLDER
+from tests.builders import GATES_FOLDER, NOW
 
-NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 _numbers = count(1)
 
 

@@ -8,36 +8,48 @@ from datetime import datetime
 
 from django.db import transaction
 
-from review.artifacts import ArtifactStore
+from review.artifacts import ArtifactStore, job_paths
 from review.conf import Config
-from review.corpus import Corpus, UnreadableFile
-from review.domain.identity import lens_of
-from review.errors import Conflict
+from review.corpus import Gate, UnreadableFile
+from review.domain.problems import Problem
 from review.models import (
     FileSnapshot,
-    FileSnapshotKey,
     JobEvent,
     ModelPartition,
     ReviewJob,
     ReviewPair,
     ReviewStore,
 )
-from review.orchestration.job_drafts import (
-    Dropped,
-    JobDraft,
-    PairRequest,
-    ReadyJob,
-    job_row,
-    manifest_of,
-    pair_rows,
-)
-from review.orchestration.job_prompts import DraftPair, draw_token
-from review.orchestration.note_shelf import NoteShelf, gate_snapshot
-from review.vocabulary import Grouping, JobStatus, PairStatus
+from review.orchestration.job_prompts import draw_token, prompt_of
+from review.orchestration.job_rows import JobHead, JobRows, TextKeys, job_rows
+from review.orchestration.note_shelf import DraftPair, NoteShelf, PairRequest, gate_snapshot
+from review.vocabulary import Grouping, PairStatus
+
+ALREADY_QUEUED = "already-queued"
 
 
-class NothingToReplace(Conflict):
-    """No pair of the job can be reviewed any more."""
+@dataclass(frozen=True)
+class JobDraft:
+    """A job to be made, with its pairs in the order of their numbers.
+
+    :param replaces: the failed job whose place it takes.
+    """
+
+    model_partition: str
+    grouping: Grouping
+    lens: str
+    pairs: tuple[PairRequest, ...]
+    replaces: int | None = None
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A pair that went into no job after all, and why."""
+
+    pair: PairRequest
+    reason: str
+    review_job_id: int | None = None
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True)
@@ -49,11 +61,145 @@ class Made:
 
 
 @dataclass(frozen=True)
-class _TextKeys:
-    """The keys of kept texts, by path and digest."""
+class _Texted:
+    draft: JobDraft
+    pairs: tuple[DraftPair, ...]
 
-    keys: dict[tuple[str, str], FileSnapshotKey]
 
-    def of(self, pair: DraftPair) -> tuple[FileSnapshotKey, FileSnapshotKey]:
-        note, gate = pair.note, pair.gate
-        return self.keys[note.path, note.sha256], self.keys[gate.path, gate.sha256]
+class JobMaker:
+    """Makes jobs from drafts; one maker for all the drafts of a command."""
+
+    def __init__(self, *, config: Config, shelf: NoteShelf, actor: str, now: datetime) -> None:
+        self._config = config
+        self._shelf = shelf
+        self._actor = actor
+        self._now = now
+        self._files = ArtifactStore(config)
+
+    def make(self, drafts: Sequence[JobDraft], *, allow_queued: bool) -> Made:
+        """Make the jobs in one transaction; a draft that is left without a pair becomes none.
+
+        Folders are filled before the commit, so a job that can be claimed has its prompt. What a
+        rollback leaves of them is moved aside when the id is handed out again.
+
+        :param allow_queued: whether a pair may stand in a second open job of its partition.
+        :raises ForeignJobFolder: another store has a folder of one of the ids.
+        :raises ArtifactNotWritten: the system refused to write a file.
+        """
+        texted, dropped = self._read(drafts)
+        with transaction.atomic():
+            # First: creators take turns here, so what is queued cannot change below.
+            first_id = ReviewStore.objects.allocate_job_ids(len(texted))
+            keys = _keep_texts(texted, now=self._now)
+            if not allow_queued:
+                texted, queued = _without_queued(texted, keys)
+                dropped += queued
+            jobs = [self._rows(job_id, item, keys) for job_id, item in enumerate(texted, first_id)]
+            self._store(jobs)
+        return Made(tuple(item.job.pk for item in jobs), tuple(dropped))
+
+    def _read(self, drafts: Iterable[JobDraft]) -> tuple[list[_Texted], list[Dropped]]:
+        texted: list[_Texted] = []
+        dropped: list[Dropped] = []
+        for draft in drafts:
+            pairs = []
+            for pair in draft.pairs:
+                try:
+                    pairs.append(DraftPair(self._shelf.note(pair.note_path), pair.gate))
+                except UnreadableFile as refused:
+                    problem = refused.problem
+                    dropped.append(Dropped(pair, problem.code.value, problem=problem))
+            if pairs:
+                texted.append(_Texted(draft, tuple(pairs)))
+        return texted, dropped
+
+    def _rows(self, job_id: int, item: _Texted, keys: TextKeys) -> JobRows:
+        draft = item.draft
+        paths = job_paths(self._config, job_id)
+        token = draw_token(item.pairs)
+        prompt = prompt_of(
+            item.pairs, token=token, bundle_output_path=paths.bundle_output, shelf=self._shelf
+        )
+        head = JobHead(
+            job_id=job_id,
+            model_partition=ModelPartition.objects.intern(draft.model_partition),
+            grouping=draft.grouping,
+            lens=draft.lens,
+            replaces_id=draft.replaces,
+            paths=paths,
+            created_at=self._now,
+        )
+        return job_rows(head, item.pairs, keys=keys, token=token, prompt=prompt)
+
+    def _store(self, jobs: Sequence[JobRows]) -> None:
+        ReviewJob.objects.bulk_create([item.job for item in jobs])
+        ReviewPair.objects.bulk_create([pair for item in jobs for pair in item.pairs])
+        JobEvent.objects.record(item.creation_event(actor=self._actor) for item in jobs)
+        store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+        written: list[int] = []
+        try:
+            for item in jobs:
+                files = item.files(store_id=store_id)
+                self._files.make_folder(item.job.pk, store_id=store_id, files=files)
+                written.append(item.job.pk)
+        except BaseException:
+            self._files.discard_folders(written)
+            raise
+
+
+def _keep_texts(texted: Iterable[_Texted], *, now: datetime) -> TextKeys:
+    texts = {}
+    for item in texted:
+        for pair in item.pairs:
+            texts[pair.note.path, pair.note.sha256] = pair.note
+            texts[pair.gate.path, pair.gate.sha256] = pair.gate
+    snapshots = [
+        gate_snapshot(text) if isinstance(text, Gate) else text.snapshot for text in texts.values()
+    ]
+    return FileSnapshot.objects.take(snapshots, now=now)
+
+
+def _without_queued(
+    texted: Sequence[_Texted], keys: TextKeys
+) -> tuple[list[_Texted], list[Dropped]]:
+    """Leave out the pairs that an open job of their partition has."""
+    kept: list[_Texted] = []
+    dropped: list[Dropped] = []
+    waiting = _open_jobs([pair for item in texted for pair in item.pairs], keys)
+    for item in texted:
+        pairs = []
+        for pair in item.pairs:
+            job_id = waiting.get((*_key(pair, keys), item.draft.model_partition))
+            if job_id is None:
+                pairs.append(pair)
+            else:
+                request = PairRequest(pair.note.path, pair.gate)
+                dropped.append(Dropped(request, ALREADY_QUEUED, job_id))
+        if pairs:
+            kept.append(_Texted(item.draft, tuple(pairs)))
+    return kept, dropped
+
+
+def _open_jobs(pairs: Iterable[DraftPair], keys: TextKeys) -> dict[tuple[int, int, str], int]:
+    """Note, gate and partition of the pairs that stand in an open job, to the oldest such job.
+
+    By the pairs' own index and not by a join from the open jobs: what it costs does not grow with
+    the queue.
+    """
+    wanted = {_key(pair, keys) for pair in pairs}
+    rows = ReviewPair.objects.filter(
+        status=PairStatus.PENDING,
+        note_id__in={note for note, _gate in wanted},
+        gate_id__in={gate for _note, gate in wanted},
+    ).values_list("note_id", "gate_id", "job_id")
+    found = sorted((row for row in rows if row[:2] in wanted), key=lambda row: -row[2])
+    jobs = ReviewJob.objects.open().filter(pk__in={row[2] for row in found})
+    names = dict(jobs.values_list("pk", "model_partition__name"))
+    return {(note, gate, names[job_id]): job_id for note, gate, job_id in found if job_id in names}
+
+
+def _key(pair: DraftPair, keys: TextKeys) -> tuple[int, int]:
+    return (
+        keys[pair.note.path, pair.note.sha256].path_id,
+        keys[pair.gate.path, pair.gate.sha256].path_id,
+    )

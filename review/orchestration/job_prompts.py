@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
-from review.corpus import Gate
-from review.orchestration.note_shelf import NoteShelf, ShelvedNote
+from review.orchestration.note_shelf import DraftPair, NoteShelf
 from review.protocol.prompt import (
     PromptGate,
     PromptPair,
@@ -20,14 +18,6 @@ from review.protocol.sentinels import token_is_free
 # Of the length of a real one, to measure a prompt before its job has an id.
 _MEASURING_TOKEN = "00000000"  # noqa: S105
 _MEASURING_PATH = "kb/reports/bundle-reviews/review-job-1000000/bundle-output.md"
-
-
-@dataclass(frozen=True, slots=True)
-class DraftPair:
-    """A pair to be requested, with both texts."""
-
-    note: ShelvedNote
-    gate: Gate
 
 
 def draw_token(pairs: Sequence[DraftPair], *, draw: Callable[[], str] | None = None) -> str:
@@ -63,9 +53,7 @@ def prompt_of(
 def estimate(pairs: Sequence[DraftPair], *, shelf: NoteShelf) -> int:
     """About how many tokens the prompt of `pairs` will have."""
     return estimate_tokens(
-        prompt_of(
-            pairs, token=_MEASURING_TOKEN, bundle_output_path=_MEASURING_PATH, shelf=shelf
-        )
+        prompt_of(pairs, token=_MEASURING_TOKEN, bundle_output_path=_MEASURING_PATH, shelf=shelf)
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from review.corpus import Corpus, Gate
+from review.corpus import Corpus, Gate, UnreadableFile
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
 from review.models import SnapshotText
@@ -31,6 +33,22 @@ class ShelvedNote:
         return SnapshotText(self.path, self.sha256, self.text, self.byte_size)
 
 
+@dataclass(frozen=True, slots=True)
+class PairRequest:
+    """A pair that a job shall ask for."""
+
+    note_path: str
+    gate: Gate
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPair:
+    """A pair that a job shall ask for, with both texts."""
+
+    note: ShelvedNote
+    gate: Gate
+
+
 class NoteShelf:
     """Reads notes through the corpus; what it holds is let go when it grows too large."""
 
@@ -47,6 +65,14 @@ class NoteShelf:
         note = self._notes.get(path)
         return note if note is not None else self._read(path)
 
+    def readable(self, pairs: Iterable[PairRequest]) -> list[DraftPair]:
+        """The pairs with their texts, less those whose note is gone since it was looked at."""
+        found = []
+        for pair in pairs:
+            with suppress(UnreadableFile):
+                found.append(DraftPair(self.note(pair.note_path), pair.gate))
+        return found
+
     def for_prompt(self, note: ShelvedNote) -> PromptNote:
         """The note with its links resolved."""
         if note.for_prompt is None:
@@ -57,9 +83,7 @@ class NoteShelf:
     def _read(self, path: str) -> ShelvedNote:
         read = self._corpus.read_note(path)
         facts = self._corpus.facts_of(read)
-        note = ShelvedNote(
-            path, read.text, read.sha256, len(read.data), facts.kind, facts.problems
-        )
+        note = ShelvedNote(path, read.text, read.sha256, len(read.data), facts.kind, facts.problems)
         if self._bytes > _MAX_BYTES:
             self._notes.clear()
             self._bytes = 0

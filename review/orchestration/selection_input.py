@@ -12,7 +12,7 @@ from review.conf import REPORTS_FOLDER, Config
 from review.contracts.base import NotThisDocument, decode
 from review.contracts.selection import SELECTION_SCHEMA, SelectionInput, TargetInput
 from review.corpus import GateCatalog
-from review.domain.identity import BadPath, gate_id_of, near_matches, normalise_path
+from review.domain.identity import gate_id_of, near_matches, normalise_path
 from review.domain.model_partition import ModelNameRefused
 from review.errors import InputRejected
 from review.orchestration.provenance import canonical_partition
@@ -46,9 +46,7 @@ class Selection:
     targets: tuple[Target, ...]
 
 
-def read_selection(
-    data: bytes, *, source: str, config: Config, catalog: GateCatalog
-) -> Selection:
+def read_selection(data: bytes, *, source: str, config: Config, catalog: GateCatalog) -> Selection:
     """Read and check a whole selection.
 
     :param source: what a message calls the input.
@@ -110,9 +108,7 @@ class _TargetCheck:
         key = (item.gate_path, item.gate_id, item.gate_sha256)
         if key not in self._known_gates:
             self._known_gates[key] = self._gate(item)
-        return Target(
-            self._known_notes[item.note_path], *self._known_gates[key], item.gate_sha256
-        )
+        return Target(self._known_notes[item.note_path], *self._known_gates[key], item.gate_sha256)
 
     def _note_path(self, raw: str) -> str:
         path = normalise_path(raw)
@@ -156,6 +152,3 @@ def _bad_targets(source: str, faults: Sequence[str]) -> BadTargets:
     more = len(faults) - _NAMED_FAULTS
     rest = f"; and {more} more" if more > 0 else ""
     return BadTargets(f"{source}: {named}{rest}", hint="nothing was written; select again")
-
-
-__all__ = ["BadPath", "BadTargets", "PartitionNotConcrete", "Selection", "Target", "read_selection"]

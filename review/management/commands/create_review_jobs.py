@@ -1,0 +1,128 @@
+"""`create_review_jobs`: makes queued jobs of a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.inputs import named
+from review.management.options import positive_int, source
+from review.vocabulary import Grouping
+
+if TYPE_CHECKING:
+    from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson
+    from review.orchestration.planning import CreateRequest
+
+
+class Command(ReviewCommand):
+    """Makes queued jobs of a selection."""
+
+    help = (
+        "Make queued review jobs, each with its prompt, for the targets of a selection. A target "
+        "that cannot be requested is skipped with a reason; one that makes no sense rejects all."
+    )
+    schema = "create-review-jobs/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace review_target_selector prose --model claude-opus-4-6 --json | commonplace create_review_jobs --input - --grouping note --json",
+        "commonplace create_review_jobs --input selection.json --grouping gate --batch-size 4 --dry-run",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "the system refused to write a job's files",
+        ExitCode.CONFLICT: "a job folder belongs to another store",
+        ExitCode.INPUT_REJECTED: "the selection is no selector JSON, has no partition or a bad target; nothing was written",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The selection, and how to pack it."""
+        parser.add_argument(
+            "--input",
+            type=source,
+            required=True,
+            metavar="FILE",
+            help="selector JSON; - reads standard input",
+        )
+        parser.add_argument(
+            "--grouping",
+            choices=Grouping.values,
+            required=True,
+            help="note: one job per note and lens; gate: one per gate and batch of notes",
+        )
+        parser.add_argument(
+            "--batch-size",
+            type=positive_int,
+            metavar="N",
+            help="with --grouping gate: notes in a job (default 8)",
+        )
+        parser.add_argument(
+            "--max-prompt-tokens",
+            type=positive_int,
+            metavar="N",
+            help="split larger prompts by pairs (default: max_prompt_tokens of kb/review.toml)",
+        )
+        parser.add_argument(
+            "--force", action="store_true", help="request pairs that are queued already, too"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show jobs, pairs and tokens, write nothing"
+        )
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Plan, make, and show the jobs."""
+        from review.orchestration import planning
+
+        request = _request(options, self.read_input(options["input"]))
+        result = planning.create_jobs(request, config=conf.current(), now=self.now)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            self.write_lines(_lines(result))
+
+
+def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
+    from review.orchestration.planning import CreateRequest
+
+    return CreateRequest(
+        selection=selection,
+        source=named(options["input"]),
+        grouping=Grouping(options["grouping"]),
+        actor=options["actor"],
+        batch_size=options["batch_size"],
+        max_prompt_tokens=options["max_prompt_tokens"],
+        force=options["force"],
+        dry_run=options["dry_run"],
+    )
+
+
+def _lines(result: CreatedJson) -> Iterator[str]:
+    from review.contracts.jobs import JobJson
+
+    for job in result.jobs:
+        yield _job_line(job) if isinstance(job, JobJson) else _planned_line(job)
+    for item in result.skipped:
+        has = "" if item.review_job_id is None else f", job {item.review_job_id} has it"
+        yield f"skipped: {item.note_path} {item.gate_id} ({item.reason}{has})"
+    for problem in result.problems:
+        yield f"problem: {problem.path}: {problem.message} ({problem.code})"
+    if not result.jobs:
+        yield "no job"
+
+
+def _job_line(job: JobJson) -> str:
+    return f"job {job.review_job_id}: {job.prompt_path} ({_size(job)})"
+
+
+def _planned_line(job: PlannedJobJson) -> str:
+    notes = dict.fromkeys(pair.note_path for pair in job.pairs)
+    gates = dict.fromkeys(pair.gate_id for pair in job.pairs)
+    return f"would make: {', '.join(notes)} :: {', '.join(gates)} ({_size(job)})"
+
+
+def _size(job: JobJson | PlannedJobJson) -> str:
+    return f"pairs: {job.pair_count}, about {job.estimated_prompt_tokens} tokens"

@@ -1,0 +1,175 @@
+"""Turns a selection into queued jobs: checked whole, packed, and made a few dozen at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from review.artifacts import ArtifactNotWritten, ForeignJobFolder
+from review.conf import Config
+from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson, PlannedPairJson
+from review.corpus import Corpus
+from review.domain.grouping import Group, group_targets, split_by_cost
+from review.domain.problems import Problem
+from review.errors import UsageRefused
+from review.models import batched
+from review.orchestration.job_making import JobDraft, JobMaker
+from review.orchestration.job_prompts import estimate
+from review.orchestration.note_shelf import NoteShelf, PairRequest
+from review.orchestration.selection_input import read_selection
+from review.orchestration.survey import Survey
+from review.queries.freshness import in_flight
+from review.queries.job_board import show_jobs
+from review.vocabulary import Grouping, ProblemCode
+
+DEFAULT_BATCH_SIZE = 8
+JOBS_PER_TRANSACTION = 50
+
+
+@dataclass(frozen=True)
+class CreateRequest:
+    """What to make jobs of, and how.
+
+    :param selection: selector JSON; `source` is what messages call it.
+    :param batch_size: notes in a job of grouping `gate`; None is the default.
+    :param max_prompt_tokens: larger prompts are split by pairs; None is the configured limit.
+    :param force: request pairs that an open job of the partition has already.
+    """
+
+    selection: bytes
+    source: str
+    grouping: Grouping
+    actor: str
+    batch_size: int | None = None
+    max_prompt_tokens: int | None = None
+    force: bool = False
+    dry_run: bool = False
+
+
+def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> CreatedJson:
+    """Make queued jobs for what is selected; what cannot be requested is skipped with a reason.
+
+    Jobs are made in transactions of a few dozen, so a refusal in the middle keeps those before it;
+    running the same again then skips them as queued.
+
+    :raises UsageRefused: a batch size with grouping `note`.
+    :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input as a whole is rejected.
+    :raises ForeignJobFolder: another store has a folder of an id that was to be handed out.
+    :raises ArtifactNotWritten: the system refused to write a file.
+    """
+    if request.batch_size is not None and request.grouping is not Grouping.GATE:
+        raise UsageRefused("--batch-size goes with --grouping gate: a note's job has all its gates")
+    corpus = Corpus(config)
+    selection = read_selection(
+        request.selection, source=request.source, config=config, catalog=corpus.gates
+    )
+    shelf = NoteShelf(corpus)
+    partition = selection.model_partition
+    survey = Survey(corpus, shelf, taken={} if request.force else in_flight(partition))
+    pairs = [pair for target in selection.targets if (pair := survey.admit(target)) is not None]
+    packer = _Packer(request, partition, shelf, config)
+    jobs: Sequence[JobJson | PlannedJobJson]
+    if request.dry_run:
+        jobs = [packer.planned(draft) for draft in packer.drafts(pairs)]
+    else:
+        maker = JobMaker(config=config, shelf=shelf, actor=request.actor, now=now)
+        job_ids = _make(packer.drafts(pairs), maker, survey, allow_queued=request.force)
+        jobs = show_jobs(job_ids, gates_folder=config.gates_folder)
+        corpus.save()
+    survey.add_problems(packer.problems)
+    return CreatedJson(
+        dry_run=request.dry_run,
+        jobs=list(jobs),
+        skipped=survey.skipped(),
+        problems=survey.problems(),
+    )
+
+
+def _make(
+    drafts: Iterator[JobDraft], maker: JobMaker, survey: Survey, *, allow_queued: bool
+) -> list[int]:
+    job_ids: list[int] = []
+    for some in batched(drafts, JOBS_PER_TRANSACTION):
+        try:
+            made = maker.make(some, allow_queued=allow_queued)
+        except (ArtifactNotWritten, ForeignJobFolder) as refused:
+            raise type(refused)(
+                f"{refused.message}; {len(job_ids)} jobs were made before that and stay queued",
+                hint=refused.hint,
+            ) from refused
+        job_ids += made.job_ids
+        for item in made.dropped:
+            survey.drop(item)
+    return job_ids
+
+
+class _Packer:
+    """Packs pairs into drafts, each with a prompt below the limit where that can be."""
+
+    def __init__(
+        self, request: CreateRequest, partition: str, shelf: NoteShelf, config: Config
+    ) -> None:
+        self._partition = partition
+        self._grouping = request.grouping
+        self._batch_size = request.batch_size or DEFAULT_BATCH_SIZE
+        self._limit = request.max_prompt_tokens or config.max_prompt_tokens
+        self._shelf = shelf
+        self.problems: list[Problem] = []
+
+    def drafts(self, pairs: Sequence[PairRequest]) -> Iterator[JobDraft]:
+        """The drafts, one at a time, so that a note is read shortly before its job is made."""
+        groups = group_targets(
+            pairs,
+            grouping=self._grouping,
+            batch_size=self._batch_size,
+            note_of=lambda pair: pair.note_path,
+            gate_of=lambda pair: pair.gate.path,
+            lens_of=lambda pair: pair.gate.lens,
+        )
+        for group in groups:
+            for part in self._split(group):
+                yield JobDraft(self._partition, group.grouping, group.lens, tuple(part))
+
+    def planned(self, draft: JobDraft) -> PlannedJobJson:
+        """What `--dry-run` says of a draft."""
+        return PlannedJobJson(
+            model_partition=draft.model_partition,
+            grouping=draft.grouping,
+            lens=draft.lens,
+            estimated_prompt_tokens=self._cost(draft.pairs),
+            pair_count=len(draft.pairs),
+            pairs=[
+                PlannedPairJson(
+                    ordinal=ordinal,
+                    note_path=pair.note_path,
+                    gate_path=pair.gate.path,
+                    gate_id=pair.gate.gate_id,
+                )
+                for ordinal, pair in enumerate(draft.pairs, 1)
+            ],
+        )
+
+    def _split(self, group: Group[PairRequest]) -> list[Sequence[PairRequest]]:
+        if self._cost(group.items) <= self._limit:
+            return [group.items]
+        parts = split_by_cost(group.items, cost=self._cost, limit=self._limit)
+        for part in parts:
+            if len(part) == 1:
+                self._report_too_large(part[0])
+        return list(parts)
+
+    def _report_too_large(self, pair: PairRequest) -> None:
+        # It becomes a job all the same: nothing smaller could be asked, and the model that will
+        # read it may well take more than the limit.
+        cost = self._cost([pair])
+        if cost > self._limit:
+            message = (
+                f"the prompt for {pair.gate.gate_id} alone has about {cost} tokens; "
+                f"the limit is {self._limit}"
+            )
+            problem = Problem(pair.note_path, ProblemCode.PROMPT_TOO_LARGE, message, skipped=False)
+            self.problems.append(problem)
+
+    def _cost(self, pairs: Sequence[PairRequest]) -> int:
+        return estimate(self._shelf.readable(pairs), shelf=self._shelf)
