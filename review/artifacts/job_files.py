@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.files.storage import storages
+from django.core.files.storage import FileSystemStorage, storages
 
 from review.artifacts.local_folder import ArtifactFolder
 from review.artifacts.naming import MANIFEST_NAME, folder_name, result_name
@@ -20,7 +20,7 @@ MAX_OUTPUT_BYTES = 64_000_000
 
 
 class ArtifactStore:
-    """Job files in Django's storage `review_artifacts`; where none is declared, in the artifacts folder.
+    """Job files in the artifacts folder, or in the storage that Django's `review_artifacts` names.
 
     Paths are those of `JobPaths` and of the rows. A path outside the artifacts folder (another
     one was set when the job was made) is read and written where it is.
@@ -112,11 +112,12 @@ class ArtifactStore:
             )
 
 
-def _declared() -> ArtifactFolder | RemoteFolder | None:
+def _declared() -> RemoteFolder | None:
+    """The storage that the settings name, unless it is a folder: which one, the configuration says."""
     if STORAGE_ALIAS not in storages.backends:
         return None
     storage = storages[STORAGE_ALIAS]
-    return storage if isinstance(storage, ArtifactFolder) else RemoteFolder(storage)
+    return None if isinstance(storage, FileSystemStorage) else RemoteFolder(storage)
 
 
 def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
