@@ -17,14 +17,13 @@ _TOP = 1
 
 
 def _further_h1(page: Page) -> Iterator[RuleFinding]:
-    first, *further = [block for block in page.headings if block.level == _TOP] or [None]
-    for block in further:
-        if block is not None and first is not None:
-            yield warn(
-                f"a second heading of level 1; the first stands on line {first.line}",
-                quote=block.text,
-                line=block.line,
-            )
+    tops = [block for block in page.headings if block.level == _TOP]
+    for block in tops[1:]:
+        yield warn(
+            f"a second heading of level 1; the first stands on line {tops[0].line}",
+            quote=block.text,
+            line=block.line,
+        )
 
 
 def _skipped_levels(page: Page) -> Iterator[RuleFinding]:

@@ -107,6 +107,8 @@ class TestExtractLinks:
             pytest.param("[ ] task\n[x] task\n[a][b]", id="nothing-defined"),
             pytest.param("[a]: t.md", id="definition-alone"),
             pytest.param("[^1]\n\n[^1]: t.md", id="footnote"),
+            pytest.param("Seen [L].\n\n[L]: still works there.", id="label-before-prose"),
+            pytest.param("Seen [L].\n\nEvidence: [L]: t.md", id="label-inside-a-line"),
             pytest.param("[a\n\nb](t.md)", id="text-over-two-paragraphs"),
             pytest.param("- [a\n- b](t.md)", id="text-over-two-items"),
             pytest.param("<b> a < b > c", id="tags-and-signs"),
