@@ -38,11 +38,13 @@ class MachineFault(ReviewError):
 
 def main() -> NoReturn:
     """Run the command that `sys.argv` names, and leave with its exit code."""
+    _speak_utf8()
     _leave(run(sys.argv[1:]))
 
 
 def named() -> NoReturn:
     """Run the command that this script is named for: `commonplace-claim-review-job`."""
+    _speak_utf8()
     word = Path(sys.argv[0]).stem.removeprefix(f"{PROGRAM}-")
     _leave(run([word, *sys.argv[1:]]))
 
@@ -149,6 +151,13 @@ def _refused(refusal: ReviewError, arguments: Sequence[str]) -> int:
 def _told(error: OSError) -> str:
     where = f": {error.filename}" if error.filename else ""
     return f"{error.strerror}{where}"
+
+
+def _speak_utf8() -> None:
+    """Start again in UTF-8 mode under a locale of another encoding: names of files are UTF-8."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _steady_streams() -> None:
