@@ -1,0 +1,110 @@
+"""The site: what answers, under which headers, and that serving prepares the store."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import REPOSITORY, process_environment, run_process
+
+LOCAL = "127.0.0.1"
+
+
+class TestPages:
+    def test_liveness_asks_no_store(self, client):
+        response = client.get("/healthz")
+
+        assert (response.status_code, response.content) == (200, b"ok\n")
+
+    def test_the_front_door_leads_to_the_admin(self, client):
+        assert client.get("/")["Location"] == "/admin/"
+
+    def test_the_admin_wants_a_login(self, client):
+        response = client.get("/admin/")
+
+        assert response.status_code == 302
+        assert response["Location"].startswith("/admin/login/")
+
+    @pytest.mark.django_db
+    def test_staff_get_in(self, admin_client):
+        assert admin_client.get("/admin/").status_code == 200
+
+    def test_no_page_runs_what_it_did_not_bring(self, client):
+        policy = client.get("/admin/login/")["Content-Security-Policy"]
+
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+
+    def test_a_page_sits_in_no_frame(self, client):
+        response = client.get("/admin/login/")
+
+        assert response["X-Frame-Options"] == "DENY"
+        assert response["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "kb").mkdir()
+    return tmp_path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOCAL, 0))
+        return int(probe.getsockname()[1])
+
+
+def fetch(url: str) -> tuple[int, bytes]:
+    """Status and body, tried until the server answers."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=10) as response:  # noqa: S310
+                return response.status, response.read()
+        except urllib.error.URLError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+class TestServe:
+    def test_prepares_a_store_that_agents_made_and_answers(self, root):
+        run_process("review_job_list", root=root)
+        port = free_port()
+        server = subprocess.Popen(
+            [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port)],
+            cwd=root, env=process_environment(root), stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+        try:
+            alive = fetch(f"http://{LOCAL}:{port}/healthz")
+            login, page = fetch(f"http://{LOCAL}:{port}/admin/")
+            style, _css = fetch(f"http://{LOCAL}:{port}/static/admin/css/base.css")
+        finally:
+            server.send_signal(2)
+            _out, err = server.communicate(timeout=60)
+
+        assert alive == (200, b"ok\n")
+        assert (login, style) == (200, 200)
+        assert b"csrfmiddlewaretoken" in page
+        assert server.returncode == 130
+        assert b"Traceback" not in err
+
+    def test_says_that_the_port_is_taken(self, root):
+        with socket.socket() as taken:
+            taken.bind((LOCAL, 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+
+            result = run_process("serve", "--port", port, root=root)
+
+        assert result.exit == 1
+        assert "Address already in use" in result.err
+        assert "Traceback" not in result.err
