@@ -1,0 +1,95 @@
+"""The least that a command can cost: the same data moved by plain Python and SQLite.
+
+python floors.py start                      a bare Django command under the lean settings
+python floors.py warm ROOT STORE            stat all notes, load an index, fetch integer pairs
+python floors.py cold ROOT STORE            and read, hash and split the frontmatter of all
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def start() -> None:
+    """Set Django up with the app and run a command that does nothing."""
+    sys.path.insert(0, str(PROJECT))
+    os.environ["DJANGO_SETTINGS_MODULE"] = "commonplace_site.settings.cli"
+    import django
+
+    django.setup()
+    from django.core.management.base import BaseCommand
+
+    class Nothing(BaseCommand):
+        requires_system_checks: list[str] = []
+
+        def handle(self, *args: object, **options: object) -> None:
+            """Do nothing."""
+
+    Nothing().run_from_argv(["manage.py", "nothing"])
+
+
+def scan(folder: str) -> dict[str, tuple[int, int, int, int]]:
+    """Stat signatures of all files below a folder."""
+    found = {}
+    pending = [folder]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    pending.append(entry.path)
+                else:
+                    info = entry.stat()
+                    found[entry.path] = (
+                        info.st_size,
+                        info.st_mtime_ns,
+                        info.st_ctime_ns,
+                        info.st_ino,
+                    )
+    return found
+
+
+def fetch(store: str) -> int:
+    """The integer snapshot pairs of one partition, as a set."""
+    connection = sqlite3.connect(store)
+    rows = connection.execute(
+        "SELECT note_id, note_snapshot_id, gate_snapshot_id FROM review_current_acceptances"
+        " WHERE model_partition_id = 1"
+    )
+    return len({row[1:] for row in rows})
+
+
+def warm(root: str, store: str) -> None:
+    """What a warm selector cannot do without."""
+    import json
+
+    scan(f"{root}/kb/notes")
+    index = Path(f"{root}/floor-index.json")
+    if index.exists():
+        json.loads(index.read_bytes())
+    fetch(store)
+
+
+def cold(root: str, store: str) -> None:
+    """What a selector without an index cannot do without; leaves the index for `warm`."""
+    import json
+
+    import yaml
+
+    index = {}
+    for path, signature in scan(f"{root}/kb/notes").items():
+        data = Path(path).read_bytes()
+        head = data.partition(b"\n---\n")[0].removeprefix(b"---\n")
+        yaml.load(head, Loader=yaml.CBaseLoader)  # noqa: S506
+        index[path] = (signature, hashlib.sha256(data).hexdigest())
+    Path(f"{root}/floor-index.json").write_text(json.dumps(index))
+    fetch(store)
+
+
+if __name__ == "__main__":
+    {"start": start, "warm": warm, "cold": cold}[sys.argv[1]](*sys.argv[2:])

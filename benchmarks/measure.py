@@ -1,0 +1,69 @@
+"""Times whole processes, two in turn, and keeps medians and peak memory."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Medians of several runs: wall seconds, and the largest peak memory in MiB."""
+
+    seconds: float
+    peak_mib: float
+
+
+def run_once(command: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> tuple[float, float]:
+    """Wall seconds and peak memory (MiB) of one run; an unexpected exit code ends the benchmark."""
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command, env={**os.environ, **env}, cwd=cwd, stdout=subprocess.DEVNULL, stderr=errors
+        )
+        _pid, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in (0, 3):
+            errors.seek(0)
+            told = errors.read().decode()
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def in_turn(
+    commands: Mapping[str, Sequence[str]], *, env: Mapping[str, str], cwd: Path, runs: int = 5
+) -> dict[str, Run]:
+    """Run all commands A B C, A B C, … after one warm-up, so that a slow minute hits all alike."""
+    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for number in range(runs + 1):
+        for name, command in commands.items():
+            sample = run_once(command, env=env, cwd=cwd)
+            if number:
+                samples[name].append(sample)
+    return {
+        name: Run(
+            seconds=statistics.median(seconds for seconds, _peak in taken),
+            peak_mib=max(peak for _seconds, peak in taken),
+        )
+        for name, taken in samples.items()
+    }
+
+
+def commonplace(*arguments: str) -> list[str]:
+    """A command of ours, as `manage.py` starts it with this interpreter."""
+    return [sys.executable, str(PROJECT / "manage.py"), *arguments]
+
+
+def floor(*arguments: str) -> list[str]:
+    """A floor of `benchmarks/floors.py`, in this interpreter."""
+    return [sys.executable, str(PROJECT / "benchmarks" / "floors.py"), *arguments]
