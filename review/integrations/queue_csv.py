@@ -34,7 +34,8 @@ def queue_csv(entries: Iterable[QueueEntryJson]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for entry in entries:
-        for finding in entry.findings or [None]:
+        findings: list[QueueFindingJson | None] = [*entry.findings] or [None]
+        for finding in findings:
             writer.writerow([safe_cell(value) for value in _cells(entry, finding)])
     return out.getvalue()
 

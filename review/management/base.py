@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TextIO, cast
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.management.color import no_style
 from django.db import DatabaseError
 from django.utils import timezone
@@ -106,7 +106,7 @@ class ReviewCommand(BaseCommand):
         common = {code: EXIT_CODE_MEANINGS[code] for code in COMMON_EXIT_CODES}
         return dict(sorted((common | dict(cls.exit_codes)).items()))
 
-    def add_actor_option(self, parser: ReviewParser) -> None:
+    def add_actor_option(self, parser: CommandParser) -> None:
         """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else `human:<user>`."""
         parser.add_argument(
             "--actor",

@@ -72,7 +72,7 @@ def _current(candidates: Sequence[Candidate]) -> dict[tuple[int, int, int], _Bas
         "gate_snapshot_id",
         "event__text_read_at",
     )
-    return {tuple(row[:3]): _Baseline(*row[3:]) for row in rows}
+    return {row[:3]: _Baseline(row[3], row[4], row[5]) for row in rows}
 
 
 def _is_superseded(item: Candidate, current: _Baseline | None) -> bool:

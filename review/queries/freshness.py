@@ -59,7 +59,7 @@ class Scope:
         self.notes = sorted(self.notes, key=lambda note: note.path)
         self.gates = sorted(self.gates, key=lambda gate: gate.path)
         if len(self.notes) <= _NAMED_AT_MOST:
-            paths = [item.path for item in (*self.notes, *self.gates)]
+            paths = [*(note.path for note in self.notes), *(gate.path for gate in self.gates)]
             self.path_ids = KbPath.objects.ids(paths)
         else:
             self.path_ids = dict(KbPath.objects.values_list("path", "id"))
@@ -77,11 +77,9 @@ class Scope:
 
     def snapshots(self) -> dict[int, int]:
         """Path key to the key of the snapshot that holds exactly the bytes now on disk."""
-        on_disk = {
-            self.path_ids[item.path]: item.sha256
-            for item in (*self.notes, *self.gates)
-            if item.path in self.path_ids
-        }
+        digests = [(note.path, note.sha256) for note in self.notes]
+        digests += [(gate.path, gate.sha256) for gate in self.gates]
+        on_disk = {self.path_ids[path]: sha256 for path, sha256 in digests if path in self.path_ids}
         rows = FileSnapshot.objects.all()
         if len(self.notes) <= _NAMED_AT_MOST:
             rows = rows.filter(path_id__in=list(on_disk))

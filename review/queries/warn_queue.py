@@ -143,12 +143,12 @@ def _rows(request: QueueRequest) -> Iterable[_Row]:
     names = tuple(partitions)
     columns = rows.annotate(**passed).values_list(*_COLUMNS, *passed)
     for row in columns.order_by("note__path", "gate__path", "event_id").iterator(chunk_size=2000):
-        values, later = row[: len(_COLUMNS)], row[len(_COLUMNS) :]
-        event_id = values[7]
+        later = row[len(_COLUMNS) :]
+        event_id = row[_COLUMNS.index("event_id")]
         passed_in = tuple(
             name for name, other in zip(names, later, strict=True) if other and other > event_id
         )
-        yield _Row(*values, passed_in)
+        yield _Row(*(*row[: len(_COLUMNS)], passed_in))
 
 
 _COLUMNS = (
