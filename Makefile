@@ -3,14 +3,15 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 PACKAGES := review commonplace_site
-CODE := $(PACKAGES) tests benchmarks manage.py
+TYPED := $(PACKAGES) benchmarks manage.py tests/conftest.py tests/settings.py tests/postgres.py tests/helpers
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-sqlite test-postgresql check serve bench coverage lock clean
+.PHONY: help setup demo test test-sqlite test-postgresql check serve bench coverage lock clean \
+	check-style check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
@@ -30,15 +31,27 @@ test-sqlite: setup  ## the whole suite, on SQLite
 test-postgresql: setup  ## the tests that use the database, on PostgreSQL
 	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e
 
-check: setup  ## style, types, layers, dependencies, migrations, lock files
+check: check-style check-layers check-dependencies check-store check-locks check-types  ## style, types, layers, dependencies, migrations, lock files
+
+check-style: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+check-layers: setup
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/deptry .
+
+check-dependencies: setup
+	$(PY) -m deptry .
+
+check-store: setup
 	DJANGO_SETTINGS_MODULE=tests.settings $(PY) -m django makemigrations --check --dry-run
-	$(PY) manage.py check
+	DJANGO_SETTINGS_MODULE=tests.settings $(PY) -m django check --fail-level WARNING
+
+check-locks:
 	bash scripts/check_locks.sh
-	$(PY) -m mypy $(wildcard $(CODE))
+
+check-types: setup
+	$(PY) -m mypy $(TYPED)
 
 serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 	$(PY) manage.py serve
