@@ -14,7 +14,7 @@ from typing import Protocol
 # that is given out again within this time of its first owner's start would need millions of others.
 _TOLERANCE = timedelta(minutes=1)
 _GONE = frozenset({"Z", "X", "x"})
-_AFTER_STATE = 19  # fields between a process's state and its start time in /proc/PID/stat
+_START = 19  # the 22nd field of /proc/PID/stat, counted from the state, which is the 3rd
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Parent:
 
     host: str
     pid: int
-    started_at: datetime
+    started_at: datetime | None
 
 
 class Processes(Protocol):
@@ -54,7 +54,11 @@ class ProcessTable:
     def me(self) -> Parent:
         """The process that asks."""
         pid = os.getpid()
-        return Parent(self.host, pid, self._started_at(pid) or self._booted_at())
+        try:
+            started_at = self._started_at(pid)
+        except OSError:
+            started_at = None
+        return Parent(self.host, pid, started_at)
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
         """Whether the process is still there; in doubt it is.
@@ -80,11 +84,10 @@ class ProcessTable:
         except (FileNotFoundError, ProcessLookupError):
             return None
         # The name stands in parentheses and may hold anything, parentheses too.
-        state, *numbers = text.rpartition(")")[2].split()
-        if state in _GONE:
+        fields = text.rpartition(")")[2].split()
+        if fields[0] in _GONE:
             return None
-        ticks = int(numbers[_AFTER_STATE - 1])
-        return booted + timedelta(seconds=ticks / os.sysconf("SC_CLK_TCK"))
+        return booted + timedelta(seconds=int(fields[_START]) / os.sysconf("SC_CLK_TCK"))
 
     def _booted_at(self) -> datetime:
         for line in self._read("stat").splitlines():

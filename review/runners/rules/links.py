@@ -17,7 +17,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|<[A-Za-z]")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
-    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^/]*[<{$])"
+    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^{$]*[{$])"
 )
 _NEAR = 80  # characters
 _LONGEST_PART = 600  # characters
@@ -49,13 +49,16 @@ def _around(line: str, target: str) -> str:
     at = line.find(target)
     opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
     start = opening if opening >= 0 else max(at, 0)
+    if line.startswith("[[", start - 1):
+        start -= 1
     return line[start : start + _LONGEST_PART]
 
 
 def _bare_urls(page: Page) -> Iterator[RuleFinding]:
     for passage in page.prose:
         for url in _outside_links(passage):
-            if not _EXAMPLE_HOST.match(url.target):
+            has_slot = passage.block.text.startswith("<", url.end)
+            if not has_slot and not _EXAMPLE_HOST.match(url.target):
                 said = "a naked address: a reader cannot tell what it leads to"
                 yield link_finding(passage, url, said)
 

@@ -39,13 +39,13 @@ _UNITS = (
 _AGEING = re.compile(
     r"\b(?:(?<!most[ -])(?<!least[ -])(?<!more[ -])(?<!too )recently(?![ -](?:used|accessed|opened|updated|modified|added|"
     r"created|changed|viewed|played|edited|closed|visited|seen|touched|active)\b)"
-    rf"|yesterday|(?:last|next|this|the past|the coming) {_UNITS}"
+    rf"|(?:last|next|this|the past|the coming) {_UNITS}"
     rf"|(?:a few|a couple of|some|several|two|three|\d{{1,2}}) {_UNITS}s? ago"
     r"|in the near future|the other day)\b",
     re.IGNORECASE,
 )
 _VAGUE_NOW = re.compile(
-    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )currently|nowadays|these days|at the moment|at present|as of (?:today|now|this writing))\b",
+    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )currently|nowadays|these days|yesterday|at the moment(?! (?:it|he|she|the|a|an|that|when|where|of|they|you|we|i)\b)|at present|as of (?:today|now|this writing))\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")

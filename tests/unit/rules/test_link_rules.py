@@ -33,6 +33,13 @@ class TestUnresolvedLinks:
     def test_leaves_out_what_is_no_file_of_the_base(self, link):
         assert lines_of("unresolved-links", "text\n", links=(link,)) == []
 
+    def test_quotes_a_wikilink_with_both_brackets(self):
+        links = (RuleLink("Rate Limiter", 1, None, external=False),)
+
+        assert quotes_of("unresolved-links", "- [[Rate Limiter]]\n", links=links) == [
+            "[[Rate Limiter]]"
+        ]
+
     def test_survives_a_line_that_is_not_there(self):
         link = RuleLink("b.md", 99, None, external=False)
 
@@ -55,6 +62,7 @@ class TestBareUrls:
             "```\nhttps://spec.org\n```",
             '<a href="https://spec.org">spec</a>',
             "Open http://localhost:8000/ or https://example.org/x.",
+            "Fetch https://spec.org/<version>/ or https://spec.org/${TAG}.",
             "| a |\n| - |\n| https://spec.org |",
             "![plot](https://spec.org/p.png)",
         ],
