@@ -35,6 +35,8 @@ KEYS = (
 )
 _TEXT_KEYS = ("type", "gate_id", "name", "lens", "staleness", "description", "rule")
 _REQUIREMENTS = ("requires_type", "requires_trait")
+_SHOWN_CHARACTERS = 80
+_SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
 
 
@@ -118,12 +120,12 @@ class _DefinitionReader:
             guess = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(KEYS)}"
             if _may_be_requirement(key, near):
                 message = (
-                    f"unknown key {key!r}: {guess} "
+                    f"unknown key {_shown(key)}: {guess} "
                     "Not used until this is settled: without its requirement it would judge every note"
                 )
                 self._report(ProblemCode.INVALID_GATE, key, message, skipped=True)
             else:
-                message = f"unknown key {key!r}: {guess}"
+                message = f"unknown key {_shown(key)}: {guess}"
                 self._report(ProblemCode.UNKNOWN_KEY, key, message, skipped=False)
 
     def _check_texts(self) -> None:
@@ -136,7 +138,9 @@ class _DefinitionReader:
         for key, expected in (("gate_id", self._gate_id), ("lens", lens_of(self._gate_id))):
             written = self._text(key)
             if written and written != expected:
-                message = f"`{key}` is {written!r}, the file's place says {expected!r}, which holds"
+                message = (
+                    f"`{key}` is {_shown(written)}, the file's place says {expected!r}, which holds"
+                )
                 self._report(ProblemCode.GATE_ID_MISMATCH, key, message, skipped=False)
 
     def _watches(self) -> frozenset[Region]:
@@ -147,7 +151,7 @@ class _DefinitionReader:
         unknown = [word for word in words if word not in Region.values]
         if words and not unknown:
             return frozenset(Region(word) for word in words)
-        wrong = ", ".join(repr(word) for word in unknown) or "no list of names"
+        wrong = ", ".join(map(_shown, unknown[:_SHOWN_WORDS])) or "no list of names"
         message = (
             f"`watches` holds {wrong}; expected any of {', '.join(Region.values)}. Watches all"
         )
@@ -161,7 +165,7 @@ class _DefinitionReader:
         try:
             return parse_staleness_rule(written)
         except ValueError:
-            message = f"`staleness` is {written!r}; expected `changed` or `rewrite(0.5)`. Taken as `changed`"
+            message = f"`staleness` is {_shown(written)}; expected `changed` or `rewrite(0.5)`. Taken as `changed`"
             self._report(ProblemCode.INVALID_GATE, "staleness", message, skipped=False)
             return None
 
@@ -174,6 +178,10 @@ class _DefinitionReader:
         message = f"`{key}` is not readable as a requirement; expected a name or a list of names"
         self._report(ProblemCode.INVALID_GATE, key, message, skipped=True)
         return ()
+
+
+def _shown(written: str) -> str:
+    return repr(written if len(written) <= _SHOWN_CHARACTERS else written[:_SHOWN_CHARACTERS] + "…")
 
 
 def _may_be_requirement(key: str, near: tuple[str, ...]) -> bool:

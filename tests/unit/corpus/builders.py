@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ def write(root: Path, path: str, content: str | bytes = "# A note\n\nWith text.\
 def link(root: Path, path: str, target: str) -> None:
     """Make a symbolic link that says exactly `target`."""
     (root / path).parent.mkdir(parents=True, exist_ok=True)
-    os.symlink(target, root / path)
+    (root / path).symlink_to(target)
 
 
 def make_config(root: Path, **changes: Any) -> Config:

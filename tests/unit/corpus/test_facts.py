@@ -40,7 +40,9 @@ class TestFacts:
             pytest.param("# Title\n\nstatus: current\n", id="no-frontmatter"),
             pytest.param("+++\nstatus = 'current'\n+++\nBody\n", id="toml"),
             pytest.param('{"status": "current"}\n\nBody\n', id="json"),
-            pytest.param("---\ntitle: x\n---\nBody\n\n---\nstatus: current\n---\n", id="rules-in-body"),
+            pytest.param(
+                "---\ntitle: x\n---\nBody\n\n---\nstatus: current\n---\n", id="rules-in-body"
+            ),
             pytest.param("---\nstatus:\n---\nBody\n", id="blank"),
         ],
     )
@@ -110,7 +112,10 @@ class TestFacts:
         assert problem_codes(found.problems) == {PATH: code}
         assert found.problems[0].skipped
 
-    @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "ignore")))
+    @given(
+        st.binary(max_size=200)
+        | st.text(max_size=200).map(lambda text: text.encode("utf-8", "ignore"))
+    )
     def test_are_given_for_any_bytes(self, data):
         found = facts_of(PATH, data)
 

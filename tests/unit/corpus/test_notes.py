@@ -335,8 +335,16 @@ class TestSelection:
 
         assert by_name.problems == make_corpus(root).notes().problems
         assert set(problem_codes(by_name.problems).values()) == {"outside-root"}
-        inside = make_corpus(root).notes(["kb/notes/folder/x.md"])
-        assert problem_codes(inside.problems) == {"kb/notes/folder/x.md": "outside-root"}
+
+    @pytest.mark.parametrize("name", ["x.md", "none.md"])
+    def test_does_not_tell_what_exists_outside_the_root(self, tmp_path, name):
+        root = tmp_path / "root"
+        write(tmp_path, "outside/x.md")
+        link(root, "kb/notes/folder", "../../../outside")
+
+        found = make_corpus(root).notes([f"kb/notes/folder/{name}"])
+
+        assert problem_codes(found.problems) == {f"kb/notes/folder/{name}": "outside-root"}
 
     def test_skips_both_of_two_files_with_one_identity_by_name_too(self, tmp_path):
         for form in ("NFC", "NFD"):

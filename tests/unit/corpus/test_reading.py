@@ -206,7 +206,9 @@ class TestDecode:
         [
             pytest.param("Grüße".encode("latin-1"), "not-utf8", "line 1: byte 0xFC", id="latin-1"),
             pytest.param(b"a\nb\n\xff", "not-utf8", "line 3: byte 0xFF", id="stray-byte"),
-            pytest.param("x".encode("utf-16"), "not-utf8", "line 1: encoded as UTF-16", id="utf-16"),
+            pytest.param(
+                "x".encode("utf-16"), "not-utf8", "line 1: encoded as UTF-16", id="utf-16"
+            ),
             pytest.param(b"\xfe\xff\x00x", "not-utf8", "line 1: encoded as UTF-16", id="utf-16-be"),
             pytest.param("x".encode("utf-16-le"), "contains-nul", "line 1:", id="utf-16-no-mark"),
             pytest.param(b"one\ntwo \x00", "contains-nul", "line 2:", id="nul"),
