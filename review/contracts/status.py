@@ -7,7 +7,7 @@ from review.contracts.selection import ProblemJson
 
 
 class GateStatusJson(Document, kw_only=True):
-    """One gate in one partition; the decisions are those of current acceptances on today's text."""
+    """One gate in one partition; `decisions` are those of all its current acceptances, on any text."""
 
     gate_id: str
     applicable: int
@@ -39,8 +39,9 @@ class OrphanJson(Document, kw_only=True):
 class StatusJson(Document, kw_only=True):
     """The answer of `review_status`.
 
-    `uncovered` counts applicable pairs that are fresh in no partition; `queue` open findings by
-    decision of their review; `tripped` is what `--fail-on` found, or null.
+    `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
+    warn queue by decision; `needs_a_look` reviews before dispositions; `tripped` is what
+    `--fail-on` found, or null.
     """
 
     schema: str = "review-status/1"

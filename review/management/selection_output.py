@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from review.contracts.selection import SELECTION_SCHEMA, ProblemJson
-from review.domain.problems import Problem
+from review.contracts.selection import SELECTION_SCHEMA
+from review.queries.problems import problem_json
 from review.queries.targets import Selection
 
 _CHUNK = 500
@@ -43,16 +43,6 @@ def text_lines(selection: Selection) -> Iterator[str]:
         yield f"  - {target.gate_id} ({target.reason}{change})"
     for diff in selection.diffs():
         yield from ("", *diff.diff.splitlines())
-
-
-def problem_json(problem: Problem) -> ProblemJson:
-    """A problem as commands print it."""
-    return ProblemJson(
-        path=problem.path,
-        code=problem.code.value,
-        message=problem.message,
-        skipped=problem.skipped,
-    )
 
 
 def _array(items: Iterable[msgspec.Struct]) -> Iterator[str]:

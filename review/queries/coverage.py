@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import Count
 
 from review.contracts.status import GateStatusJson, OrphanJson, PartitionStatusJson
-from review.corpus import Corpus
+from review.corpus import Corpus, UnreadableFile
 from review.corpus.gates import Gate
 from review.corpus.notes import NoteFacts
 from review.domain.problems import Problem
-from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewJob
-from review.queries.freshness import Scope, in_flight, partition_staleness
-from review.vocabulary import ACCEPTING_DECISIONS, JobStatus, Staleness
+from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewJob, batched
+from review.queries.freshness import NoteStaleness, Scope, in_flight, partition_staleness
+from review.vocabulary import ACCEPTING_DECISIONS, JobStatus, ProblemCode, Staleness
 
 
 @dataclass
@@ -43,18 +43,22 @@ def read_coverage(corpus: Corpus, *, model_partition: str | None = None) -> Cove
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
     names = [model_partition] if model_partition else _partition_names()
-    pairs = {(note.path, gate.path) for note in scope.notes for gate in scope.gates_of(note)}
-    partitions = []
-    stale_everywhere = pairs
+    counts = {name: {gate.path: _GateCount() for gate in scope.gates} for name in names}
+    # Note by note in all partitions at once: no set of pairs grows with the base.
+    readers = [partition_staleness(scope, model_partition=name) for name in names]
+    uncovered = 0
+    for note, *items in zip(scope.notes, *readers, strict=True):
+        left = {gate.path for gate in scope.gates_of(note)}
+        for name, item in zip(names, items, strict=True):
+            left &= _count(item, counts[name])
+        uncovered += len(left)
     for name in names:
-        status, stale = _partition(scope, name)
-        partitions.append(status)
-        stale_everywhere = stale_everywhere & stale
+        _count_decisions(scope, name, counts[name])
     return Coverage(
         notes=tuple(scope.notes),
         gates=tuple(scope.gates),
-        partitions=tuple(partitions),
-        uncovered=len(stale_everywhere),
+        partitions=tuple(_partition(scope, name, counts[name]) for name in names),
+        uncovered=uncovered,
         problems=(*listed.problems, *catalog.problems),
     )
 
@@ -65,22 +69,37 @@ def count_jobs() -> dict[str, int]:
     return {status.value: 0 for status in JobStatus} | dict(rows)
 
 
-def find_orphans(notes: Iterable[NoteFacts], gates: Iterable[Gate]) -> list[OrphanJson]:
-    """Paths with current acceptances that no note or gate has now, sorted."""
+def find_orphans(corpus: Corpus, coverage: Coverage) -> list[OrphanJson]:
+    """Paths with current acceptances under which there is no file any more, sorted.
+
+    A file that was left out for a problem, or that lies outside the note roots, is still there.
+    """
+    known = {item.path for item in (*coverage.notes, *coverage.gates)}
+    known |= {problem.path for problem in coverage.problems}
     orphans = []
-    for kind, column, known in (
-        ("note", "note_id", {note.path for note in notes}),
-        ("gate", "gate_id", {gate.path for gate in gates}),
-    ):
-        rows = CurrentAcceptance.objects.values_list(column).annotate(Count("pk")).order_by()
-        counts = dict(rows)
-        names = dict(KbPath.objects.values_list("pk", "path"))
-        orphans += [
-            OrphanJson(path=names[key], kind=kind, acceptances=count)
-            for key, count in counts.items()
-            if names[key] not in known
-        ]
+    for kind, column in (("note", "note_id"), ("gate", "gate_id")):
+        for path, count in _accepted_paths(column):
+            if path not in known and (kind == "gate" or not _is_there(corpus, path)):
+                orphans.append(OrphanJson(path=path, kind=kind, acceptances=count))
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
+
+
+def _accepted_paths(column: str) -> Iterator[tuple[str, int]]:
+    """Paths that are the note (or gate) of current acceptances, with how many."""
+    rows = CurrentAcceptance.objects.values_list(column).annotate(Count("pk")).order_by()
+    for chunk in batched(rows.iterator(chunk_size=500), 500):
+        names = dict(
+            KbPath.objects.filter(pk__in=[key for key, _count in chunk]).values_list("pk", "path")
+        )
+        yield from ((names[key], count) for key, count in chunk)
+
+
+def _is_there(corpus: Corpus, path: str) -> bool:
+    try:
+        corpus.read_note(path)
+    except UnreadableFile as refused:
+        return refused.problem.code is not ProblemCode.VANISHED
+    return True
 
 
 def _partition_names() -> list[str]:
@@ -91,25 +110,24 @@ def _partition_names() -> list[str]:
     ]
 
 
-def _partition(scope: Scope, name: str) -> tuple[PartitionStatusJson, set[tuple[str, str]]]:
-    counts = {gate.path: _GateCount() for gate in scope.gates}
-    stale: set[tuple[str, str]] = set()
-    for item in partition_staleness(scope, model_partition=name):
-        for gate in item.fresh:
-            counts[gate.path].reasons["fresh"] += 1
-        for found in item.stale:
-            counts[found.gate.path].reasons[found.reasons[0].value] += 1
-            stale.add((item.note.path, found.gate.path))
-    _count_decisions(scope, name, counts)
+def _count(item: NoteStaleness, counts: Mapping[str, _GateCount]) -> set[str]:
+    """Count the note's pairs in one partition; answers the gates that are stale there."""
+    for gate in item.fresh:
+        counts[gate.path].reasons["fresh"] += 1
+    for found in item.stale:
+        counts[found.gate.path].reasons[found.reasons[0].value] += 1
+    return {found.gate.path for found in item.stale}
+
+
+def _partition(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> PartitionStatusJson:
     gates = [_gate_status(gate, counts[gate.path]) for gate in scope.gates]
-    status = PartitionStatusJson(
+    return PartitionStatusJson(
         model_partition=name,
         applicable=sum(gate.applicable for gate in gates),
         fresh=sum(gate.fresh for gate in gates),
         in_flight=len(in_flight(name)),
         gates=gates,
     )
-    return status, stale
 
 
 def _count_decisions(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> None:

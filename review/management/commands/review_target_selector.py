@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -12,6 +11,7 @@ from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
 from review.management.options import positive_int, text, word
+from review.management.problem_output import problem_lines
 from review.management.selection_output import json_chunks, text_lines
 from review.queries.targets import STALE, SelectionRequest, select_targets
 from review.vocabulary import REQUESTED, Staleness
@@ -53,12 +53,8 @@ class Command(ReviewCommand):
                 self.write_json_chunks(json_chunks(selection))
             else:
                 self.write_lines(text_lines(selection))
-                self._warn(selection.problems)
-
-    def _warn(self, problems: Iterator[Any] | tuple[Any, ...]) -> None:
-        for problem in problems:
-            left_out = " (left out)" if problem.skipped else ""
-            self.warn(f"{problem.path}: {problem.code.value}: {problem.message}{left_out}")
+                for line in problem_lines(selection.problems):
+                    self.warn(line)
 
 
 def add_selection_arguments(parser: CommandParser) -> None:

@@ -15,8 +15,9 @@ from review.integrations.queue_csv import queue_csv
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
 from review.management.options import text, word
-from review.management.selection_output import problem_json
+from review.management.problem_output import problem_lines
 from review.queries.looks import LookRequest, read_looks
+from review.queries.problems import problem_json
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity
 
@@ -78,6 +79,8 @@ class Command(ReviewCommand):
                 self.write_lines(["", "notes that are gone:", *_queue_lines(queue.deleted_notes)])
             if not queue.entries and not queue.deleted_notes:
                 self.notice("the queue is empty")
+            for line in problem_lines(queue.problems):
+                self.warn(line)
 
     def _print_looks(
         self, corpus: Corpus, options: dict[str, Any], shape: str, *, gates_folder: str
@@ -101,6 +104,8 @@ class Command(ReviewCommand):
             self.write_json(LooksJson(needs_a_look=looks, problems=problems))
         else:
             self.write_lines(_look_lines(looks))
+            for line in problem_lines(listed.problems):
+                self.warn(line)
 
 
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:

@@ -1,0 +1,69 @@
+"""`review_status`: where the whole review stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.knowledge_base import open_corpus
+from review.management.options import word
+from review.management.problem_output import problem_lines
+
+
+class Command(ReviewCommand):
+    """Show coverage, the queue, jobs and orphans."""
+
+    help = (
+        "Show how much is fresh for each model partition and gate, what waits in the queue, where"
+        " jobs stand, and which accepted notes and gates are gone."
+    )
+    schema = "review-status/1"
+    store_use = store.Use.READ
+    examples = (
+        "commonplace review_status",
+        "commonplace review_status --model claude-opus-4-6 --json",
+        "commonplace review_status --fail-on fail stale",
+    )
+    exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which partition, and what trips."""
+        from review.queries.status import FailOn
+
+        parser.add_argument(
+            "--model", type=word, metavar="P", help="look at this model partition only"
+        )
+        parser.add_argument(
+            "--fail-on",
+            nargs="+",
+            action="extend",
+            default=[],
+            choices=[level.value for level in FailOn],
+            help="exit 6 when the queue holds a fail, a warn or fail, or when a pair is stale",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, print, and trip."""
+        from review.management.status_output import status_lines
+        from review.queries.status import FailOn, read_status
+
+        config = conf.current()
+        with open_corpus(config) as corpus:
+            status = read_status(
+                corpus,
+                model_partition=options["model"],
+                fail_on=[FailOn(level) for level in options["fail_on"]],
+                config=config,
+                now=self.now,
+            )
+        if self.as_json:
+            self.write_json(status)
+        else:
+            self.write_lines(status_lines(status))
+            for line in problem_lines(status.problems):
+                self.warn(line)
+        self.finish(ExitCode.GATE_TRIPPED if status.tripped else ExitCode.DONE)

@@ -1,0 +1,87 @@
+"""The whole review at a glance, and what of it trips a gate in continuous integration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from enum import StrEnum
+
+from review.conf import Config
+from review.contracts.status import StatusJson
+from review.corpus import Corpus
+from review.models import ReviewJob
+from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
+from review.queries.looks import LookRequest, count_looks
+from review.queries.problems import problem_json
+from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.vocabulary import QUEUED_DECISIONS, Decision
+
+
+class FailOn(StrEnum):
+    """What `--fail-on` can ask for; `warn` trips on a fail too."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    STALE = "stale"
+
+
+_COUNTED = {FailOn.FAIL: (Decision.FAIL,), FailOn.WARN: QUEUED_DECISIONS}
+
+
+def read_status(
+    corpus: Corpus,
+    *,
+    model_partition: str | None,
+    fail_on: Iterable[FailOn],
+    config: Config,
+    now: datetime,
+) -> StatusJson:
+    """Coverage, queue, jobs and orphans, of one model partition or of all."""
+    coverage = read_coverage(corpus, model_partition=model_partition)
+    status = StatusJson(
+        notes=len(coverage.notes),
+        gates=len(coverage.gates),
+        uncovered=coverage.uncovered,
+        partitions=list(coverage.partitions),
+        jobs=count_jobs(),
+        abandoned_jobs=_abandoned(config, now=now),
+        queue=_count_queue(corpus, model_partition),
+        needs_a_look=count_looks(LookRequest(model_partition=model_partition)),
+        orphans=find_orphans(corpus, coverage),
+        problems=[problem_json(problem) for problem in coverage.problems],
+        tripped=None,
+    )
+    status.tripped = "; ".join(_trips(status, set(fail_on))) or None
+    return status
+
+
+def _trips(status: StatusJson, levels: set[FailOn]) -> Iterator[str]:
+    for level in sorted(levels & _COUNTED.keys()):
+        found = {word.value: status.queue[word.value] for word in _COUNTED[level]}
+        if any(found.values()):
+            yield f"{level}: in the queue: " + ", ".join(f"{n} {word}" for word, n in found.items())
+    if FailOn.STALE in levels:
+        yield from (f"stale: {why}" for why in _stale(status))
+
+
+def _stale(status: StatusJson) -> Iterator[str]:
+    # What could not be looked at is not fresh.
+    if status.uncovered:
+        yield f"pairs that are fresh in no partition: {status.uncovered}"
+    skipped = len({problem.path for problem in status.problems if problem.skipped})
+    if skipped:
+        yield f"files that could not be looked at: {skipped}"
+    if status.notes and not status.gates:
+        yield "there is no gate to judge the notes by"
+
+
+def _count_queue(corpus: Corpus, model_partition: str | None) -> dict[str, int]:
+    request = QueueRequest(model_partition=model_partition, with_rationale=False)
+    counts = Counter(entry.decision for entry in read_warn_queue(corpus, request).entries)
+    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
+
+
+def _abandoned(config: Config, *, now: datetime) -> list[int]:
+    jobs = ReviewJob.objects.started_before(now - config.abandoned_after).order_by("pk")
+    return list(jobs.values_list("pk", flat=True))
