@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,18 @@ def scan(root: Path, folder: str = "kb/notes", **rules: object) -> ScanResult:
     scanner = Scanner(str(root), replace(RULES, **rules))
     scanner.add_folder(folder, folder)
     return scanner.result()
+
+
+def make_nested(root: Path, folder: str) -> None:
+    """Make an empty `x.md` in a folder that is too deep for `Path.mkdir(parents=True)`."""
+    current = os.open(root, os.O_RDONLY)
+    for name in folder.split("/"):
+        os.mkdir(name, dir_fd=current)
+        below = os.open(name, os.O_RDONLY, dir_fd=current)
+        os.close(current)
+        current = below
+    os.close(os.open("x.md", os.O_CREAT | os.O_WRONLY, dir_fd=current))
+    os.close(current)
 
 
 def paths(found: ScanResult) -> list[str]:
@@ -182,21 +196,15 @@ class TestWalk:
         assert problem_codes(found.problems) == {"kb/notes/locked": "unreadable"}
 
     def test_walks_folders_nested_deeper_than_python_recurses(self, tmp_path):
-        depth = 1_200
-        folder = os.open(tmp_path, os.O_RDONLY)
+        nested = "kb/notes" + "/d" * (sys.getrecursionlimit() + 50)
+        make_nested(tmp_path, nested)
         try:
-            for name in ["kb", "notes"] + ["d"] * depth:
-                os.mkdir(name, dir_fd=folder)
-                below = os.open(name, os.O_RDONLY, dir_fd=folder)
-                os.close(folder)
-                folder = below
-            os.close(os.open("x.md", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+            found = scan(tmp_path)
         finally:
-            os.close(folder)
+            # Here, because pytest's own clean-up recurses.
+            subprocess.run(["rm", "-rf", str(tmp_path / "kb")], check=True)
 
-        found = scan(tmp_path)
-
-        assert problem_codes(found.problems) == {"kb/notes" + "/d" * depth + "/x.md": "empty-note"}
+        assert problem_codes(found.problems) == {f"{nested}/x.md": "empty-note"}
 
 
 class TestIdentity:
