@@ -52,11 +52,12 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     """Take the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
 
     :raises UsageRefused: flags that contradict each other.
+    :raises ModelNameRefused: the model or the effort is no name.
     :raises UnknownJob: no job has this id.
     :raises JobNotClaimable: the job is not queued; says who has it, and since when.
     :raises PartitionMismatch: the named model makes another partition than the job's.
     """
-    check_flags(request.provenance, effort_unknown=request.effort_unknown)
+    check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
     if request.job_id is not None:
         validated, taken = _claim_one(request.job_id, request, config=config, now=now)
     else:
@@ -102,16 +103,25 @@ def _claim_next(
 def _take_oldest(
     partition_ids: Sequence[int], request: ClaimRequest, *, now: datetime
 ) -> list[int]:
-    queued = _queued_in(partition_ids).order_by("pk")
     taken: list[int] = []
+    behind = 0
     while len(taken) < request.limit:
-        job_ids = list(queued.values_list("pk", flat=True)[: request.limit - len(taken)])
+        job_ids = _oldest(partition_ids, after=behind, limit=request.limit - len(taken))
         if not job_ids:
             break
         taken += _take(job_ids, request, now=now)
         # What somebody else took in between is behind us; the next one is as good.
-        queued = queued.filter(pk__gt=job_ids[-1])
+        behind = job_ids[-1]
     return taken
+
+
+def _oldest(partition_ids: Sequence[int], *, after: int, limit: int) -> list[int]:
+    """Ids of queued jobs, rising. One query a partition: the index gives each in order."""
+    found: list[int] = []
+    for partition_id in partition_ids:
+        queued = _queued_in(partition_id).filter(pk__gt=after).order_by("pk")
+        found += queued.values_list("pk", flat=True)[:limit]
+    return sorted(found)[:limit]
 
 
 def _waiting_partitions(request: ClaimRequest, config: Config) -> dict[int, str]:
@@ -123,12 +133,12 @@ def _waiting_partitions(request: ClaimRequest, config: Config) -> dict[int, str]
     return {
         partition_id: name
         for partition_id, name in partitions.values_list("pk", "name")
-        if _queued_in([partition_id]).exists()
+        if _queued_in(partition_id).exists()
     }
 
 
-def _queued_in(partition_ids: Sequence[int]) -> QuerySet[ReviewJob]:
-    return ReviewJob.objects.filter(status=JobStatus.QUEUED, model_partition_id__in=partition_ids)
+def _queued_in(partition_id: int) -> QuerySet[ReviewJob]:
+    return ReviewJob.objects.filter(status=JobStatus.QUEUED, model_partition_id=partition_id)
 
 
 def _validate(partition: str, request: ClaimRequest, config: Config) -> Validated:

@@ -94,7 +94,12 @@ class JobMaker:
             if not allow_queued:
                 texted, queued = _without_queued(texted, keys)
                 dropped += queued
-            jobs = [self._rows(job_id, item, keys) for job_id, item in enumerate(texted, first_id)]
+            names = {item.draft.model_partition for item in texted}
+            partitions = {name: ModelPartition.objects.intern(name) for name in names}
+            jobs = [
+                self._rows(job_id, item, keys, partitions[item.draft.model_partition])
+                for job_id, item in enumerate(texted, first_id)
+            ]
             self._store(jobs)
         return Made(tuple(item.job.pk for item in jobs), tuple(dropped))
 
@@ -113,7 +118,9 @@ class JobMaker:
                 texted.append(_Texted(draft, tuple(pairs)))
         return texted, dropped
 
-    def _rows(self, job_id: int, item: _Texted, keys: TextKeys) -> JobRows:
+    def _rows(
+        self, job_id: int, item: _Texted, keys: TextKeys, partition: ModelPartition
+    ) -> JobRows:
         draft = item.draft
         paths = job_paths(self._config, job_id)
         token = draw_token(item.pairs)
@@ -122,7 +129,7 @@ class JobMaker:
         )
         head = JobHead(
             job_id=job_id,
-            model_partition=ModelPartition.objects.intern(draft.model_partition),
+            model_partition=partition,
             grouping=draft.grouping,
             lens=draft.lens,
             replaces_id=draft.replaces,

@@ -22,10 +22,11 @@ class PartitionMismatch(Conflict):
     """The model or effort that is named makes another partition than the job's."""
 
 
-def check_flags(provenance: Provenance, *, effort_unknown: bool) -> None:
-    """Refuse flags that say nothing together.
+def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config) -> None:
+    """Refuse flags that say nothing together, and names of which no partition can be made.
 
     :raises UsageRefused: an effort is named or called unknown without a model, or both.
+    :raises ModelNameRefused: the model or the effort is no name.
     """
     if provenance.runner_effort is not None and effort_unknown:
         raise UsageRefused("--runner-effort names the effort that --effort-unknown calls unknown")
@@ -34,6 +35,10 @@ def check_flags(provenance: Provenance, *, effort_unknown: bool) -> None:
         raise UsageRefused(
             f"{flag} says nothing without --runner-model",
             hint="name the model too, or leave both out when the harness exposes neither",
+        )
+    if provenance.runner_model is not None:
+        build_model_partition(
+            provenance.runner_model, provenance.runner_effort, aliases=config.aliases
         )
 
 

@@ -65,10 +65,15 @@ class ResultRecord:
 
 
 def render_manifest(manifest: Manifest) -> str:
-    """Give the manifest as indented JSON that ends in a newline."""
-    pairs = [vars(pair) for pair in manifest.pairs]
-    document = {"schema": MANIFEST_SCHEMA, **vars(manifest), "pairs": pairs}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    """Give the manifest as JSON with one member, and one pair, a line; it ends in a newline."""
+    members = {"schema": MANIFEST_SCHEMA} | vars(manifest)
+    pairs = ",\n  ".join(_json(vars(pair)) for pair in manifest.pairs)
+    lines = [f'"{name}": {_json(value)}' for name, value in members.items() if name != "pairs"]
+    return "{\n " + ",\n ".join(lines) + ',\n "pairs": [\n  ' + pairs + "\n ]\n}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def render_result(record: ResultRecord, text: str) -> str:
@@ -90,7 +95,7 @@ def _scalar(value: str | int | None) -> str:
     if isinstance(value, int):
         return str(value)
     # A JSON string is a YAML string, but YAML takes fewer characters raw.
-    return "".join(map(_shown, json.dumps(value, ensure_ascii=False)))
+    return "".join(map(_shown, _json(value)))
 
 
 def _shown(char: str) -> str:

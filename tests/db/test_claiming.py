@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from review.domain.model_partition import ModelNameRefused
 from review.errors import UsageRefused
 from review.models import JobEvent, Provenance, ReviewJob
 from review.orchestration.claiming import ClaimRequest, JobNotClaimable, claim
@@ -156,6 +157,11 @@ class TestClaimOneJob:
 
         with pytest.raises(UsageRefused):
             take(config, job_id=job_id, provenance=provenance, effort_unknown=effort_unknown)
+
+    @pytest.mark.parametrize("model", ["", "日本", "[1m]", "x [1m] y"])
+    def test_refuses_what_is_no_model_s_name_at_once(self, config, model):
+        with pytest.raises(ModelNameRefused):
+            take(config, provenance=Provenance("h", model))
 
 
 class _Once:
