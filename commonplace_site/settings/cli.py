@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 from commonplace_site.settings.base import *  # noqa: F403
 
 # Nothing is signed by a command; a key that nobody knows cannot be misused.
-SECRET_KEY = secrets.token_hex(32)
+SECRET_KEY = os.urandom(32).hex()
 INSTALLED_APPS = ["review"]
 LOGGING_CONFIG = None

@@ -270,9 +270,9 @@ class ReviewCommand(BaseCommand):
 
 
 def _encoded(document: msgspec.Struct) -> str:
-    import msgspec
+    from review.contracts.base import encode  # brings msgspec in
 
-    return msgspec.json.encode(document).decode()
+    return encode(document)
 
 
 def _plain(value: object) -> object:
