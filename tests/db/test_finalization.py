@@ -1,0 +1,429 @@
+"""Ingest: what is stored, what is accepted, and what is refused before the first write."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    FileSnapshot,
+    Finding,
+    JobEvent,
+    JobOutput,
+    Provenance,
+    ReviewJob,
+    ReviewPair,
+    ReviewText,
+)
+from review.orchestration import finalization
+from review.orchestration.claiming import ClaimRequest, claim
+from review.orchestration.finalization import ingest_job
+from review.orchestration.ingest_request import (
+    IngestRequest,
+    JobAlreadyCompleted,
+    JobMoved,
+    JobReplaced,
+    NoBlocks,
+    NoOutput,
+    NothingMissing,
+    ProvenanceDisagrees,
+)
+from review.orchestration.provenance import PartitionMismatch
+from review.queries.job_board import UnknownJob
+from tests.builders import (
+    NOTE,
+    NOW,
+    PARTITION,
+    PASS,
+    make_config,
+    make_gate,
+    make_jobs,
+    make_output,
+    make_root,
+    write_note,
+)
+
+pytestmark = pytest.mark.django_db
+
+LATER = NOW + timedelta(minutes=5)
+WARN = (
+    "### Summary\nOne claim is bare.\n\n### Findings\n"
+    "- WARN: the claim has no source\n  > A reader finds a note by its title\n\n## Result: WARN"
+)
+FAIL = "### Findings\n- FAIL: it contradicts itself\n\n## Result: FAIL"
+NO_RESULT = "I looked at it and it seems fine to me overall."
+
+
+@pytest.fixture
+def root(tmp_path):
+    gates = {name: make_gate(name) for name in ("prose/x", "prose/y", "prose/z")}
+    return make_root(tmp_path, gates=gates)
+
+
+@pytest.fixture
+def job(root):
+    return make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"), ("a.md", "prose/z"))[0]
+
+
+def ingest(root, job, *reviews, only=(), now=LATER, raw=None, **request):
+    data = make_output(job.review_job_id, *reviews, only=only) if raw is None else raw
+    request = IngestRequest(actor="agent:test", outputs={job.review_job_id: data}, **request)
+    return ingest_job(job.review_job_id, request=request, config=make_config(root), now=now)
+
+
+def decisions():
+    return list(ReviewPair.objects.order_by("ordinal").values_list("status", "decision"))
+
+
+class TestACompleteOutput:
+    def test_completes_the_job_and_accepts_what_is_decided(self, root, job):
+        result = ingest(root, job, PASS, WARN, FAIL)
+
+        assert result.status == "completed"
+        assert [pair.decision for pair in result.pairs] == ["pass", "warn", "fail"]
+        assert [pair.accepted for pair in result.pairs] == [True, True, True]
+        accepted = CurrentAcceptance.objects.order_by("gate__path").values_list(
+            "decision", "event__kind", "event__text_read_at", "event__actor"
+        )
+        assert list(accepted) == [
+            (decision, "full-review", NOW, "agent:test") for decision in ("pass", "warn", "fail")
+        ]
+
+    def test_pins_the_text_of_the_prompt_not_that_of_the_ingest(self, root, job):
+        write_note(root, "a.md", "# Something else\n")
+
+        ingest(root, job)
+
+        pinned = CurrentAcceptance.objects.values_list("note_snapshot__text", flat=True)
+        assert set(pinned) == {NOTE}
+
+    def test_keeps_the_text_and_the_findings_with_quote_and_line(self, root, job):
+        result = ingest(root, job, WARN, PASS)
+
+        assert ReviewText.objects.get(pair__ordinal=1).text == WARN
+        finding = Finding.objects.get()
+        assert (finding.severity, finding.text) == ("warn", "the claim has no source")
+        assert (finding.quote, finding.note_line) == ("A reader finds a note by its title", 3)
+        assert result.pairs[0].findings[0].fingerprint == finding.fingerprint
+
+    def test_writes_result_files_and_the_manifest(self, root, job):
+        result = ingest(root, job, WARN, PASS)
+
+        text = (root / result.pairs[0].result_path).read_text()
+        assert text.startswith("---\nreview_pair_id: ")
+        assert WARN in text
+        manifest = (root / job.manifest_path).read_text()
+        assert manifest.count('"pair_status": "completed"') == 3
+
+    def test_keeps_the_given_input_as_the_job_s_own_byte_for_byte(self, root, job):
+        raw = b"\xef\xbb\xbfnoise \xff\r\n" + make_output(job.review_job_id)
+
+        ingest(root, job, raw=raw)
+
+        assert (root / job.bundle_output_path).read_bytes() == raw
+
+    def test_reads_the_job_s_own_file_by_default(self, root, job):
+        (root / job.bundle_output_path).write_bytes(make_output(job.review_job_id))
+
+        result = ingest_job(
+            job.review_job_id,
+            request=IngestRequest(actor="agent:test"),
+            config=make_config(root),
+            now=LATER,
+        )
+
+        assert result.status == "completed"
+
+    def test_says_who_moved_the_job(self, root, job):
+        ingest(root, job)
+
+        event = JobEvent.objects.latest("pk")
+        assert (event.from_status, event.to_status, event.actor, event.at) == (
+            "queued",
+            "completed",
+            "agent:test",
+            LATER,
+        )
+
+    def test_reports_the_same_finding_of_a_second_review_under_one_fingerprint(self, root, job):
+        ingest(root, job, WARN, PASS)
+        write_note(root, "a.md", NOTE + "\nOne sentence more.\n")
+        again = make_jobs(root, ("a.md", "prose/x"), now=LATER)[0]
+
+        ingest(root, again, WARN.replace("the claim has no source", "no source is given"))
+
+        assert Finding.objects.values("fingerprint").distinct().count() == 1
+        assert Finding.objects.count() == 2
+
+
+class TestDecisionsThatDoNotAccept:
+    @pytest.mark.parametrize(
+        ("review", "decision", "why"),
+        [
+            pytest.param(NO_RESULT, "unknown", "decision-unknown", id="no-result-line"),
+            pytest.param("No access.\n\n## Result: ERROR", "error", "decision-error", id="error"),
+        ],
+    )
+    def test_complete_the_pair_and_keep_it_stale(self, root, job, review, decision, why):
+        result = ingest(root, job, review, PASS)
+
+        first = result.pairs[0]
+        assert (first.pair_status, first.decision, first.accepted) == ("completed", decision, False)
+        assert first.not_accepted_because == why
+        assert ReviewText.objects.filter(pair__ordinal=1).exists()
+        assert not CurrentAcceptance.objects.filter(gate__path__endswith="prose/x.md").exists()
+
+    def test_findings_do_not_rewrite_a_decision(self, root, job):
+        result = ingest(root, job, WARN.replace("Result: WARN", "Result: PASS"), PASS)
+
+        assert result.pairs[0].decision == "pass"
+        assert result.pairs[0].findings[0].severity == "warn"
+
+
+class TestAnIncompleteOutput:
+    def test_keeps_and_accepts_the_complete_pairs(self, root, job):
+        result = ingest(root, job, only=(1, 3))
+
+        assert (result.status, result.failure_code) == ("failed", "pairs-missing")
+        assert "pair 2" in result.failure_reason
+        assert decisions() == [("completed", "pass"), ("missing", ""), ("completed", "pass")]
+        assert CurrentAcceptance.objects.count() == 2
+
+    def test_keeps_the_raw_output_whole(self, root, job):
+        raw = make_output(job.review_job_id, only=(1,)) + b"tail \xff without an end"
+
+        ingest(root, job, raw=raw)
+
+        assert bytes(JobOutput.objects.get().raw) == raw
+
+    def test_a_later_ingest_takes_the_missing_pairs(self, root, job):
+        ingest(root, job, only=(1, 3))
+
+        result = ingest(root, job, WARN)
+
+        assert result.status == "completed"
+        assert result.failure_code is None
+        # The first and the third keep their first reading.
+        assert decisions() == [("completed", "pass"), ("completed", "warn"), ("completed", "pass")]
+        assert ReviewText.objects.count() == 3
+        assert Acceptance.objects.count() == 3
+
+    def test_all_or_nothing_completes_none_and_keeps_the_output(self, root, job):
+        result = ingest(root, job, only=(1,), all_or_nothing=True)
+
+        assert (result.status, result.failure_code) == ("failed", "all-or-nothing")
+        assert decisions() == [("missing", "")] * 3
+        assert JobOutput.objects.count() == 1
+        assert not Acceptance.objects.exists()
+
+    def test_a_block_cut_off_in_the_middle_is_missing(self, root, job):
+        raw = make_output(job.review_job_id)[:-40]
+
+        result = ingest(root, job, raw=raw)
+
+        assert [pair.pair_status for pair in result.pairs] == ["completed", "completed", "missing"]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            pytest.param(b"", id="empty"),
+            pytest.param(b" \r\n\t\n", id="blank"),
+            pytest.param(b"Sorry, I can't help with that.", id="apology"),
+            pytest.param(b"## Result: PASS\n", id="a-result-without-a-block"),
+        ],
+    )
+    def test_an_output_without_our_blocks_moves_nothing(self, root, job, raw):
+        with pytest.raises((NoOutput, NoBlocks)):
+            ingest(root, job, raw=raw)
+
+        assert ReviewJob.objects.get().status == "queued"
+        assert decisions() == [("pending", "")] * 3
+        assert not JobOutput.objects.exists()
+
+    def test_a_missing_file_is_named(self, root, job):
+        with pytest.raises(NoOutput, match=r"bundle-output\.md"):
+            ingest_job(
+                job.review_job_id,
+                request=IngestRequest(actor="agent:test"),
+                config=make_config(root),
+                now=LATER,
+            )
+
+    def test_another_job_s_output_is_named_with_its_job(self, root, job):
+        write_note(root, "b.md")
+        other = make_jobs(root, ("b.md", "prose/x"))[0]
+
+        with pytest.raises(NoBlocks, match=f"of job {other.review_job_id}"):
+            ingest(root, job, raw=make_output(other.review_job_id))
+
+    def test_a_completed_job_takes_no_second_output(self, root, job):
+        ingest(root, job)
+
+        with pytest.raises(JobAlreadyCompleted):
+            ingest(root, job, FAIL)
+
+        assert set(decisions()) == {("completed", "pass")}
+
+    def test_a_replaced_job_is_refused_with_its_replacement(self, root, job):
+        write_note(root, "b.md")
+        new = make_jobs(root, ("b.md", "prose/x"))[0]
+        ReviewJob.objects.filter(pk=job.review_job_id).update(
+            status="failed", completed_at=NOW, failure_code="replaced", failure_reason="by hand"
+        )
+        ReviewJob.objects.filter(pk=new.review_job_id).update(replaces=job.review_job_id)
+
+        with pytest.raises(JobReplaced, match=f"job {new.review_job_id}"):
+            ingest(root, job)
+
+    def test_an_unknown_job_is_refused(self, root, job):
+        with pytest.raises(UnknownJob):
+            ingest_job(99, request=IngestRequest(actor="a"), config=make_config(root), now=LATER)
+
+    def test_a_job_moved_in_the_meantime_loses_nothing(self, root, job, monkeypatch):
+        data = make_output(job.review_job_id)
+        judged = finalization.judge_output
+
+        def slow(*args, **kwargs):
+            ingest_again = IngestRequest(actor="agent:first", outputs={job.review_job_id: data})
+            monkeypatch.setattr(finalization, "judge_output", judged)
+            ingest_job(job.review_job_id, request=ingest_again, config=make_config(root), now=LATER)
+            return judged(*args, **kwargs)
+
+        monkeypatch.setattr(finalization, "judge_output", slow)
+
+        with pytest.raises(JobMoved):
+            ingest(root, job, FAIL)
+
+        assert set(decisions()) == {("completed", "pass")}
+        assert Acceptance.objects.count() == 3
+
+    def test_a_fully_read_failed_job_has_nothing_missing(self, root, job):
+        ingest(root, job, telemetry={"model": "gpt-5"})
+
+        with pytest.raises(NothingMissing):
+            ingest(root, job)
+
+
+class TestProvenance:
+    def test_flags_on_a_never_claimed_job_claim_it_in_the_same_step(self, root, job):
+        ingest(root, job, provenance=Provenance("codex", PARTITION))
+
+        row = ReviewJob.objects.get()
+        assert (row.runner, row.runner_model, row.runner_effort) == ("codex", PARTITION, None)
+        assert (row.started_at, row.claimed_by) == (LATER, "agent:test")
+
+    def test_without_flags_provenance_stays_unknown(self, root, job):
+        ingest(root, job)
+
+        row = ReviewJob.objects.get()
+        assert (row.runner, row.runner_model, row.started_at) == (None, None, None)
+
+    def test_flags_of_another_model_are_refused(self, root, job):
+        with pytest.raises(PartitionMismatch):
+            ingest(root, job, provenance=Provenance("codex", "gpt-5"))
+
+        assert ReviewJob.objects.get().status == "queued"
+
+    def test_flags_that_contradict_the_claim_are_refused(self, root, job):
+        request = ClaimRequest(
+            actor="agent:test", provenance=Provenance("claude-code"), job_id=job.review_job_id
+        )
+        claim(request, config=make_config(root), now=NOW)
+
+        with pytest.raises(ProvenanceDisagrees, match="claude-code"):
+            ingest(root, job, provenance=Provenance("codex"))
+
+    def test_telemetry_of_another_model_keeps_the_pairs_as_evidence(self, root, job):
+        result = ingest(root, job, telemetry={"modelUsage": {"claude-haiku-4-5": {}}})
+
+        assert (result.status, result.failure_code) == ("failed", "partition-mismatch")
+        assert {pair.not_accepted_because for pair in result.pairs} == {"partition-mismatch"}
+        assert ReviewText.objects.count() == 3
+        assert not CurrentAcceptance.objects.exists()
+
+    def test_a_helper_model_beside_the_right_one_is_allowed(self, root, job):
+        usage = {"claude-haiku-4-5": {}, "claude-opus-4-6-20260115": {}}
+
+        assert ingest(root, job, telemetry={"modelUsage": usage}).status == "completed"
+
+    def test_a_self_report_of_another_model_is_a_problem_not_a_refusal(self, root, job):
+        raw = b"self-reported-model: gpt-5\n" + make_output(job.review_job_id)
+
+        result = ingest(root, job, raw=raw)
+
+        assert result.status == "completed"
+        assert result.self_reported_model == "gpt-5"
+        assert any("gpt-5" in problem for problem in result.problems)
+
+
+class TestSuperseded:
+    def test_a_review_of_older_text_does_not_move_a_later_acceptance(self, root, job):
+        write_note(root, "a.md", NOTE + "\nMore.\n")
+        newer = make_jobs(root, ("a.md", "prose/x"), now=LATER, force=True)[0]
+        ingest(root, newer, WARN, now=LATER)
+
+        result = ingest(root, job, PASS, now=LATER + timedelta(minutes=1))
+
+        assert result.pairs[0].not_accepted_because == "superseded"
+        assert result.pairs[1].accepted
+        current = CurrentAcceptance.objects.get(gate__path__endswith="prose/x.md")
+        assert current.decision == "warn"
+
+    def test_two_reviews_of_the_same_text_are_both_accepted(self, root, job):
+        newer = make_jobs(root, ("a.md", "prose/x"), now=LATER, force=True)[0]
+        ingest(root, newer, WARN, now=LATER)
+
+        result = ingest(root, job, PASS, now=LATER + timedelta(minutes=1))
+
+        assert result.pairs[0].accepted
+        assert Acceptance.objects.filter(gate__path__endswith="prose/x.md").count() == 2
+
+
+class TestFilesInTheWay:
+    def test_a_folder_at_the_result_path_costs_the_file_not_the_review(self, root, job):
+        first = ingest(root, job, only=(1,)).pairs[0]
+        (root / first.result_path).unlink()
+        folder = root / job.prompt_path.replace("prompt.md", "")
+        for ordinal in (2, 3):
+            name = first.result_path.rpartition("/")[2].replace("pair-1", f"pair-{ordinal}")
+            (folder / name.replace("prose-x", "prose-y")).mkdir(exist_ok=True)
+
+        result = ingest(root, job)
+
+        assert result.status == "completed"
+
+    def test_a_note_name_of_250_bytes_can_be_finalized(self, tmp_path):
+        root = make_root(tmp_path, notes={"n" * 247 + ".md": NOTE})
+        job = make_jobs(root, ("n" * 247 + ".md", "prose/x"))[0]
+
+        result = ingest(root, job)
+
+        assert result.status == "completed"
+        assert (root / result.pairs[0].result_path).exists()
+        assert not result.problems
+
+
+class TestSnapshots:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            pytest.param(b"# A\r\n\r\nText\r\n", id="crlf"),
+            pytest.param(b"\xef\xbb\xbf# A\n", id="bom"),
+            pytest.param(b"# A\nno newline", id="no-final-newline"),
+            pytest.param("# Ä 日本 🎉\u2028\n".encode(), id="unicode"),
+            pytest.param(b"# A\rlone\rreturns", id="lone-carriage-returns"),
+        ],
+    )
+    def test_text_survives_a_round_trip_byte_for_byte(self, tmp_path, data):
+        root = make_root(tmp_path, notes={"a.md": data})
+        make_jobs(root, ("a.md", "prose/x"))
+
+        kept = FileSnapshot.objects.get(path__path="kb/notes/a.md")
+
+        assert kept.text.encode() == data
+        assert kept.byte_size == len(data)
