@@ -18,7 +18,7 @@ from review.corpus.notes import NoteFacts, NoteList, NoteLoader
 from review.corpus.reading import Reader, UnreadableFile
 from review.corpus.scanning import ScanRules
 from review.corpus.selection import NoSuchNote, Selector, scan
-from review.domain.identity import sha256_hex
+from review.domain.identity import normalise_path, sha256_hex
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
@@ -77,18 +77,19 @@ class Corpus:
         :param clock_ns: no business time: it tells whether a file is old enough to trust its stat.
         """
         self._root = os.path.realpath(config.root)
-        self._gates_folder = config.gates_folder
+        self._gates_folder = normalise_path(config.gates_folder)
         self._known_rules = known_rules
         self._clock_ns = clock_ns
         self._rules = ScanRules(
             max_bytes=config.max_note_bytes,
-            roots=config.note_roots,
+            roots=tuple(normalise_path(root) for root in config.note_roots),
             excludes=config.excludes,
             pruned=_pruned(self._root, config.artifacts),
         )
         index_path = config.index_path if use_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
         self._locator = Locator(self._root)
+        self._selector = Selector(self._root, rules=self._rules, locator=self._locator)
 
     def __enter__(self) -> Corpus:
         return self
@@ -112,9 +113,10 @@ class Corpus:
         :raises BadPath: a name is no path below the root.
         """
         now_ns = self._clock_ns()
-        selector = Selector(self._root, rules=self._rules, locator=self._locator)
         places, problems = (
-            selector.named(names, known=self._known_paths) if names else selector.roots()
+            self._selector.named(names, known=self._known_paths)
+            if names
+            else self._selector.roots()
         )
         found = scan(self._root, places, problems, rules=self._rules)
         with self._reader() as reader:
@@ -130,6 +132,9 @@ class Corpus:
 
         :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
         """
+        if reason := self._selector.file_refusal(path):
+            problem = Problem(path, ProblemCode.NOT_A_FILE, f"no note: {reason}", skipped=True)
+            raise UnreadableFile(problem)
         disk_path = self._locator.locate(path)
         with self._reader() as reader:
             data = reader.read(path, disk_path).data
@@ -185,8 +190,7 @@ class Corpus:
         return Reader(self._root, max_bytes=self._rules.max_bytes)
 
     def _known_paths(self) -> list[str]:
-        selector = Selector(self._root, rules=self._rules, locator=self._locator)
-        places, problems = selector.roots()
+        places, problems = self._selector.roots()
         found = scan(self._root, places, problems, rules=self._rules)
         return [entry.path for entry in found.entries]
 

@@ -236,7 +236,7 @@ def _problem(path: str, error: UnreadableFile | OSError) -> Problem:
 def _may_be_folder(absolute: str, error: UnreadableFile | OSError) -> bool:
     """Whether notes may be missing behind this link; a dead or foreign link to a file hides none."""
     if isinstance(error, UnreadableFile):
-        return Path(absolute).is_dir()
+        return os.path.isdir(absolute)  # noqa: PTH112 - Path.is_dir raises where it may not look
     return not isinstance(error, FileNotFoundError)
 
 

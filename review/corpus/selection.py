@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from review.corpus.reading import UnreadableFile
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from review.corpus.locating import Locator
     from review.corpus.scanning import ScanResult, ScanRules
+
+
+_EXPECTED = f"expected a {MARKDOWN} file"
 
 
 class NoSuchNote(InputRejected):
@@ -55,9 +58,10 @@ class Selector:
         problems: list[Problem] = []
         for name in names:
             path = normalise_path(name.removeprefix(f"{self._root}/"))
-            self._refuse_hidden(path)
+            if reason := self.refusal(path):
+                raise NoSuchNote(f"{path!r} is no note: {reason}")
             try:
-                found = self._places(path)
+                found = [self._place(path, disk) for disk in self._locator.spellings(path)]
             except UnreadableFile as refused:
                 problems.append(refused.problem)
                 continue
@@ -74,7 +78,8 @@ class Selector:
         problems: list[Problem] = []
         for path in self._rules.roots:
             try:
-                places.extend(self._places(path))
+                found = self._locator.spellings(path)
+                places.extend(Place(path, disk_path, is_folder=True) for disk_path in found)
             except UnreadableFile as refused:
                 problems.append(refused.problem)
         if not places and not problems:
@@ -85,24 +90,26 @@ class Selector:
             ]
         return places, problems
 
-    def _places(self, path: str) -> list[Place]:
-        return [self._place(path, spelling) for spelling in self._locator.spellings(path)]
-
-    def _place(self, path: str, disk_path: str) -> Place:
-        is_folder = Path(self._root, disk_path).is_dir()
-        if not is_folder and not path.endswith(MARKDOWN):
-            raise NoSuchNote(f"{path!r} is no note: expected a {MARKDOWN} file or a folder")
-        return Place(path, disk_path, is_folder)
-
-    def _refuse_hidden(self, path: str) -> None:
+    def refusal(self, path: str) -> str:
+        """Say why a path can be no note whatever stands under it; `""` when it can."""
         below = f"{path}/"
         for root in self._rules.roots:
             below = below.removeprefix(f"{root}/")
         hidden = any(part.startswith(".") for part in below.split("/"))
         if hidden or any(f"{path}/".startswith(f"{name}/") for name in self._rules.pruned):
-            raise NoSuchNote(
-                f"{path!r} is no note: hidden files and the reports folder are never reviewed"
-            )
+            return "hidden files and the reports folder are never reviewed"
+        return ""
+
+    def file_refusal(self, path: str) -> str:
+        """Say why a path can be no note, as `refusal` does, where a folder is none either."""
+        return self.refusal(path) or ("" if path.endswith(MARKDOWN) else _EXPECTED)
+
+    def _place(self, path: str, disk_path: str) -> Place:
+        # os.path, because Path.is_dir raises where it may not look.
+        is_folder = os.path.isdir(f"{self._root}/{disk_path}")  # noqa: PTH112
+        if not is_folder and not path.endswith(MARKDOWN):
+            raise NoSuchNote(f"{path!r} is no note: {_EXPECTED}, or a folder")
+        return Place(path, disk_path, is_folder)
 
 
 def scan(

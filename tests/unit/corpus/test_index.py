@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,16 @@ class TestDamage:
             path.mkdir()
         else:
             path.symlink_to("nowhere/at/all")
+
+        assert answers(root) == truth
+
+    def test_that_keeps_the_checksum_right_changes_no_answer(self, root):
+        path = make_config(root).index_path
+        truth = answers(root)
+        envelope = msgspec.msgpack.decode(path.read_bytes()[32:])
+        envelope[-1] = msgspec.msgpack.encode({"kb/notes/0.md": "no row"})
+        content = msgspec.msgpack.encode(envelope)
+        path.write_bytes(hashlib.sha256(content).digest() + content)
 
         assert answers(root) == truth
 

@@ -12,11 +12,21 @@ import pytest
 from review.corpus import Corpus, NoSuchNote
 from review.corpus.index import FileIndex
 from review.corpus.notes import NoteLoader
-from review.corpus.reading import FileContent
+from review.corpus.reading import FileContent, Reader, UnreadableFile
 from review.corpus.scanning import FileEntry, ScanResult
+from review.corpus.selection import Place, scan
 from review.corpus.signature import RACY_WINDOW_NS, StatSignature
 from review.domain.identity import BadPath, sha256_hex
-from tests.unit.corpus.builders import later, link, make_config, make_corpus, problem_codes, write
+from tests.unit.corpus.builders import (
+    LIMIT,
+    RULES,
+    later,
+    link,
+    make_config,
+    make_corpus,
+    problem_codes,
+    write,
+)
 
 A = "kb/notes/a.md"
 
@@ -160,10 +170,11 @@ class TestRememberedNotes:
         assert [(p.stat().st_mtime_ns, p.stat().st_ctime_ns) for p in paths] == before
 
 
-class FakeReader:
+class FakeReader(Reader):
     """Gives what it is told to, with the stat it is told to, and counts."""
 
     def __init__(self, signature: StatSignature | None) -> None:
+        super().__init__("/", max_bytes=0)
         self.data = b"one"
         self.signature = signature
         self.reads = 0
@@ -182,9 +193,9 @@ class TestTrust:
         loader = NoteLoader(FileIndex(None, root="/", clock_ns=lambda: now_ns))
         reader = FakeReader(read)
         found = ScanResult([FileEntry(A, A, scanned)], [])
-        loader.load(found, reader=reader, now_ns=now_ns)  # type: ignore[arg-type]
+        loader.load(found, reader=reader, now_ns=now_ns)
         reader.data = b"two"
-        return loader.load(found, reader=reader, now_ns=now_ns).notes[0].sha256  # type: ignore[arg-type]
+        return loader.load(found, reader=reader, now_ns=now_ns).notes[0].sha256
 
     def test_is_given_to_a_file_that_lay_still_long_enough(self):
         assert self.load_twice(self.OLD, read=self.OLD, now_ns=self.NOW) == sha256_hex(b"one")
@@ -216,11 +227,11 @@ class TestTrust:
         loader = NoteLoader(FileIndex(None, root="/", clock_ns=lambda: self.NOW))
         reader = FakeReader(self.OLD)
         found = ScanResult([FileEntry(A, A, self.OLD)], [])
-        loader.load(found, reader=reader, now_ns=self.NOW)  # type: ignore[arg-type]
+        loader.load(found, reader=reader, now_ns=self.NOW)
         changed = self.OLD._replace(**{field: getattr(self.OLD, field) - 1})
 
         again = ScanResult([FileEntry(A, A, changed)], [])
-        loader.load(again, reader=reader, now_ns=self.NOW)  # type: ignore[arg-type]
+        loader.load(again, reader=reader, now_ns=self.NOW)
 
         assert reader.reads == 2
 
@@ -371,6 +382,50 @@ class TestSelection:
 
         assert problem_codes(found.problems) == {"kb/nots": "vanished"}
 
+    @pytest.mark.parametrize("kind", ["dead", "out", "file"])
+    def test_reports_a_note_root_that_cannot_be_walked(self, tmp_path, kind):
+        root = tmp_path / "root"
+        write(root, "kb/reference/a.md")
+        if kind == "file":
+            write(root, "kb/notes", "no folder")
+        else:
+            link(root, "kb/notes", "nowhere" if kind == "dead" else "../..")
+
+        found = make_corpus(root).notes()
+
+        assert [note.path for note in found.notes] == ["kb/reference/a.md"]
+        code = "outside-root" if kind == "out" else "vanished"
+        assert problem_codes(found.problems) == {"kb/notes": code}
+
+    def test_reports_a_folder_on_the_way_that_may_not_be_listed(self, root, monkeypatch):
+        listdir = os.listdir
+
+        def listdir_as_a_stranger(folder):
+            if folder.endswith("kb/notes"):
+                raise PermissionError(13, "Permission denied")
+            return listdir(folder)
+
+        monkeypatch.setattr(os, "listdir", listdir_as_a_stranger)
+
+        found = make_corpus(root).notes([A])
+
+        assert problem_codes(found.problems) == {A: "unreadable"}
+
+    def test_reports_a_note_that_vanishes_between_scan_and_read(self, tmp_path):
+        write(tmp_path, A)
+        write(tmp_path, "kb/notes/b.md")
+        found = scan(
+            str(tmp_path), [Place("kb/notes", "kb/notes", is_folder=True)], [], rules=RULES
+        )
+        (tmp_path / A).unlink()
+        loader = NoteLoader(FileIndex(None, root="/", clock_ns=later))
+
+        with Reader(str(tmp_path), max_bytes=LIMIT) as reader:
+            notes = loader.load(found, reader=reader, now_ns=later())
+
+        assert [note.path for note in notes.notes] == ["kb/notes/b.md"]
+        assert problem_codes(notes.problems) == {A: "vanished"}
+
     def test_lets_note_roots_lie_within_one_another_or_be_hidden(self, root):
         write(root, ".agents/skills/s.md")
         corpus = make_corpus(root, note_roots=("kb", "kb/notes", ".agents/skills"))
@@ -414,6 +469,31 @@ class TestReadNote:
         corpus = make_corpus(tmp_path)
 
         assert corpus.facts_of(corpus.read_note(A)).status == "current"
+
+    @pytest.mark.parametrize(
+        ("path", "code"),
+        [
+            pytest.param("kb/notes/none.md", "vanished", id="missing"),
+            pytest.param("../root/kb/notes/a.md", "not-a-file", id="climbs-out-and-in"),
+            pytest.param("kb/notes/\u00e9.md", "name-collision", id="two-spellings"),
+            pytest.param("kb/notes/bad.md", "not-utf8", id="not-utf8"),
+            pytest.param(".env.md", "not-a-file", id="hidden"),
+            pytest.param("kb/reports/r.md", "not-a-file", id="reports-folder"),
+            pytest.param("tool.py", "not-a-file", id="not-markdown"),
+            pytest.param("kb/notes/folder.md", "not-a-file", id="folder"),
+        ],
+    )
+    def test_refuses_what_can_be_no_note(self, root, path, code):
+        for name in ("kb/notes/\u00e9.md", "kb/notes/e\u0301.md", ".env.md", "kb/reports/r.md"):
+            write(root, name)
+        write(root, "tool.py")
+        write(root, "kb/notes/bad.md", b"\xff")
+        (root / "kb/notes/folder.md").mkdir()
+
+        with pytest.raises(UnreadableFile) as caught:
+            make_corpus(root).read_note(path)
+
+        assert problem_codes([caught.value.problem]) == {path: code}
 
     def test_sees_a_change_between_two_reads(self, root):
         corpus = make_corpus(root)

@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,7 @@ NFC = unicodedata.normalize("NFC", "kb/notes/caf\u00e9.md")
 NFD = unicodedata.normalize("NFD", NFC)
 
 
-def scan(root: Path, folder: str = "kb/notes", **rules: object) -> ScanResult:
+def scan(root: Path, folder: str = "kb/notes", **rules: Any) -> ScanResult:
     scanner = Scanner(str(root), replace(RULES, **rules))
     scanner.add_folder(folder, folder)
     return scanner.result()
@@ -165,7 +165,7 @@ class TestWalk:
         scandir = os.scandir
 
         @contextmanager
-        def scandir_while_another_deletes(folder: str) -> Iterator[list[os.DirEntry[str]]]:
+        def scandir_while_another_deletes(folder):
             with scandir(folder) as listing:
                 entries = list(listing)
             (tmp_path / "kb/notes/gone.md").unlink(missing_ok=True)
