@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import NamedTuple
 
-from review.domain.markdown_lines import iter_lines
-from review.vocabulary import Decision, DecisionSource
+from review.protocol.declarations import Statement, names_several, says_no_warn
+from review.protocol.doubts import doubt_in, graver_words_in, objection_in, taken_back_by
+from review.protocol.findings import read_findings
+from review.protocol.review_lines import Place, ReviewLine
+from review.protocol.surveying import EDGE, OPENING, Survey, SurveyedLine, survey_review
+from review.vocabulary import Decision, DecisionSource, Severity
 
-_RESULT_LINE = re.compile(
-    r"##[ \t]+\**Result:?\**:?[ \t]*\**(PASS|WARN|FAIL|ERROR)\**[ \t]*(?:\(([^()]*)\))?\**$",
-    re.IGNORECASE,
-)
-_TAKEN_BACK = re.compile(
-    r"\b(?:but|except|however|although|unless|not|contradict|fail|warn|blocker)", re.IGNORECASE
-)
+_RANK = {Decision.PASS: 0, Decision.WARN: 1, Decision.FAIL: 2, Decision.ERROR: 3}
+NOTHING_DECLARED = "no decision is declared at the beginning or the end of the review"
+
+
+class Said(NamedTuple):
+    """Another decision that a line speaks of."""
+
+    decision: Decision
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDecision:
-    """What a review decided; `problem` says why where the decision is unknown."""
+    """What a review decided; `problem` says why where the decision is `unknown`, else it is empty."""
 
     decision: Decision
     source: DecisionSource | None
@@ -27,21 +35,194 @@ class ParsedDecision:
 
 
 def read_decision(block_text: str) -> ParsedDecision:
-    """Give the decision the text declares by DESIGN section 8; total, `unknown` when in doubt."""
-    last = ""
-    seen: list[str] = []
-    for line in iter_lines(block_text):
-        if line.in_fence or line.in_quote or not line.text.strip():
-            continue
-        last = line.text.strip()
-        if found := _RESULT_LINE.match(last):
-            seen.append(found[1].lower())
-    final = _RESULT_LINE.match(last)
-    if final is None:
-        return ParsedDecision(Decision.UNKNOWN, None, "no decision is declared")
-    if len(set(seen)) > 1:
-        return ParsedDecision(Decision.UNKNOWN, None, "the result lines differ")
-    decision = Decision(final[1].lower())
-    if decision is Decision.PASS and _TAKEN_BACK.search(final[2] or ""):
-        return ParsedDecision(Decision.UNKNOWN, None, "what follows PASS takes it back")
+    """Give the decision a review declares, `unknown` when in doubt; total, in linear time."""
+    survey = survey_review(block_text)
+    if not survey.closing:
+        return _unknown("the review says nothing outside code fences and quotations")
+    last = survey.closing[-1]
+    if last.line.place is Place.BODY and (problem := names_several(last.line.text)):
+        return _unknown(f"line {last.line.number}: {problem}")
+    if survey.revised is not None:
+        return _unknown(f"line {survey.revised} revises a decision made before")
+    if last.statement is not None and last.statement.exact:
+        return _by_result_line(survey, last, last.statement)
+    return _by_declarations(survey, block_text)
+
+
+def _by_result_line(survey: Survey, last: SurveyedLine, statement: Statement) -> ParsedDecision:
+    """Rule 1. Findings do not change it; another result line or declaration does."""
+    decision = statement.decision
+    others = [
+        *_contradicting(survey.strong_hints, decision),
+        *_graver(survey.weak_hints, decision),
+        *_differing_edges(survey, last, decision),
+    ]
+    if others:
+        return _unknown(_difference(decision, last.line.number, others))
+    if decision is Decision.PASS and (word := doubt_in(statement.tail)):
+        return _taken_back(last, word)
     return ParsedDecision(decision, DecisionSource.RESULT_LINE, "")
+
+
+def _differing_edges(survey: Survey, last: SurveyedLine, decision: Decision) -> Iterator[Said]:
+    opening = survey.first_lines()
+    for edge in survey.edges():
+        stated = edge.statement
+        if edge is last or stated is None or stated.decision is decision:
+            continue
+        if stated.decision is Decision.PASS and _objection_to(survey, edge, stated):
+            continue  # it was no PASS
+        # Below the opening a milder statement may be the last item's own.
+        of_item = _is_of_item(survey, edge) or (stated.labelled and edge not in opening)
+        if not of_item or _RANK[stated.decision] > _RANK[decision]:
+            yield Said(stated.decision, edge.line.number)
+
+
+def _by_declarations(survey: Survey, text: str) -> ParsedDecision:
+    """Rule 2: all declarations at the edges have one value, and nothing between says otherwise."""
+    edges = [edge for edge in survey.edges() if edge.statement and not _is_of_item(survey, edge)]
+    objections = {
+        edge.line.number: word
+        for edge in edges
+        if edge.statement
+        and edge.statement.decision is Decision.PASS
+        and (word := _objection_to(survey, edge, edge.statement))
+    }
+    declared = [edge for edge in edges if edge.line.number not in objections]
+    values = {edge.statement.decision: edge for edge in declared if edge.statement}
+    if not values:
+        return _without_declaration(survey, text, edges, objections)
+    decision, edge = next(iter(values.items()))
+    others = [Said(other, one.line.number) for other, one in values.items() if one is not edge]
+    others += _contradicting(survey.strong_hints, decision)
+    others += _contradicting(survey.weak_hints, decision)
+    others += _graver(survey.bare_words, decision)
+    if others:
+        return _unknown(_difference(decision, edge.line.number, others))
+    if decision is Decision.PASS and (problem := _doubtful_pass(text, declared, objections)):
+        return _unknown(problem)
+    return ParsedDecision(decision, DecisionSource.DECLARED, "")
+
+
+def _doubtful_pass(
+    text: str, declared: Sequence[SurveyedLine], objections: Mapping[int, str]
+) -> str:
+    for number, word in objections.items():
+        return _taken_back_in(number, word)
+    closing_word = all(
+        edge.statement and not edge.statement.labelled and not edge.opens for edge in declared
+    )
+    if closing_word and _has_grave_finding(text):
+        return f"line {declared[0].line.number} says PASS after findings that say otherwise"
+    return ""
+
+
+def _without_declaration(
+    survey: Survey, text: str, edges: Sequence[SurveyedLine], objections: Mapping[int, str]
+) -> ParsedDecision:
+    for number, word in objections.items():
+        return _unknown(_taken_back_in(number, word))
+    if not edges and _closes_without_warn(survey, text):
+        return ParsedDecision(Decision.PASS, DecisionSource.DECLARED, "")
+    return _unknown(_why_nothing(survey))
+
+
+def _closes_without_warn(survey: Survey, text: str) -> bool:
+    last = survey.closing[-1]
+    line = last.line
+    if line.place is not Place.BODY or last.of_item or not says_no_warn(line.text):
+        return False
+    if not line.starts and not line.before.endswith((".", "!")):
+        return False
+    hints = {*survey.strong_hints, *survey.weak_hints, *survey.bare_words}
+    if hints - {Decision.PASS} or taken_back_by(line.text, next_text=""):
+        return False
+    return not graver_words_in(line.text) and not _has_grave_finding(text)
+
+
+def _has_grave_finding(text: str) -> bool:
+    return any(finding.severity is not Severity.INFO for finding in read_findings(text))
+
+
+def _is_of_item(survey: Survey, edge: SurveyedLine) -> bool:
+    """Whether a word speaks for one item; a heading above it is an item's if it has fellows."""
+    if edge.statement is not None and edge.statement.labelled:
+        return False
+    return edge.of_item or (not edge.line.level and survey.headings[edge.section] > 1)
+
+
+def _objection_to(survey: Survey, edge: SurveyedLine, statement: Statement) -> str:
+    """What takes this PASS back: in its sentence, or near the end anywhere below it."""
+    following = [one.line for one in survey.opening if one.line.number > edge.line.number]
+    below = [one.line for one in survey.closing if one.line.number > edge.line.number]
+    if edge not in survey.opening:
+        following = below
+    paragraph = list(takewhile(_continues, following)) if not edge.line.level else []
+    if len(paragraph) >= OPENING - EDGE:
+        return "a sentence without an end"
+    words = " ".join([statement.tail, *(line.text for line in paragraph)])
+    rest = following[len(paragraph) :]
+    next_text = next((line.text for line in rest if not line.level), "")
+    if word := taken_back_by(words, next_text=next_text):
+        return word
+    is_near_the_end = edge in survey.closing and not edge.opens
+    return next(filter(None, (objection_in(line.text) for line in below if is_near_the_end)), "")
+
+
+def _continues(line: ReviewLine) -> bool:
+    return line.place is Place.BODY and not line.starts and not line.level
+
+
+def _contradicting(hints: Mapping[Decision, int], decision: Decision) -> list[Said]:
+    """The hints at another decision; a value we do not know contradicts a PASS only."""
+    return [
+        Said(other, number)
+        for other, number in hints.items()
+        if other is not decision and (other is not Decision.UNKNOWN or decision is Decision.PASS)
+    ]
+
+
+def _graver(hints: Mapping[Decision, int], decision: Decision) -> list[Said]:
+    return [
+        said
+        for said in _contradicting(hints, decision)
+        if _RANK.get(said.decision, 0) > _RANK[decision] or said.decision is Decision.UNKNOWN
+    ]
+
+
+def _why_nothing(survey: Survey) -> str:
+    for edge in survey.edges():
+        number = edge.line.number
+        if edge.line.place is Place.BODY and (problem := names_several(edge.line.text)):
+            return f"line {number}: {problem}"
+        if edge.disguised:
+            return f"line {number} looks like a decision, but holds letters that are not plain"
+        if edge.statement is not None:
+            word = edge.statement.decision.upper()
+            return f"{word} in line {number} speaks for one item, not for the review"
+    if survey.exact is not None:
+        return f"the result line in line {survey.exact} is not the last line"
+    if survey.misplaced is not None:
+        where = survey.misplaced.place.value
+        return f"the decision in line {survey.misplaced.number} stands in {where}"
+    return NOTHING_DECLARED
+
+
+def _difference(decision: Decision, number: int, others: Sequence[Said]) -> str:
+    parts = [f"{decision} in line {number}"]
+    for other in others:
+        word = "something else" if other.decision is Decision.UNKNOWN else other.decision.value
+        parts.append(f"{word} in line {other.number}")
+    return "the declarations differ: " + ", ".join(dict.fromkeys(parts))
+
+
+def _taken_back(edge: SurveyedLine, word: str) -> ParsedDecision:
+    return _unknown(_taken_back_in(edge.line.number, word))
+
+
+def _taken_back_in(number: int, word: str) -> str:
+    return f"line {number} says PASS, and \u201c{word}\u201d takes it back"
+
+
+def _unknown(problem: str) -> ParsedDecision:
+    return ParsedDecision(Decision.UNKNOWN, None, problem)

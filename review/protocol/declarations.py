@@ -1,0 +1,230 @@
+"""The grammar of one line that states a decision: what declares it, and what merely hints at one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from review.protocol.doubts import fold
+from review.vocabulary import Decision
+
+# A statement stands at the start of its line; what follows the head is only searched for doubt.
+_HEAD = 300
+_LABEL = r"(?:(?:final|overall|gate|review|pair|my|the)\s+){0,2}(?:result|verdict|outcome|decision)"
+_LABELLED = re.compile(
+    rf"(?:{_LABEL}|overall)\s*(?::|\s[-\u2013\u2014]{{1,2}}\s|[\u2013\u2014])\s*", re.I
+)
+_LABEL_ALONE = re.compile(rf"{_LABEL}\s*:?\s*", re.I)
+_WORD = re.compile(
+    r"(?P<mark>[`\"']?)(?P<word>clean\s+pass|pass|warning|warn|fail|error|ok|clean|info)(?P=mark)(?!\w)",
+    re.I,
+)
+_COUNTED = re.compile(
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|several|an?|[1-9]\d{0,3})\s+"
+    r"(?P<word>warn|warning|fail|failure)s?(?!\w)",
+    re.I,
+)
+_DELIMITED = re.compile(r"\s*$|[.,:](?=\s|$)|\s*[\u2013\u2014(]|(?:\s+-{1,3}|--)(?=\s|$)")
+_AFTER_PARENTHESIS = re.compile(r"\s*(?:$|[.,:;](?=\s|$)|[\u2013\u2014]|-{1,3}\s)")
+_EXACT = re.compile(r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$", re.I)
+_TALLY = re.compile(r":\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)", re.I)
+_PROSE = re.compile(r"\b(?:is|are|was|were|be|means?|refers?|denotes?|stands?|has|have|counts?)\b")
+_SEVERAL = re.compile(
+    r"[\[<{(]?\s*(?:pass|warn|fail|error)\s*(?:[|/,]\s*(?:or\s+)?|or\s+)(?:pass|warn|fail|error)\b",
+    re.I,
+)
+_NO_WARN = re.compile(
+    r"(?:overall\s*:\s*)?no\s+(?:fail(?:ure)?s?\s+(?:or|and|nor)\s+(?:no\s+)?)?warn(?:ing)?s?"
+    r"(?:\s+(?:or|and|nor)\s+(?:no\s+)?fail(?:ure)?s?)?"
+    r"(?:\s+(?:found|detected|raised|present|reported|to\s+report|findings?|issues?|instances?))*"
+    r"\s*(?:$|[.,:;(\u2013\u2014]|-\s)",
+    re.I,
+)
+_LOOSE_LABEL = re.compile(
+    r"(?P<lead>(?:[\w'\u2019-]{1,30}\s+){0,3}?)(?P<label>result|verdict|outcome|decision|overall)s?\b\s*"
+    r"(?P<aside>\([^()]{0,60}\))?\s*(?:(?P<alone>:?$)|[:=\u2013\u2014-]+)\s*"
+)
+_LOOSE_VALUE = re.compile(
+    r"\W*(?P<lead>(?:(?:not|no|never|zero|0|hardly|isn't|a|an|the|one|two|three|\d{1,4}|soft|hard|"
+    r"partial|conditional|likely|still|now|is)\s+){0,4})"
+    r"(?P<word>(?P<good>pass(?:ed|es|ing)?|ok|okay|clean|info)|(?P<warn>warn(?:s|ed|ings?)?)|"
+    r"(?P<fail>fail(?:s|ed|ing|ures?)?)|(?P<error>errors?)|(?P<other>block(?:ed|er|ing)?|"
+    r"reject(?:ed)?|needs?|unknown|unclear|inconclusive|pending))\b"
+)
+_REVISED = re.compile(
+    r"\b(?:revis\w+|updated?|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
+)
+_NEGATION = re.compile(r"\b(?:not|no|never|zero|0|hardly|isn't)\b")
+_LEADING_MARKS = re.compile(r"[\W\d_]*")
+
+_DECISIONS = {
+    "pass": Decision.PASS,
+    "warn": Decision.WARN,
+    "warning": Decision.WARN,
+    "fail": Decision.FAIL,
+    "failure": Decision.FAIL,
+    "error": Decision.ERROR,
+    "ok": Decision.PASS,
+    "clean": Decision.PASS,
+    "info": Decision.PASS,
+}
+# These are decisions only alone or after a label: in prose they are ordinary words.
+_WEAK = frozenset({"ok", "clean", "info"})
+_UNDERSCORES = re.compile(r"(?<!\w)_+|_+(?!\w)")
+_RESULT_LEVEL = 2
+_A_CHOICE_OF_TWO = 2
+
+TEMPLATE_COPIED = (
+    "the result line is the template's, copied: one of PASS, WARN, FAIL, ERROR is wanted"
+)
+SEVERAL_NAMED = "the line names several decisions and chooses none"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A decision stated by a line; `tail` is what follows the word, `exact` the form we ask for.
+
+    `firm` holds for a word that is a heading, emphasised, in capitals or after a label.
+    """
+
+    decision: Decision
+    tail: str
+    labelled: bool
+    exact: bool
+    firm: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a labelled line says, read as loosely as possible; it never declares, it contradicts.
+
+    `decision` is `unknown` for a value that is none of ours ("not a PASS"), None for a label whose
+    value stands on the next line. `strong` holds for a result line or any labelled heading.
+    """
+
+    decision: Decision | None
+    strong: bool
+    revised: bool
+
+
+def read_statement(
+    text: str, *, level: int, after_label: bool = False, first: bool = False
+) -> Statement | None:
+    """Read a line, its heading marks (`level` of them) taken off; None where it states nothing.
+
+    `after_label` says that the line above is a label alone, `first` that nothing stands above.
+    """
+    head, rest = _without_emphasis(text[:_HEAD]), text[_HEAD:]
+    label = _LABELLED.match(head)
+    body = head[label.end() :] if label else head
+    if label and label[0].lower().startswith("overall") and (counted := _COUNTED.match(body)):
+        return _counted(counted, body[counted.end() :] + rest)
+    labelled = label is not None or after_label
+    found = _WORD.match(body)
+    if found is None or (found["mark"] and not labelled):
+        return None
+    tail = body[found.end() :] + rest
+    word = " ".join(found["word"].lower().split())
+    if not _is_delimited(tail):
+        return None
+    if not labelled and not _stands_alone(word, tail, is_opening_heading=first and level > 0):
+        return None
+    return Statement(
+        decision=_DECISIONS[word.removeprefix("clean ")],
+        tail=tail,
+        labelled=labelled,
+        exact=level == _RESULT_LEVEL and not rest and _EXACT.match(head) is not None,
+        firm=labelled or level > 0 or text[:1] in "*_" or found["word"].isupper(),
+    )
+
+
+def is_label_alone(text: str) -> bool:
+    """Whether the line is a label whose decision may stand on the next one."""
+    return len(text) < _HEAD and _LABEL_ALONE.fullmatch(_without_emphasis(text)) is not None
+
+
+def names_several(text: str) -> str:
+    """Say why a line that lists several decisions chooses none; empty for any other line."""
+    head = _without_emphasis(text[:_HEAD])
+    label = _LABELLED.match(head)
+    if _SEVERAL.match(head, label.end() if label else 0) is None:
+        return ""
+    words = set(re.findall("pass|warn|fail|error", head.lower()))
+    return TEMPLATE_COPIED if "|" in head and len(words) > _A_CHOICE_OF_TWO else SEVERAL_NAMED
+
+
+def says_no_warn(text: str) -> bool:
+    """Whether the line closes a review by saying that there is no WARN."""
+    return _NO_WARN.match(_without_emphasis(text[:_HEAD])) is not None
+
+
+def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | None:
+    """Read a line as loosely as possible: whatever could contradict a decision."""
+    folded = _without_leading_marks(fold(text[:_HEAD]))
+    several = names_several(folded)
+    if several == TEMPLATE_COPIED:
+        return None
+    label = _LOOSE_LABEL.match(folded)
+    if label is None:
+        value = _LOOSE_VALUE.match(folded) if after_label else None
+        decision = _loose_decision(value)
+        return Hint(decision, strong=True, revised=False) if decision else None
+    strong = level > 0 or label["label"] == "result"
+    revised = bool(_REVISED.search(label["lead"] + (label["aside"] or "")))
+    if label["alone"] is not None:
+        return Hint(None, strong, revised)
+    decision = _loose_decision(_LOOSE_VALUE.match(folded, label.end()))
+    unread = level == _RESULT_LEVEL and label["label"] == "result"
+    if several or (decision is None and unread):
+        return Hint(Decision.UNKNOWN, strong, revised)
+    return Hint(decision, strong, revised) if decision else None
+
+
+def _counted(counted: re.Match[str], tail: str) -> Statement | None:
+    """`Overall: one WARN`; of a WARN and a FAIL together it says neither."""
+    decision = _DECISIONS[counted["word"].lower()]
+    if decision is Decision.WARN and re.search("fail|error", tail, re.I):
+        return None
+    return Statement(decision, tail, labelled=True, exact=False, firm=True)
+
+
+def _is_delimited(tail: str) -> bool:
+    found = _DELIMITED.match(tail)
+    if found is None:
+        return False
+    if not found[0].endswith("("):
+        return True
+    closed = tail.find(")", found.end())
+    return closed < 0 or _AFTER_PARENTHESIS.match(tail, closed + 1) is not None
+
+
+def _stands_alone(word: str, tail: str, *, is_opening_heading: bool) -> bool:
+    """Whether a word without a label is a decision, and not the first word of a sentence."""
+    if word in _WEAK:
+        return not tail.strip(" .") or (word == "info" and is_opening_heading)
+    if _TALLY.match(tail):
+        return False
+    return not (tail.startswith(",") and _PROSE.search(tail.partition(". ")[0]))
+
+
+def _loose_decision(value: re.Match[str] | None) -> Decision | None:
+    if value is None:
+        return None
+    negated = _NEGATION.search(value["lead"]) is not None
+    if value["good"]:
+        return Decision.UNKNOWN if negated else Decision.PASS
+    if negated:
+        return None  # "no warnings" says nothing against a PASS
+    for name in ("warn", "fail", "error"):
+        if value[name]:
+            return Decision(name)
+    return Decision.UNKNOWN
+
+
+def _without_emphasis(head: str) -> str:
+    return _UNDERSCORES.sub("", head.replace("*", "")).strip()
+
+
+def _without_leading_marks(text: str) -> str:
+    marks = _LEADING_MARKS.match(text)
+    return text[marks.end() :] if marks else text

@@ -1,0 +1,125 @@
+"""Finds what takes a PASS back: words of doubt or exception in the sentence that states it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_NOUNS = (
+    r"(?:fail(?:ure|ing)?|warn(?:ing)?|error|block(?:er|ing)?|contradiction|issue|problem|caveat|"
+    r"exception|concern|violation|defect|reservation|doubt)s?"
+)
+# "no blockers", "0 WARN", "without warnings or failures" speak for a PASS, not against it.
+_NEGATED = re.compile(
+    rf"\b(?:no|zero|0|without(?: any)?)\s+{_NOUNS}(?:\s+(?:or|nor)\s+(?:no\s+)?{_NOUNS})*\b(?!-)"
+    r"|\b(?:none|no (?:change|revision|correction|edit|fix|action)(?:s|es)?)\s+(?:is |are )?(?:needed|required)\b"
+)
+_ENGLISH = (
+    r"but|except\w*|exclud\w*|however|although|though|albeit|unless|until|if|provided|"
+    r"assuming|conditional\w*|contingent|once|pending|after|not|\w+n['\u2019]t|never|cannot|"
+    r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|would|should|wo|must)nt|"
+    r"no longer|contradict\w*|fail\w*|warn\w*|error\w*|block\w*|must|should|ought|need\w*|"
+    r"requir\w*|caveat\w*|reservations?|issues?|problem\w*|defect\w*|violat\w*|broken|wrong\w*|"
+    r"incorrect\w*|missing|lacks?|lacking|unclear|unsure|uncertain\w*|doubt\w*|maybe|perhaps|"
+    r"possibl[ey]|probabl[ey]|likely|might|may|could|would|unresolved|unsupported|despite|"
+    r"notwithstanding|still|yet|nevertheless|nonetheless|otherwise|revis\w*|reject\w*|partial\w*|"
+    r"incomplete\w*|concern\w*|disagree\w*|downgrad\w*|almost|nearly|withdraw\w*|retract\w*|"
+    r"instead|rather|todo|fix\w*|apart from|aside|barring|save for|see(?! no\b)|other than"
+)
+# What objects in a later sentence; there "could", "if" or "see" are no sign of doubt.
+_OBJECTION = re.compile(
+    r"\b(?:but|except|however|although|unless|not|never|cannot|\w+n['\u2019]t|contradict\w*|fail\w*|"
+    r"warn\w*|error\w*|block\w*|must|should|broken|wrong\w*|incorrect\w*|missing|unclear|violat\w*|"
+    r"reject\w*|revis(?:ed|ing|it)|withdraw\w*|retract\w*|correction|actually|"
+    r"aber|nicht|jedoch|mais|pas|sauf|pero|salvo)\b"
+)
+_GRAVER = re.compile(r"\b(?:fail|warn|error|block)\w*")
+# The same in the languages a reviewer most often falls into; other scripts are doubt as a whole.
+_FOREIGN = (
+    r"aber|jedoch|allerdings|ausser|nicht|kein\w*|trotz\w*|obwohl|fehl\w*|sondern|mais|sauf|"
+    r"cependant|toutefois|pas|sinon|echec|pourtant|excepto|salvo|aunque|embargo|falla\w*|"
+    r"falta\w*|cumple|ma|pero|tranne|eccetto|tuttavia|non|mas|porem|exceto|nao|contudo|maar|"
+    r"behalve|niet|echter|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
+)
+_DOUBT = re.compile(rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\?")
+_TURN = re.compile(
+    r"\W*(but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|"
+    r"caveat|that said|having said|one (?:exception|caveat|problem|blocker|issue)|apart from|"
+    r"aside from|otherwise|wait|actually|correction|on reflection|on second|update|edit|scratch|"
+    r"revis\w*|sorry|aber|jedoch|mais|pero|sauf|salvo)\b"
+)
+_SHARE = re.compile(r"\b(\d{1,9})\s*(?:/|of|out of)\s*(\d{1,9})\b")
+_SENTENCE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]*_`]*(?:\s+(?=(\S))|$)")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|nr|approx|resp|sec|p|pp|[a-z])$", re.I
+)
+_ABBREVIATION_LENGTH = 8
+_UNSEEN = frozenset({"Mn", "Me", "Cf"})
+_LAST_LATIN = 0x24F
+
+
+def taken_back_by(paragraph: str, *, next_text: str) -> str:
+    """Give the word that takes a PASS back, else an empty string.
+
+    `paragraph` is what stands after the word PASS in its paragraph, `next_text` what follows that.
+    What counts is the rest of the sentence, and a next one that opens with a turn ("However, …").
+    """
+    sentence, rest = _split_sentence(paragraph)
+    return doubt_in(sentence) or _turn_in(rest.strip() or next_text)
+
+
+def doubt_in(text: str) -> str:
+    """Give the first word of doubt anywhere in `text`, else an empty string."""
+    folded = fold(text)
+    for share in _SHARE.finditer(folded):
+        if share[1].lstrip("0") != share[2].lstrip("0"):
+            return share[0]
+    if found := _DOUBT.search(_NEGATED.sub(" ", folded)):
+        return found[0]
+    return _foreign_letter_in(folded)
+
+
+def objection_in(text: str) -> str:
+    """Give the first word of a later sentence that objects to a PASS, else an empty string."""
+    folded = _NEGATED.sub(" ", fold(text))
+    if found := _OBJECTION.search(folded):
+        return found[0]
+    return _foreign_letter_in(folded)
+
+
+def graver_words_in(text: str) -> str:
+    """Give the first word that names a WARN, FAIL or ERROR without denying it."""
+    found = _GRAVER.search(_NEGATED.sub(" ", fold(text)))
+    return found[0] if found else ""
+
+
+def fold(text: str) -> str:
+    """Fold case, compatibility forms, accents, emphasis and characters that are not seen."""
+    if text.isascii():
+        return text.casefold().replace("*", "").replace("_", " ")
+    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    kept = (char for char in decomposed if unicodedata.category(char) not in _UNSEEN)
+    return "".join(kept).replace("*", "").replace("_", " ")
+
+
+def _turn_in(rest: str) -> str:
+    found = _TURN.match(fold(rest[:200]))
+    return found[1] if found else ""
+
+
+def _split_sentence(text: str) -> tuple[str, str]:
+    for found in _SENTENCE_END.finditer(text):
+        after = found[1] or ""
+        head = text[max(0, found.start() - _ABBREVIATION_LENGTH) : found.start()]
+        if text[found.start() - 1 : found.start()] == "." and found.start():
+            continue  # an ellipsis trails off, it does not end
+        if after.islower() or after.isdigit() or _ABBREVIATION.search(head):
+            continue
+        return text[: found.end()], text[found.end() :]
+    return text, ""
+
+
+def _foreign_letter_in(folded: str) -> str:
+    if folded.isascii():
+        return ""
+    return next((char for char in folded if char.isalpha() and ord(char) > _LAST_LATIN), "")

@@ -1,0 +1,243 @@
+"""Surveys a review once, line by line: its edges, and everything that hints at a decision."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from review.protocol.declarations import (
+    Hint,
+    Statement,
+    is_label_alone,
+    read_hint,
+    read_statement,
+)
+from review.protocol.doubts import fold
+from review.protocol.review_lines import Place, ReviewLine, end_of_top_block, walk_review
+from review.vocabulary import Decision
+
+EDGE = 3
+# The sentence of an opening PASS is read to its end within these many lines.
+OPENING = 40
+_HEAD = 300
+_TELLING = re.compile(
+    r"result|verdict|outcome|decision|overall|pass|warn|fail|error|info|ok|clean", re.I
+)
+_WHOLE_REVIEW = re.compile(
+    r"(?:the\s+)?(?:(?:final|overall|gate|review|pair)\s+)*"
+    r"(?:summary|findings?|suggested revisions?|results?|verdict|outcome|decision|overall|"
+    r"conclusions?|assessment|review|notes?|rationale|reasoning|analysis|recommendations?|report)"
+    r"\s*(?:$|[:(\u2013\u2014-]|(?<=review)\b|(?<=report)\b)",
+    re.I,
+)
+_NOTHING = re.compile(r"\W*(?:none|nothing|no\b.{0,40}|n/?a|0|-|\u2013|\u2014)\W*", re.I)
+_SENTENCE_END = re.compile(r"[.!?:;)\]\"'\u201d*_`]$")
+_KEY_VALUE = re.compile(r"\W{0,4}[A-Za-z][\w /-]{0,30}\W{0,3}:")
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedLine:
+    """A line outside fences and quotations, and what it states about the decision.
+
+    `section` is the level of the heading that may be the review's title or an item's, 0 under
+    none. `of_item` says that the line speaks for one item of the review, `opens` that no prose
+    stands above it, `disguised` that it only looks like a statement.
+    """
+
+    line: ReviewLine
+    statement: Statement | None = None
+    section: int = 0
+    of_item: bool = False
+    opens: bool = False
+    disguised: bool = False
+
+
+@dataclass(slots=True)
+class Survey:
+    """What one pass over a review found; the rest of its text is forgotten.
+
+    The hints give the first line that hints at each decision: by a label, strong or weak, or as a
+    bare word. `headings` counts, by level, those that are no part of a review as we ask for it.
+    """
+
+    opening: list[SurveyedLine] = field(default_factory=list)
+    closing: deque[SurveyedLine] = field(default_factory=lambda: deque(maxlen=EDGE))
+    strong_hints: dict[Decision, int] = field(default_factory=dict)
+    weak_hints: dict[Decision, int] = field(default_factory=dict)
+    bare_words: dict[Decision, int] = field(default_factory=dict)
+    headings: Counter[int] = field(default_factory=Counter)
+    revised: int | None = None
+    misplaced: ReviewLine | None = None
+    exact: int | None = None
+    top_end: int = 0
+
+    def first_lines(self) -> list[SurveyedLine]:
+        """Give the block of metadata at the top, if there is one, and three lines more."""
+        block = sum(one.line.number < self.top_end for one in self.opening)
+        return self.opening[: block + EDGE]
+
+    def edges(self) -> list[SurveyedLine]:
+        """Give the first and the last lines, each once."""
+        first = self.first_lines()
+        end = first[-1].line.number if first else 0
+        return [*first, *(one for one in self.closing if one.line.number > end)]
+
+
+def survey_review(text: str) -> Survey:
+    """Survey the lines of a review in one pass, in linear time."""
+    surveyor = _Surveyor(Survey(top_end=end_of_top_block(text)))
+    for line in walk_review(text):
+        if line.place in (Place.FENCE, Place.QUOTE):
+            surveyor.pass_over(line)
+        else:
+            surveyor.take(line)
+    surveyor.finish()
+    return surveyor.survey
+
+
+class _Surveyor:
+    """Holds each line until the next one is known, and the label that the next one may answer."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self._held: SurveyedLine | None = None
+        self._hinted_label: Hint | None = None
+        self._label = False
+        self._section = _NO_SECTION
+        self._itemised = False
+        self._prose = False
+
+    def pass_over(self, line: ReviewLine) -> None:
+        """Remember a quoted or fenced result line, only to say that it does not count."""
+        if _TELLING.search(line.text[:_HEAD]):
+            self._misplace(line)
+
+    def take(self, line: ReviewLine) -> None:
+        """Take the next line that is not blank."""
+        held = self._held
+        if held is not None:
+            self._settle(held, following=line)
+        text = line.text if line.text.isascii() else fold(line.text[:_HEAD])
+        telling = _TELLING.search(text[:_HEAD]) is not None
+        if telling or self._hinted_label is not None:
+            self._hint(line)
+        self._held = self._read(line, held) if telling else self._plain(line, held)
+        self._label = telling and line.place is Place.BODY and is_label_alone(line.text)
+        self._follow(line)
+
+    def finish(self) -> None:
+        """Settle the last line."""
+        if self._held is not None:
+            self._settle(self._held, following=None)
+
+    def _plain(self, line: ReviewLine, above: SurveyedLine | None) -> SurveyedLine:
+        of_item = self._section.is_item or _leads_in(above)
+        return SurveyedLine(line, None, self._section.level, of_item, opens=not self._prose)
+
+    def _read(self, line: ReviewLine, above: SurveyedLine | None) -> SurveyedLine:
+        plain = self._plain(line, above)
+        if line.place is not Place.BODY or (line.indented and line.number < self.survey.top_end):
+            self._misplace(line)
+            return plain
+        statement = read_statement(
+            line.text, level=line.level, after_label=self._label, first=above is None
+        )
+        if statement is None or not _stands(line, statement, after_label=self._label):
+            return replace(plain, disguised=self._is_disguised(line))
+        if statement.exact:
+            self.survey.exact = line.number
+        of_item = not statement.labelled and self._is_of_item(line, statement, above)
+        return replace(plain, statement=statement, of_item=of_item)
+
+    def _is_disguised(self, line: ReviewLine) -> bool:
+        """Whether only odd letters or unseen characters keep the line from stating something."""
+        if line.text.isascii():
+            return False
+        folded = fold(line.text[:_HEAD]).strip()
+        return read_statement(folded, level=line.level, after_label=self._label) is not None
+
+    def _is_of_item(
+        self, line: ReviewLine, statement: Statement, above: SurveyedLine | None
+    ) -> bool:
+        if self._itemised and self._prose and not statement.firm:
+            return True  # "Pass." at the end of a list of checks is the last check's own
+        return _leads_in(above) or (self._section.is_item and not line.level)
+
+    def _hint(self, line: ReviewLine) -> None:
+        label, self._hinted_label = self._hinted_label, None
+        hint = read_hint(line.text, level=line.level, after_label=label is not None)
+        if hint is None:
+            return
+        if hint.decision is None:
+            self._hinted_label = hint
+            return
+        if hint.revised or (label is not None and label.revised):
+            self.survey.revised = self.survey.revised or line.number
+        strong = hint.strong if label is None else label.strong
+        hints = self.survey.strong_hints if strong else self.survey.weak_hints
+        hints.setdefault(hint.decision, line.number)
+
+    def _settle(self, held: SurveyedLine, *, following: ReviewLine | None) -> None:
+        statement = held.statement
+        if statement is not None and not statement.labelled:
+            if _heads_nothing(held, following):
+                held = replace(held, statement=None)
+            else:
+                self.survey.bare_words.setdefault(statement.decision, held.line.number)
+        if len(self.survey.opening) < OPENING:
+            self.survey.opening.append(held)
+        self.survey.closing.append(held)
+
+    def _follow(self, line: ReviewLine) -> None:
+        if line.place is Place.LIST:
+            self._itemised = True
+        if not line.level:
+            self._prose = True
+        elif line.place is Place.BODY:
+            self._enter(line)
+
+    def _enter(self, line: ReviewLine) -> None:
+        if _WHOLE_REVIEW.match(line.text) or (self._held and self._held.statement):
+            self._section = _NO_SECTION
+            return
+        is_title = not self.survey.headings and not self._prose
+        self.survey.headings[line.level] += 1
+        self._section = _Section(line.level, is_item=not is_title)
+        self._itemised = self._itemised or not is_title
+
+    def _misplace(self, line: ReviewLine) -> None:
+        text = line.text.lstrip("->|+*#0123456789. \t")
+        found = read_statement(text, level=line.level)
+        if found is not None and found.labelled:
+            self.survey.misplaced = line
+
+
+def _leads_in(above: SurveyedLine | None) -> bool:
+    """Whether the line above announces this one, as an example or the end of its sentence."""
+    return above is not None and not above.line.level and above.line.text.endswith(":")
+
+
+class _Section(NamedTuple):
+    level: int
+    is_item: bool
+
+
+_NO_SECTION = _Section(0, is_item=False)
+
+
+def _stands(line: ReviewLine, statement: Statement, *, after_label: bool) -> bool:
+    """Whether the line begins what it says: the end of a wrapped sentence states nothing."""
+    if line.starts or line.level or after_label:
+        return True
+    before = line.before[-_HEAD:]
+    return statement.labelled and bool(_SENTENCE_END.search(before) or _KEY_VALUE.match(before))
+
+
+def _heads_nothing(held: SurveyedLine, following: ReviewLine | None) -> bool:
+    """Whether the line is the heading of an empty group: `### FAIL`, then `None.`"""
+    statement = held.statement
+    if statement is None or following is None or statement.tail.strip(" :"):
+        return False
+    return len(following.text) < _HEAD and _NOTHING.fullmatch(following.text) is not None
