@@ -1,0 +1,129 @@
+"""`ack_gate_review`: says that a review still holds for the text as it is now."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode, UsageRefused
+from review.management.base import ReviewCommand
+from review.management.options import source, text, word
+
+if TYPE_CHECKING:
+    from review.conf import Config
+    from review.contracts.acks import AcksJson
+    from review.corpus import Corpus
+
+
+class Command(ReviewCommand):
+    """Says that reviews still hold after a change that does not matter."""
+
+    help = (
+        "Advance acceptances to today's text, with the review they rest on and its decision. Pairs "
+        "of one note are acked all together or not at all; of a selection, each that still has the "
+        "hashes it lists."
+    )
+    schema = "ack-gate-review/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace ack_gate_review --model claude-opus-4-6 --expect-note-sha SHA kb/notes/a.md prose/x",
+        "commonplace review_target_selector prose/x --reason gate-changed --model M --json | commonplace ack_gate_review --input -",
+    )
+    exit_codes = {
+        ExitCode.CONFLICT: "no review to carry, the gate changed too, or a text was edited meanwhile (named)",
+        ExitCode.INPUT_REJECTED: "no such note or gate, or the input is no selection; nothing written",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Pairs of one note, or a selection."""
+        parser.add_argument("note", nargs="?", type=text, metavar="NOTE_PATH")
+        parser.add_argument("gates", nargs="*", type=text, metavar="GATE_ID")
+        parser.add_argument("--model", type=word, metavar="PARTITION", help="whose acceptances")
+        parser.add_argument(
+            "--expect-note-sha", type=_digest, metavar="SHA", help="refuse any other text"
+        )
+        parser.add_argument(
+            "--accept-gate-change", action="store_true", help="the changed gate asks the same"
+        )
+        parser.add_argument("--input", type=source, metavar="FILE|-", help="selector JSON")
+        parser.add_argument("--reason", type=text, metavar="R", default="")
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ack, and say what moved."""
+        from review.management.knowledge_base import open_corpus
+
+        _check_form(options)
+        config = conf.current()
+        with open_corpus(config) as corpus:
+            result = self._ack(options, corpus, config)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            self.write_lines(_lines(result))
+            for item in result.refused:
+                self.warn(f"refused: {item.message}")
+        self._notice_ignored(result)
+        self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
+
+    def _ack(self, options: dict[str, Any], corpus: Corpus, config: Config) -> AcksJson:
+        from review.orchestration.ack import AckRequest, ack_gate_review
+        from review.orchestration.ack_input import AckInputRequest, ack_selection
+        from review.orchestration.provenance import canonical_partition
+
+        said = {"actor": options["actor"], "reason": options["reason"]}
+        if options["input"]:
+            given = AckInputRequest(
+                selection=self.read_input(options["input"]), source=options["input"], **said
+            )
+            return ack_selection(given, corpus=corpus, config=config, now=self.now)
+        request = AckRequest(
+            note=options["note"],
+            gates=tuple(options["gates"]),
+            model_partition=canonical_partition(options["model"], config=config),
+            expect_note_sha256=options["expect_note_sha"],
+            accept_gate_change=options["accept_gate_change"],
+            **said,
+        )
+        return ack_gate_review(request, corpus=corpus, now=self.now)
+
+    def _notice_ignored(self, result: AcksJson) -> None:
+        if result.ignored:
+            self.notice(f"left: targets that an ack cannot settle: {result.ignored}")
+
+
+def _check_form(options: dict[str, Any]) -> None:
+    named = [name for name in ("note", "model", "expect_note_sha") if options[name]]
+    if options["accept_gate_change"]:
+        named.append("accept_gate_change")
+    if options["input"] and named:
+        raise UsageRefused(
+            "--input says itself which pairs, partition and texts are meant",
+            hint=f"leave out: {', '.join(named).replace('_', '-')}",
+        )
+    if options["input"]:
+        return
+    if not options["note"] or not options["gates"]:
+        raise UsageRefused("name a note and its gates, or give --input with a selection")
+    if not options["model"]:
+        raise UsageRefused("say whose acceptances to move: --model PARTITION")
+
+
+def _digest(raw: str) -> str:
+    """A SHA-256 as 64 hex digits."""
+    digest = raw.strip().lower()
+    if re.fullmatch("[0-9a-f]{64}", digest) is None:
+        raise ArgumentTypeError(f"{raw!r} is no SHA-256: expected 64 hex digits")
+    return digest
+
+
+def _lines(result: AcksJson) -> Iterator[str]:
+    for acked in result.acked:
+        yield f"acked: {acked.note_path} {acked.gate_id}"
+    for fresh in result.already_fresh:
+        yield f"already fresh: {fresh.note_path} {fresh.gate_id}"

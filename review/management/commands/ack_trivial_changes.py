@@ -1,0 +1,102 @@
+"""`ack_trivial_changes`: acks what the gates themselves call trivial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import text, word
+
+if TYPE_CHECKING:
+    from review.conf import Config
+    from review.contracts.acks import TrivialAcksJson
+    from review.orchestration.trivial_acks import TrivialAckRequest
+
+
+class Command(ReviewCommand):
+    """Acks trivial changes over a whole scope."""
+
+    help = (
+        "Ack the pairs of which only the note changed, and in nothing the gate watches or by no more "
+        "than it tolerates. The change is measured from the text that was reviewed, not from the "
+        "last ack."
+    )
+    schema = "ack-trivial-changes/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace ack_trivial_changes --model claude-opus-4-6 --all-gates --dry-run",
+        "commonplace ack_trivial_changes --model claude-opus-4-6 prose --note kb/notes",
+    )
+    exit_codes = {
+        ExitCode.CONFLICT: "a text or review moved meanwhile: that pair was refused by name",
+        ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The scope, as the selector has it."""
+        parser.add_argument("gates", nargs="*", type=text, metavar="GATE_OR_BUNDLE")
+        parser.add_argument("--all-gates", action="store_true")
+        parser.add_argument("--note", nargs="+", action="extend", type=text, metavar="PATH")
+        parser.add_argument("--current", action="store_true", help="notes with status: current")
+        parser.add_argument("--model", type=word, required=True, metavar="PARTITION")
+        parser.add_argument("--reason", type=text, metavar="R", default="")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be acked")
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ack, and say what moved."""
+        from review.management.knowledge_base import open_corpus
+        from review.orchestration.trivial_acks import ack_trivial_changes
+
+        config = conf.current()
+        request = _request(options, config)
+        with open_corpus(config) as corpus:
+            result = ack_trivial_changes(request, corpus=corpus, now=self.now)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            self._write(result)
+        self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
+
+    def _write(self, result: TrivialAcksJson) -> None:
+        self.write_lines(_lines(result))
+        for item in result.refused:
+            self.warn(f"refused: {item.message}")
+        for pair in result.left:
+            self.warn(
+                f"left: {pair.note_path} {pair.gate_id}: a person accepted it without a review"
+            )
+        for problem in result.problems:
+            self.warn(f"{problem.path}: {problem.code}: {problem.message}")
+        if not result.acked:
+            self.notice("no trivial change in this scope")
+
+
+def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
+    from review.orchestration.provenance import canonical_partition
+    from review.orchestration.trivial_acks import TrivialAckRequest
+    from review.queries.targets import SelectionRequest
+
+    return TrivialAckRequest(
+        scope=SelectionRequest(
+            gates=tuple(options["gates"]),
+            all_gates=options["all_gates"],
+            notes=tuple(options["note"] or ()),
+            current_only=options["current"],
+            model_partition=canonical_partition(options["model"], config=config),
+        ),
+        actor=options["actor"],
+        reason=options["reason"],
+        dry_run=options["dry_run"],
+    )
+
+
+def _lines(result: TrivialAcksJson) -> Iterator[str]:
+    word = "would ack" if result.dry_run else "acked"
+    for pair in result.acked:
+        yield f"{word}: {pair.note_path} {pair.gate_id}"
