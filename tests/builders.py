@@ -45,7 +45,7 @@ def make_root(
 
 def make_config(root: Path, **overrides: Any) -> Config:
     """The configuration of a knowledge base at `root` without settings of its own."""
-    fields = {
+    fields: dict[str, Any] = {
         "root": root,
         "database": str(root / "kb" / "reports" / "review-store.sqlite"),
         "artifacts": root / "kb" / "reports" / "bundle-reviews",
@@ -106,7 +106,7 @@ def make_selection(
     :param root: where to read the digests that a selector gives; without it there are none.
     :param overrides: keys of the document.
     """
-    document = {
+    document: dict[str, Any] = {
         "schema": "review-target-selector/1",
         "mode": "stale",
         "model_partition": model_partition,

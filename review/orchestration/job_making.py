@@ -10,7 +10,7 @@ from django.db import transaction
 
 from review.artifacts import ArtifactStore, job_paths
 from review.conf import Config
-from review.corpus import Gate, UnreadableFile
+from review.corpus import UnreadableFile
 from review.domain.problems import Problem
 from review.models import (
     FileSnapshot,
@@ -155,15 +155,12 @@ class JobMaker:
 
 
 def _keep_texts(texted: Iterable[_Texted], *, now: datetime) -> TextKeys:
-    texts = {}
-    for item in texted:
-        for pair in item.pairs:
-            texts[pair.note.path, pair.note.sha256] = pair.note
-            texts[pair.gate.path, pair.gate.sha256] = pair.gate
-    snapshots = [
-        gate_snapshot(text) if isinstance(text, Gate) else text.snapshot for text in texts.values()
-    ]
-    return FileSnapshot.objects.take(snapshots, now=now)
+    pairs = [pair for item in texted for pair in item.pairs]
+    notes = {(pair.note.path, pair.note.sha256): pair.note for pair in pairs}
+    gates = {(pair.gate.path, pair.gate.sha256): pair.gate for pair in pairs}
+    texts = [note.snapshot for note in notes.values()]
+    texts += [gate_snapshot(gate) for gate in gates.values()]
+    return FileSnapshot.objects.take(texts, now=now)
 
 
 def _without_queued(

@@ -40,7 +40,7 @@ def store(request, config, monkeypatch):
     return ArtifactStore(config)
 
 
-class _Declared(dict):
+class _Declared(dict[str, object]):
     def __init__(self, backend):
         super().__init__(review_artifacts=backend)
         self.backends = {"review_artifacts": {}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ from review.orchestration.provenance import (
 from review.queries.job_board import UnknownJob
 from review.settings_file import Partition
 from review.vocabulary import FailureCode, JobStatus
-from tests.builders import make_config
-from tests.rows import NOW, job_row, pair_row, partition_row
+from tests.builders import NOW, make_config
+from tests.rows import job_row, pair_row, partition_row
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(minutes=5)
@@ -43,7 +44,7 @@ def queue(partition, count: int = 1) -> list[int]:
 
 
 def request(**overrides) -> ClaimRequest:
-    fields = {"actor": "agent:one", "provenance": Provenance("harness")}
+    fields: dict[str, Any] = {"actor": "agent:one", "provenance": Provenance("harness")}
     return ClaimRequest(**fields | overrides)
 
 

@@ -12,8 +12,8 @@ from django.db import IntegrityError, connection, models, transaction
 
 from review.models import ReviewStore, ReviewText
 from review.vocabulary import AcceptanceKind, Decision, FailureCode, JobStatus, PairStatus
+from tests.builders import NOW
 from tests.rows import (
-    NOW,
     acceptance_row,
     completed_pair_row,
     current_acceptance_row,
@@ -205,8 +205,9 @@ def complaint_about(name: str) -> str:
     """What this database's error says when the constraint `name` is violated."""
     model, constraint = named_constraints()[name]
     if connection.vendor == "sqlite" and isinstance(constraint, models.UniqueConstraint):
-        columns = [model._meta.get_field(field).column for field in constraint.fields]
-        return ", ".join(f"{model._meta.db_table}.{column}" for column in columns)
+        columns = {field.name: field.column for field in model._meta.concrete_fields}
+        table = model._meta.db_table
+        return ", ".join(f"{table}.{columns[name]}" for name in constraint.fields)
     return name
 
 

@@ -557,7 +557,9 @@ class TestRejected:
             pytest.param(b'{"schema":"review-target-selector/1"', id="cut"),
             pytest.param(make_selection(schema="claim-review-job/1"), id="other-schema"),
             pytest.param(make_selection(targets={}), id="targets-no-list"),
-            pytest.param(make_selection(model_partition=5), id="partition-no-text"),
+            pytest.param(
+                make_selection().replace(b'"claude-opus-4-6"', b"5"), id="partition-no-text"
+            ),
             pytest.param(b"[" * 100_000, id="deep"),
         ],
     )

@@ -8,13 +8,17 @@ import sys
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
 from review.models import ReviewJob
 from review.vocabulary import FailureCode
 from tests.builders import NOW, make_gate, make_jobs, make_root, make_selection
-from tests.conftest import ON_POSTGRESQL
-from tests.helpers.commands import REPOSITORY, process_environment, run, run_process
+from tests.helpers.commands import (
+    REPOSITORY,
+    process_environment,
+    run,
+    run_process,
+    shared_store,
+)
 
 LATER = NOW + timedelta(minutes=5)
 AX = ("a.md", "prose/x")
@@ -205,16 +209,6 @@ class TestTwoProcesses:
         assert by_actor == {job: actor for actor, jobs in taken.items() for job in jobs}
 
 
-def shared_store() -> dict[str, str]:
-    """A store that processes share: this test's database on PostgreSQL, else a file of the root."""
-    if not ON_POSTGRESQL:
-        return {}
-    set_up = connection.settings_dict
-    account = f"{set_up['USER']}:{set_up['PASSWORD']}" if set_up["PASSWORD"] else set_up["USER"]
-    place = f"{set_up['HOST']}:{set_up['PORT']}" if set_up["PORT"] else set_up["HOST"]
-    return {"COMMONPLACE_REVIEW_DB": f"postgres://{account}@{place}/{set_up['NAME']}"}
-
-
 def claim_at_once(actors, *, root, environment) -> dict[str, list[int]]:
     """Let a process for each actor claim until nothing is queued; all start together."""
     workers = {
@@ -229,8 +223,10 @@ def claim_at_once(actors, *, root, environment) -> dict[str, list[int]]:
         for actor in actors
     }
     for worker in workers.values():
+        assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
     for worker in workers.values():
+        assert worker.stdin is not None
         worker.stdin.write("go\n")
         worker.stdin.flush()
     return {

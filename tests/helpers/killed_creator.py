@@ -18,32 +18,23 @@ def main(point: str, selection: str) -> None:
     from review.orchestration import job_making, planning
 
     planning.JOBS_PER_TRANSACTION = 2
-    if point == "in-a-folder":
-        local_folder._write_new = _at_call(4, local_folder._write_new)
-    elif point == "before-the-first-commit":
-        job_making.JobMaker._store = _after_call(1, job_making.JobMaker._store)
-    elif point == "before-the-second-commit":
-        job_making.JobMaker._store = _after_call(2, job_making.JobMaker._store)
+    place, name, number = {
+        "in-a-folder": (local_folder, "_write_new", 3),
+        "before-the-first-commit": (job_making.JobMaker, "_store", 1),
+        "before-the-second-commit": (job_making.JobMaker, "_store", 2),
+    }[point]
+    setattr(place, name, _deadly(number, getattr(place, name)))
     Command().answer(
         ["commonplace", "create_review_jobs", "--input", selection, "--grouping", "note"]
     )
 
 
-def _at_call(number, function):
-    return _counting(number, function, before=True)
-
-
-def _after_call(number, function):
-    return _counting(number, function, before=False)
-
-
-def _counting(number, function, *, before):
+def _deadly(number, function):
+    """`function`, whose call of that number is done and then the last thing this process does."""
     calls = []
 
     def counted(*args, **kwargs):
         calls.append(None)
-        if before and len(calls) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
         result = function(*args, **kwargs)
         if len(calls) == number:
             os.kill(os.getpid(), signal.SIGKILL)
