@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 ON_POSTGRESQL = bool(os.environ.get("COMMONPLACE_TEST_DATABASE_URL"))
+STORE_ROW = {"store_id": "5" * 32, "created_at": datetime(2026, 1, 1, tzinfo=UTC)}
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 
 # Two cores that others use too: a slow moment is no failure. And no luck: the same cases each time.
@@ -48,3 +50,20 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, empty_folder: Path) -> Non
             monkeypatch.delenv(name)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.chdir(empty_folder)
+
+
+@pytest.fixture(autouse=True)
+def _store_row(request: pytest.FixtureRequest) -> None:
+    """A store knows its id. A test that commits is cleaned up by emptying every table, this too."""
+    if not _uses_database(request.node):
+        return
+    request.getfixturevalue("transactional_db" if _commits(request) else "db")
+    from review.models import ReviewStore
+
+    ReviewStore.objects.get_or_create(pk=1, defaults=STORE_ROW)
+
+
+def _commits(request: pytest.FixtureRequest) -> bool:
+    marker = request.node.get_closest_marker("django_db")
+    by_mark = marker is not None and bool(marker.kwargs.get("transaction"))
+    return by_mark or "transactional_db" in request.fixturenames

@@ -52,7 +52,11 @@ def postgres(url: str) -> dict[str, Any]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise DatabaseRefused(f"COMMONPLACE_REVIEW_DB is not a valid URL: {error}") from error
+        # Without the error's own words, which may be a part of the password.
+        raise DatabaseRefused(
+            "COMMONPLACE_REVIEW_DB is not a valid URL",
+            hint="in a user or a password write : / @ ? # as %3A %2F %40 %3F %23",
+        ) from error
     name = unquote(parts.path.removeprefix("/"))
     if parts.scheme not in _SCHEMES or not name:
         raise DatabaseRefused(
@@ -65,17 +69,13 @@ def postgres(url: str) -> dict[str, Any]:
             hint="pip install 'commonplace-review[team]'",
         )
     options = dict(parse_qsl(parts.query))
-    host = options.pop("host", "") or unquote(parts.hostname or "")
+    server_options = f"-c lock_timeout={BUSY_SECONDS}s {options.pop('options', '')}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": host,
-        "PORT": str(port or ""),
-        "OPTIONS": {
-            "connect_timeout": CONNECT_SECONDS,
-            "options": f"-c lock_timeout={BUSY_SECONDS}s",
-            **options,
-        },
+        "HOST": options.pop("host", "") or unquote(parts.hostname or ""),
+        "PORT": options.pop("port", "") or str(port or ""),
+        "OPTIONS": {"connect_timeout": CONNECT_SECONDS, "options": server_options, **options},
     }

@@ -12,7 +12,9 @@ from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
+from django.db import connection
 from django.test import TestCase
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -90,3 +92,20 @@ def process_environment(root: Path) -> dict[str, str]:
         "COMMONPLACE_REVIEW_DB": str(root / "kb" / "reports" / "review-store.sqlite"),
         "COMMONPLACE_ACTOR": "human:test",
     }
+
+
+def shared_store() -> dict[str, str]:
+    """What `run_process(env=…)` needs to work on this test's database.
+
+    On SQLite, which is in memory, nothing: the processes share the file below their root. Use it in
+    a test that commits (`django_db(transaction=True)`).
+    """
+    if connection.vendor != "postgresql":
+        return {}
+    settings = connection.settings_dict
+    account = quote(settings["USER"], safe="")
+    if settings["PASSWORD"]:
+        account = f"{account}:{quote(settings['PASSWORD'], safe='')}"
+    place = {"host": settings["HOST"], "port": settings["PORT"]}
+    query = urlencode({key: str(value) for key, value in place.items() if value})
+    return {"COMMONPLACE_REVIEW_DB": f"postgres://{account}@/{settings['NAME']}?{query}"}

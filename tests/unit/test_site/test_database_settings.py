@@ -38,6 +38,11 @@ class TestPostgres:
         assert settings["HOST"] == "/run/postgresql"
         assert "host" not in settings["OPTIONS"]
 
+    def test_keeps_what_the_url_asks_of_the_server(self):
+        options = database_settings("postgres:///kb?options=-c%20work_mem%3D64MB")["OPTIONS"]
+
+        assert options["options"] == "-c lock_timeout=20s -c work_mem=64MB"
+
     def test_waits_for_a_lock_as_long_as_sqlite_does(self):
         assert "lock_timeout=20s" in database_settings("postgres:///kb")["OPTIONS"]["options"]
 
@@ -54,9 +59,17 @@ class TestPostgres:
         with pytest.raises(DatabaseRefused):
             database_settings(url)
 
-    def test_a_refusal_does_not_tell_the_password(self):
+    @pytest.mark.parametrize(
+        "url",
+        [
+            pytest.param("mysql://ana:hunter2@host/b", id="another-server"),
+            pytest.param("postgres://ana:hunter2/3@host/b", id="slash-in-the-password"),
+            pytest.param("postgres://ana:[hunter2@host/b", id="bracket-in-the-password"),
+        ],
+    )
+    def test_a_refusal_does_not_tell_the_password(self, url):
         with pytest.raises(DatabaseRefused) as refused:
-            database_settings("mysql://ana:hunter2@host/b")
+            database_settings(url)
 
         assert "hunter2" not in refused.value.message + refused.value.hint
 
