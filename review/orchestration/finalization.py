@@ -34,9 +34,9 @@ from review.orchestration.ingest_checks import (
 )
 from review.orchestration.ingest_request import IngestRequest, JobMoved
 from review.orchestration.judging import JudgedOutput, JudgedPair, judge_output, parse_for_job
-from review.orchestration.mirroring import mirror_job
+from review.orchestration.mirroring import mirror
 from review.orchestration.provenance import partition_contradicts, telemetry_models
-from review.queries.ingested import show_ingested
+from review.queries.ingested import findings_of, show_ingested
 from review.queries.job_board import require_job
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -105,12 +105,22 @@ def ingest_job(
     with transaction.atomic():
         _move_job(plan, request, now=now)
         _store_pairs(plan, now=now)
-    problems = [*output.problems, *_mirror(plan, request, config=config)]
-    return show_ingested(job_id, problems=problems, gates_folder=config.gates_folder)
+    plan.job.refresh_from_db()
+    pairs = _pairs(plan.job)
+    problems = [*output.problems, *_mirror(plan, pairs, request, config=config)]
+    return show_ingested(
+        plan.job,
+        pairs,
+        findings=findings_of(pairs),
+        problems=problems,
+        gates_folder=config.gates_folder,
+    )
 
 
 def _pairs(job: ReviewJob) -> list[ReviewPair]:
-    return list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    pairs = job.pairs.select_related(*related).order_by("ordinal")
+    return list(pairs.defer("note_snapshot__text", "gate_snapshot__text"))
 
 
 def _gate_ids(pairs: Sequence[ReviewPair], config: Config) -> dict[int, str]:
@@ -240,7 +250,9 @@ def _findings(judged: Sequence[JudgedPair]) -> Iterator[Finding]:
             )
 
 
-def _mirror(plan: _Plan, request: IngestRequest, *, config: Config) -> list[str]:
+def _mirror(
+    plan: _Plan, pairs: Sequence[ReviewPair], request: IngestRequest, *, config: Config
+) -> list[str]:
     job = plan.job
     problems = []
     if job.pk in request.outputs:
@@ -248,7 +260,7 @@ def _mirror(plan: _Plan, request: IngestRequest, *, config: Config) -> list[str]
             ArtifactStore(config).keep_input(job.bundle_output_path, plan.raw)
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
-    problems += mirror_job(job.pk, config=config)
+    problems += mirror(job, pairs, config=config)
     told = plan.output.self_reported_model
     if told and partition_contradicts(job.model_partition.name, (told,), config=config):
         problems.append(

@@ -25,12 +25,15 @@ def mirror_job(job_id: int, *, config: Config) -> list[str]:
     The rows are the truth: a folder in the way or a full disk costs a file, never a review.
     """
     job = ReviewJob.objects.select_related("model_partition").get(pk=job_id)
-    pairs = list(
-        ReviewPair.objects.filter(job=job)
-        .select_related("note", "gate", "note_snapshot", "gate_snapshot")
-        .defer("note_snapshot__text", "gate_snapshot__text")
-        .order_by("ordinal")
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    pairs = job.pairs.select_related(*related).order_by("ordinal")
+    return mirror(
+        job, list(pairs.defer("note_snapshot__text", "gate_snapshot__text")), config=config
     )
+
+
+def mirror(job: ReviewJob, pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:
+    """`mirror_job` for rows that are loaded already, with paths and snapshots."""
     files = ArtifactStore(config)
     failures = []
     for path, text in _documents(job, pairs, config):

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from review.contracts.jobs import FindingJson, IngestedJobJson, IngestedPairJson
-from review.models import Finding, ReviewPair
-from review.queries.job_board import pair_fields, require_job
+from review.models import Finding, ReviewJob, ReviewPair
+from review.queries.job_board import pair_fields
 from review.vocabulary import PairStatus
 
 
-def show_ingested(job_id: int, *, problems: Sequence[str], gates_folder: str) -> IngestedJobJson:
-    """The job with its pairs, their decisions and findings, as the store has them now."""
-    job = require_job(job_id)
-    findings: dict[int, list[FindingJson]] = {}
-    for row in Finding.objects.filter(pair__job_id=job_id).order_by("pair_id", "ordinal"):
-        findings.setdefault(row.pair_id, []).append(_finding(row))
-    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
+def show_ingested(
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    *,
+    findings: Mapping[int, list[FindingJson]],
+    problems: Sequence[str],
+    gates_folder: str,
+) -> IngestedJobJson:
+    """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
+
+    :param findings: by pair key, as `findings_of` gives them.
+    """
     return IngestedJobJson(
         review_job_id=job.pk,
         status=job.status,
         failure_code=job.failure_code or None,
         failure_reason=job.failure_reason or None,
-        pairs=[_pair(pair, findings.get(pair.pk, []), gates_folder=gates_folder) for pair in pairs],
+        pairs=[
+            _pair(pair, findings.get(pair.pk, []), gates_folder=gates_folder) for pair in pairs
+        ],
         self_reported_model=job.self_reported_model or None,
         problems=list(problems),
     )
+
+
+def findings_of(pairs: Sequence[ReviewPair]) -> dict[int, list[FindingJson]]:
+    """Findings by pair key, in their order."""
+    found: dict[int, list[FindingJson]] = {}
+    rows = Finding.objects.filter(pair_id__in=[pair.pk for pair in pairs])
+    for row in rows.order_by("pair_id", "ordinal"):
+        found.setdefault(row.pair_id, []).append(_finding(row))
+    return found
 
 
 def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -> IngestedPairJson:
