@@ -22,7 +22,8 @@ class ReviewedPair:
     """A pair whose findings are wanted.
 
     :param moved: the acceptance was carried over: the review judged the text under another path.
-    :param note_sha256: digest of the text that the review is accepted for.
+    :param text_read_at: when the text that the reviewer read was taken: an ack does not move it.
+    :param note_sha256: digest of the text that the reviewer read.
     """
 
     pair_id: int

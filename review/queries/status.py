@@ -11,7 +11,7 @@ from review.conf import Config
 from review.contracts.status import StatusJson
 from review.corpus import Corpus
 from review.models import ReviewJob
-from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
+from review.queries.coverage import count_jobs, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
 from review.queries.problems import problem_json
 from review.queries.warn_queue import QueueRequest, read_warn_queue

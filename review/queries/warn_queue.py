@@ -57,7 +57,7 @@ class _Row:
     gate_path: str
     partition: str
     decision: str
-    note_sha256: str
+    reviewed_sha256: str
     gate_sha256: str
     accepted_at: datetime
     event_id: int
@@ -94,7 +94,7 @@ def read_warn_queue(corpus: Corpus, request: QueueRequest) -> WarnQueue:
                 gate_path=row.gate_path,
                 moved=(row.note_path, row.gate_path) != (row.pair_note_path, row.pair_gate_path),
                 text_read_at=row.text_read_at,
-                note_sha256=row.note_sha256,
+                note_sha256=row.reviewed_sha256,
             )
             for row in rows
         ]
@@ -156,14 +156,15 @@ _COLUMNS = (
     "gate__path",
     "model_partition__name",
     "decision",
-    "note_snapshot__content_sha256",
+    # Of the text the reviewer read: an ack since then moved neither its lines nor its findings.
+    "event__review_pair__note_snapshot__content_sha256",
     "gate_snapshot__content_sha256",
     "event__accepted_at",
     "event_id",
     "event__review_pair_id",
     "event__review_pair__note__path",
     "event__review_pair__gate__path",
-    "event__text_read_at",
+    "event__review_pair__job__created_at",
 )
 
 
@@ -221,7 +222,7 @@ def _entry(
         decision=row.decision,
         review_pair_id=row.pair_id,
         accepted_at=timestamp(row.accepted_at),
-        note_changed_since=digests.get(row.note_path) != row.note_sha256,
+        note_changed_since=digests.get(row.note_path) != row.reviewed_sha256,
         later_pass_in=list(row.passed_in),
         rationale=texts.get(row.pair_id),
         **fields,

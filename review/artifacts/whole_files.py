@@ -1,0 +1,42 @@
+"""Writes a file that an operator asked for, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from review.artifacts.refusals import ArtifactNotWritten
+
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file over an older one by renaming it into place; folders on the way are made.
+
+    It gets the permissions that any new file of this user gets. Nothing is fsynced.
+
+    :raises ArtifactNotWritten: the system refused.
+    """
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_new(draft, data)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise ArtifactNotWritten(
+            f"cannot write {path}: {error.strerror or error}", hint="name another place"
+        ) from error
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file where nothing is.
+
+    :raises FileExistsError: something is there, a dangling link included.
+    :raises OSError: as the system says.
+    """
+    with os.fdopen(os.open(path, _FLAGS, 0o666), "wb") as stream:
+        stream.write(data)

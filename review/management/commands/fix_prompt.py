@@ -1,0 +1,78 @@
+"""`fix_prompt`: one prompt with all that is open about a note."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.artifacts.whole_files import write_whole
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.knowledge_base import open_corpus
+from review.management.options import path, text
+
+if TYPE_CHECKING:
+    from review.contracts.fixes import FixPromptJson
+    from review.queries.fixing import FixPrompt
+
+
+class Command(ReviewCommand):
+    """Give one prompt for mending a note."""
+
+    help = (
+        "Give one prompt with every open finding of a note, over all gates: quotes,"
+        " today's lines, the gates' own words and the note. Whoever gets it sets priorities and"
+        " edits the note."
+    )
+    schema = "fix-prompt/1"
+    store_use = store.Use.READ
+    examples = (
+        "commonplace fix_prompt kb/notes/a.md",
+        "commonplace fix_prompt kb/notes/a.md --output /tmp/fix.md",
+    )
+    exit_codes = {
+        ExitCode.NOTHING_TO_DO: "no finding of the note is open",
+        ExitCode.INPUT_REJECTED: "no such note",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The note, and where the prompt goes."""
+        parser.add_argument("note", type=text, metavar="NOTE_PATH", help="the note to mend")
+        parser.add_argument(
+            "--output",
+            type=path,
+            metavar="FILE",
+            help="write the prompt here, byte-exact, instead of printing it",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Gather, render, and write."""
+        from review.queries.fixing import make_fix_prompt
+
+        config = conf.current()
+        with open_corpus(config) as corpus:
+            prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
+        output: Path | None = options["output"]
+        if output is not None:
+            write_whole(output, prompt.text.encode())
+        if self.as_json:
+            self.write_json(_document(prompt, output))
+        elif output is None:
+            self.write_text(prompt.text)
+        else:
+            self.notice(f"written: {output} (findings: {len(prompt.fingerprints)})")
+
+
+def _document(prompt: FixPrompt, output: Path | None) -> FixPromptJson:
+    from review.contracts.fixes import FixPromptJson
+
+    return FixPromptJson(
+        note_path=prompt.note_path,
+        note_sha256=prompt.note_sha256,
+        fingerprints=list(prompt.fingerprints),
+        output=None if output is None else str(output),
+        prompt=prompt.text if output is None else None,
+    )

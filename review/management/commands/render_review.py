@@ -1,0 +1,76 @@
+"""`render_review`: what a review said, on which text, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode, UsageRefused
+from review.management.base import ReviewCommand
+from review.management.knowledge_base import open_corpus
+from review.management.options import positive_int, text, word
+
+if TYPE_CHECKING:
+    from review.queries.history import HistoryRequest
+
+
+class Command(ReviewCommand):
+    """Show reviews as Markdown."""
+
+    help = (
+        "Show the review that stands for a note, by each gate and partition, or one review by its"
+        " pair: decision, provenance, the exact texts, findings with lines, and the review's text."
+        " Notes that are gone have their reviews too."
+    )
+    schema = "render-review/1"
+    store_use = store.Use.READ
+    examples = (
+        "commonplace render_review --note kb/notes/a.md",
+        "commonplace render_review --note kb/notes/a.md --gate prose/source-residue --model rules",
+        "commonplace render_review --review-pair-id 31 --json",
+    )
+    exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which reviews."""
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--note", type=text, metavar="PATH", help="the reviews of this note")
+        which.add_argument(
+            "--review-pair-id", type=positive_int, metavar="N", help="this review alone"
+        )
+        parser.add_argument(
+            "--gate", type=text, metavar="ID", help="with --note: by this gate, by id or path"
+        )
+        parser.add_argument(
+            "--model", type=word, metavar="P", help="with --note: in this model partition"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read and print."""
+        from review.management.review_output import review_lines
+        from review.orchestration.reading import read_reviews
+
+        request = _request(options)
+        config = conf.current()
+        with open_corpus(config) as corpus:
+            rendered = read_reviews(corpus, request, config=config)
+        if self.as_json:
+            self.write_json(rendered)
+        else:
+            self.write_lines(review_lines(rendered))
+
+
+def _request(options: dict[str, Any]) -> HistoryRequest:
+    from review.queries.history import HistoryRequest
+
+    for name in ("gate", "model"):
+        if options["review_pair_id"] is not None and options[name] is not None:
+            raise UsageRefused(f"--{name} goes with --note only")
+    return HistoryRequest(
+        pair_id=options["review_pair_id"],
+        note=options["note"] or "",
+        gate=options["gate"] or "",
+        model_partition=options["model"] or "",
+    )

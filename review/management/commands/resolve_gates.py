@@ -1,0 +1,70 @@
+"""`resolve_gates`: what gate names stand for, and which gates apply to a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.knowledge_base import open_corpus
+from review.management.options import text
+from review.management.problem_output import problem_lines
+
+if TYPE_CHECKING:
+    from review.contracts.gates import GateJson
+
+
+class Command(ReviewCommand):
+    """List gates."""
+
+    help = "List gates: all of them, those that names stand for, or those that apply to a note."
+    schema = "resolve-gates/1"
+    store_use = store.Use.NONE
+    examples = (
+        "commonplace resolve_gates",
+        "commonplace resolve_gates prose frontmatter/missing-title",
+        "commonplace resolve_gates --note kb/notes/a.md --json",
+    )
+    exit_codes = {
+        ExitCode.INPUT_REJECTED: "an unknown or ambiguous gate (near ones are named), or no such note"
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Names, and the note."""
+        parser.add_argument(
+            "gates",
+            nargs="*",
+            type=text,
+            metavar="GATE_OR_BUNDLE",
+            help="gate ids, paths of gates, folders of gates (default: every gate)",
+        )
+        parser.add_argument(
+            "--note", type=text, metavar="PATH", help="only gates that apply to this note"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Resolve and print."""
+        from review.queries.gate_listing import list_gates
+
+        config = conf.current()
+        with open_corpus(config) as corpus:
+            listed = list_gates(
+                corpus, options["gates"], note=options["note"] or "", root=str(config.root)
+            )
+        if self.as_json:
+            self.write_json(listed)
+        else:
+            self.write_lines(_lines(listed.gates))
+            for line in problem_lines(listed.problems):
+                self.warn(line)
+
+
+def _lines(gates: list[GateJson]) -> Iterator[str]:
+    width = max((len(gate.gate_id) for gate in gates), default=0)
+    for gate in gates:
+        rule = " [rule]" if gate.rule else ""
+        yield f"{gate.gate_id:<{width}}  {gate.description}{rule}"
