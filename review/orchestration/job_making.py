@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -144,14 +145,14 @@ class JobMaker:
         JobEvent.objects.record(item.creation_event(actor=self._actor) for item in jobs)
         store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
         written: list[int] = []
-        try:
+        with ExitStack() as undo:
+            # Not needed to be safe, but a refusal that repeats should not pile up folders.
+            undo.callback(self._files.discard_folders, written)
             for item in jobs:
                 files = item.files(store_id=store_id)
                 self._files.make_folder(item.job.pk, store_id=store_id, files=files)
                 written.append(item.job.pk)
-        except BaseException:
-            self._files.discard_folders(written)
-            raise
+            undo.pop_all()
 
 
 def _keep_texts(texted: Iterable[_Texted], *, now: datetime) -> TextKeys:
