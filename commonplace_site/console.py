@@ -36,6 +36,12 @@ class MachineFault(ReviewError):
     """The machine refused: a full disk, a missing permission, a port in use."""
 
 
+class Interrupted(ReviewError):
+    """Somebody pressed Ctrl-C."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 def main() -> NoReturn:
     """Run the command that `sys.argv` names, and leave with its exit code."""
     _speak_utf8()
@@ -62,8 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return int(ExitCode.BROKEN_PIPE)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return int(ExitCode.INTERRUPTED)
+        return _refused(Interrupted("interrupted"), arguments)
     except ReviewError as refusal:
         return _refused(refusal, arguments)
     except OSError as error:
@@ -120,13 +125,17 @@ def _help(rest: Sequence[str]) -> int:
     from commonplace_site import help as help_pages
 
     names = [word for word in rest if not word.startswith("-")]
-    if names:
-        return _dispatch([names[0], "--help"])
-    unknown = set(rest) - {"--json"}
+    unknown = set(rest) - {"--json", *names}
     if unknown:
         raise UsageRefused(f"help does not know {', '.join(sorted(unknown))}")
+    if "--json" in rest:
+        load_apps(CLI_SETTINGS)
+        sys.stdout.write(help_pages.document(names))
+        return int(ExitCode.DONE)
+    if names:
+        return _dispatch([names[0], "--help"])
     load_apps(CLI_SETTINGS)
-    sys.stdout.write(help_pages.document() if "--json" in rest else help_pages.overview())
+    sys.stdout.write(help_pages.overview())
     return int(ExitCode.DONE)
 
 

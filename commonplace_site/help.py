@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from commonplace_site.catalogue import PROGRAM, review_commands, script_name, site_commands
+from commonplace_site.catalogue import (
+    PROGRAM,
+    Kind,
+    UnknownCommand,
+    find_command,
+    review_commands,
+    script_name,
+    site_commands,
+)
 
 SCHEMA = "help/1"
 
@@ -35,10 +44,21 @@ def overview() -> str:
     return "\n".join(lines)
 
 
-def document() -> str:
-    """Every review command with its options, exit codes and schema, as one JSON line."""
-    commands = [_described(name) for name in review_commands()]
+def document(names: Sequence[str] = ()) -> str:
+    """The review commands `names`, else all, with options, exit codes and schema, as one JSON line.
+
+    :raises UnknownCommand: one of `names` is no review command.
+    """
+    chosen = [_review_command(name) for name in names] or review_commands()
+    commands = [_described(name) for name in chosen]
     return json.dumps({"schema": SCHEMA, "commands": commands}, ensure_ascii=False) + "\n"
+
+
+def _review_command(word: str) -> str:
+    name, kind = find_command(word)
+    if kind is not Kind.REVIEW:
+        raise UnknownCommand(f"{word} is not a review command", hint=f"see: {PROGRAM} help {word}")
+    return name
 
 
 def _described(name: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote, urlsplit
+
 from django.db import DatabaseError, connection
 
 from review.errors import ReviewError, StoreRefused, TryAgain
@@ -91,7 +93,9 @@ def store_name() -> str:
     if connection.vendor == "postgresql":
         host = settings["HOST"] or "the local server"
         return f"the database {name!r} at {host}"
-    return f"the store {name.removeprefix('file://').partition('?')[0]}"
+    if name.startswith("file:"):
+        name = unquote(urlsplit(name).path)
+    return f"the store {name}"
 
 
 def refusal_of(error: DatabaseError) -> ReviewError | None:

@@ -98,6 +98,11 @@ def _writable(path: Path) -> bool:
 
 
 def _open_read_only(path: Path) -> None:
+    if _has_log(path) and not Path(f"{path}-shm").exists():
+        raise StoreNotOpened(
+            f"the store {path} holds recent writes that cannot be read without writing beside it",
+            hint="run a command once where its folder is writable, or copy the store and its -wal",
+        )
     settings = connection.settings_dict
     settings["NAME"] = read_only_uri(path)
     # A write lock, which IMMEDIATE takes at BEGIN, is not to be had.
@@ -111,9 +116,12 @@ def read_only_uri(path: Path) -> str:
     spares the shared-memory file that WAL wants, and that could not be made, or would belong to
     the wrong user. With one, `immutable` would not see those writes.
     """
+    return f"{path.as_uri()}?mode=ro" + ("" if _has_log(path) else "&immutable=1")
+
+
+def _has_log(path: Path) -> bool:
     log = Path(f"{path}-wal")
-    has_log = log.exists() and log.stat().st_size > 0
-    return f"{path.as_uri()}?mode=ro" + ("" if has_log else "&immutable=1")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _not_opened(path: Path, error: OSError) -> StoreNotOpened:

@@ -263,6 +263,20 @@ class TestReadOnlyFile:
 
         assert self.look(root, "read").endswith(" 7")
 
+    def test_says_when_the_last_write_cannot_be_read(self, root, file, made):
+        copy(made, file)
+        write_and_die(file)
+        Path(f"{file}-shm").unlink()
+        for left in file.parent.iterdir():
+            left.chmod(0o444)
+        file.parent.chmod(0o555)
+
+        kind, message, hint = self.look(root, "read").split("|")
+
+        assert kind == "StoreNotOpened"
+        assert "recent writes" in message
+        assert "copy" in hint
+
     def test_refuses_a_writer_by_name(self, root, file, made):
         self.share(made, file, folder=0o555)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 from django.core.servers.basehttp import run
@@ -33,5 +34,7 @@ class Command(ReviewCommand):
         """Serve until interrupted."""
         host, port = options["host"], options["port"]
         call_command("migrate", verbosity=0)
+        if not get_user_model().objects.exists():
+            self.notice("nobody can log in yet; run: commonplace createsuperuser")
         self.notice(f"http://{host}:{port}/ (Ctrl-C stops)")
         run(host, port, get_wsgi_application(), ipv6=":" in host, threading=True)
