@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from review.models.paths import ModelPartition
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
@@ -59,6 +59,10 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         """Jobs of one model partition."""
         return self.filter(model_partition__name=name)
 
+    def with_names(self) -> ReviewJobQuerySet:
+        """With the partition, and `replacement_id`: the job that replaced this one, or None."""
+        return self.select_related("model_partition").annotate(replacement_id=F("replaced_by"))
+
     def started_before(self, limit: datetime) -> ReviewJobQuerySet:
         """Running jobs that were taken before `limit`: the ones to ask about."""
         return self.filter(status=JobStatus.RUNNING, started_at__lt=limit)
@@ -76,16 +80,21 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
 
     def close(
         self,
-        job_id: int,
+        job: ReviewJob,
         *,
         leaving: JobStatus,
         ending: Ending,
         evidence: Evidence = Evidence(),
         claim: Claim | None = None,
         now: datetime,
-    ) -> int:
-        """`leaving` to the ending; 0 when the job was moved or replaced in the meantime."""
-        fields: dict[str, Any] = {}
+    ) -> bool:
+        """`leaving` to the ending, on the row and on `job`; False when it was moved meanwhile."""
+        fields: dict[str, Any] = {
+            "status": ending.status,
+            "completed_at": now,
+            "failure_code": ending.code or "",
+            "failure_reason": ending.reason,
+        }
         if evidence.telemetry is not None:
             fields["telemetry"] = evidence.telemetry
         if evidence.self_reported_model:
@@ -93,13 +102,11 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         if claim is not None:
             fields |= {"started_at": now, "claimed_by": claim.claimed_by}
             fields |= asdict(claim.provenance)
-        return self.filter(pk=job_id, status=leaving, replaced_by=None).update(
-            status=ending.status,
-            completed_at=now,
-            failure_code=ending.code or "",
-            failure_reason=ending.reason,
-            **fields,
-        )
+        if not self.filter(pk=job.pk, status=leaving, replaced_by=None).update(**fields):
+            return False
+        for name, value in fields.items():
+            setattr(job, name, value)
+        return True
 
     def fail(
         self,
@@ -148,6 +155,9 @@ class ReviewJob(models.Model):
     failure_code = models.CharField(max_length=24, choices=FailureCode, blank=True, default="")
     failure_reason = models.TextField(blank=True, default="")
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
+
+    # Set by `with_names`.
+    replacement_id: int | None
 
     objects: ClassVar[ReviewJobQuerySet] = ReviewJobQuerySet.as_manager()  # type: ignore[assignment]
 

@@ -46,17 +46,23 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         """Pairs with a review."""
         return self.filter(status=PairStatus.COMPLETED)
 
-    def complete(self, pair_id: int, *, review: PairReview, now: datetime) -> int:
-        """A pending or missing pair to `completed`; 0 when it already is."""
-        return self.filter(pk=pair_id, status__in=(PairStatus.PENDING, PairStatus.MISSING)).update(
-            status=PairStatus.COMPLETED,
-            decision=review.decision,
-            decision_source=review.source or "",
-            problem=review.problem,
-            not_accepted=review.not_accepted or "",
-            result_path=review.result_path,
-            reviewed_at=now,
-        )
+    def complete(self, pair: ReviewPair, *, review: PairReview, now: datetime) -> bool:
+        """A pending or missing pair to `completed`, on the row and on `pair`; False: it already is."""
+        fields = {
+            "status": PairStatus.COMPLETED,
+            "decision": review.decision,
+            "decision_source": review.source or "",
+            "problem": review.problem,
+            "not_accepted": review.not_accepted or "",
+            "result_path": review.result_path,
+            "reviewed_at": now,
+        }
+        waiting = self.filter(pk=pair.pk, status__in=(PairStatus.PENDING, PairStatus.MISSING))
+        if not waiting.update(**fields):
+            return False
+        for name, value in fields.items():
+            setattr(pair, name, value)
+        return True
 
     def mark_missing(self, job_id: int) -> int:
         """A job's pending pairs to `missing`."""

@@ -177,8 +177,7 @@ def _not_claimable(job: ReviewJob) -> JobNotClaimable:
             f"job {job.pk} is running: {job.claimed_by} took it at {timestamp(job.started_at)}{runner}",
             hint="take another: commonplace claim_review_job --next",
         )
-    replacement = getattr(job, "replaced_by", None)
-    after = "" if replacement is None else f"; job {replacement.pk} replaces it"
+    after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
     return JobNotClaimable(
         f"job {job.pk} is {job.status} since {timestamp(job.completed_at)}{after}",
         hint="take another: commonplace claim_review_job --next",

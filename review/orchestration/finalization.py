@@ -45,6 +45,7 @@ from review.vocabulary import (
     FailureCode,
     JobStatus,
     NotAccepted,
+    PairStatus,
 )
 
 _UNDECIDED = {
@@ -105,11 +106,10 @@ def ingest_job(
     with transaction.atomic():
         _move_job(plan, request, now=now)
         _store_pairs(plan, now=now)
-    plan.job.refresh_from_db()
-    pairs = _pairs(plan.job)
+    _forget_pending(pairs)
     problems = [*output.problems, *_mirror(plan, pairs, request, config=config)]
     return show_ingested(
-        plan.job,
+        job,
         pairs,
         findings=findings_of(pairs),
         problems=problems,
@@ -121,6 +121,13 @@ def _pairs(job: ReviewJob) -> list[ReviewPair]:
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     pairs = job.pairs.select_related(*related).order_by("ordinal")
     return list(pairs.defer("note_snapshot__text", "gate_snapshot__text"))
+
+
+def _forget_pending(pairs: Sequence[ReviewPair]) -> None:
+    """What `mark_missing` did to the rows, done to the rows in memory."""
+    for pair in pairs:
+        if pair.status == PairStatus.PENDING:
+            pair.status = PairStatus.MISSING
 
 
 def _gate_ids(pairs: Sequence[ReviewPair], config: Config) -> dict[int, str]:
@@ -148,7 +155,7 @@ def _move_job(plan: _Plan, request: IngestRequest, *, now: datetime) -> None:
     leaving = JobStatus(job.status)
     # First, so that a job somebody else moved stops us before any other write.
     moved = ReviewJob.objects.close(
-        job.pk,
+        job,
         leaving=leaving,
         ending=ending,
         evidence=Evidence(
@@ -184,7 +191,7 @@ def _store_pairs(plan: _Plan, *, now: datetime) -> None:
     why_not = _accept(plan, judged, now=now)
     for item in judged:
         review = _pair_review(plan, item, why_not.get(item.pair.pk))
-        if not ReviewPair.objects.complete(item.pair.pk, review=review, now=now):
+        if not ReviewPair.objects.complete(item.pair, review=review, now=now):
             raise JobMoved(f"pair {item.pair.pk} was completed by another process")
     ReviewText.objects.bulk_create([ReviewText(pair=item.pair, text=item.text) for item in judged])
     Finding.objects.bulk_create(list(_findings(judged)), batch_size=100)

@@ -26,9 +26,8 @@ def refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
 
     :raises JobReplaced, JobAlreadyCompleted, NothingMissing: as their names say.
     """
-    replacement = getattr(job, "replaced_by", None)
-    if replacement is not None:
-        raise JobReplaced(f"job {job.pk} was replaced by job {replacement.pk}; ingest that one")
+    if job.replacement_id is not None:
+        raise JobReplaced(f"job {job.pk} was replaced by job {job.replacement_id}; ingest that one")
     if job.status == JobStatus.COMPLETED:
         raise JobAlreadyCompleted(
             f"job {job.pk} is already completed",

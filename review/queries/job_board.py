@@ -26,7 +26,7 @@ def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
                 PairJson(**pair_fields(pair, gates_folder=gates_folder))
             )
         jobs = ReviewJob.objects.filter(pk__in=chunk)
-        for job in jobs.select_related("model_partition", "replaced_by"):
+        for job in jobs.with_names():
             found[job.pk] = _job_json(job, pairs.get(job.pk, []))
     return [found[job_id] for job_id in wanted if job_id in found]
 
@@ -57,7 +57,6 @@ def list_job_ids(
 
 
 def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
-    replacement = getattr(job, "replaced_by", None)
     return JobJson(
         review_job_id=job.pk,
         status=job.status,
@@ -80,7 +79,7 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         failure_code=job.failure_code or None,
         failure_reason=job.failure_reason or None,
         replaces=job.replaces_id,
-        replaced_by=None if replacement is None else replacement.pk,
+        replaced_by=job.replacement_id,
     )
 
 
@@ -89,13 +88,11 @@ class UnknownJob(InputRejected):
 
 
 def require_job(job_id: int) -> ReviewJob:
-    """The job, with its partition and what replaced it.
+    """The job, as `with_names` loads it.
 
     :raises UnknownJob: there is none.
     """
-    job = (
-        ReviewJob.objects.select_related("model_partition", "replaced_by").filter(pk=job_id).first()
-    )
+    job = ReviewJob.objects.with_names().filter(pk=job_id).first()
     if job is None:
         raise UnknownJob(
             f"no review job {job_id} in this store",
