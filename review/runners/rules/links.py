@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, link_finding, shown, warn
+from review.runners.rules.checks import MOST_FINDINGS, Check, link_finding, shown, warn
 from review.runners.rules.inline import InlineLink, LinkKind
 from review.runners.rules.page import Page, Passage
 from review.runners.rules.values import RuleFinding, RuleLink
@@ -26,13 +26,16 @@ _FEWEST_WORDS_ABOUT = 2
 
 
 def _unresolved(page: Page) -> Iterator[RuleFinding]:
-    for link in page.given.links:
-        if link.resolved is None and not link.external and _is_address(link):
-            yield warn(
-                f"the link {shown(link.target)} leads nowhere",
-                quote=_around(page.quoted_line(link.line), link.target),
-                line=link.line,
-            )
+    broken = [
+        link
+        for link in page.given.links
+        if link.resolved is None and not link.external and _is_address(link)
+    ]
+    for number, link in enumerate(broken):
+        # Looking for the place takes as long as its line, and only the first are listed.
+        line = page.quoted_line(link.line) if number < MOST_FINDINGS else ""
+        said = f"the link {shown(link.target)} leads nowhere"
+        yield warn(said, quote=_around(line, link.target), line=link.line)
 
 
 def _is_address(link: RuleLink) -> bool:
