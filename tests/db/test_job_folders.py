@@ -1,0 +1,172 @@
+"""Folders of jobs, when an id is used again, the disk is full, or a job is replaced."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from review.artifacts import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
+from review.corpus import Corpus
+from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore
+from review.orchestration.job_replacing import NothingToReplace, create_replacement
+from review.protocol.parser import ExpectedPair, parse_output
+from tests.builders import (
+    GATES_FOLDER,
+    NOW,
+    make_config,
+    make_jobs,
+    make_output,
+    make_selection,
+    write_gate,
+    write_note,
+)
+from tests.helpers.planning import AX, create, fail, packed, planning_root
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def root(tmp_path):
+    return planning_root(tmp_path)
+
+
+class TestFolders:
+    def test_what_a_rolled_back_id_left_is_moved_aside(self, root):
+        store_id = ReviewStore.objects.get().store_id
+        left = root / "kb/reports/bundle-reviews/review-job-1"
+        left.mkdir(parents=True)
+        (left / "MANIFEST.json").write_text(json.dumps({"store_id": store_id}))
+        (left / "bundle-output.md").write_text("from another life")
+
+        (job,) = create(root, make_selection(AX)).jobs
+
+        assert not (root / job.bundle_output_path).exists()
+        aside = left.with_name("review-job-1.aside-1")
+        assert (aside / "bundle-output.md").read_text() == "from another life"
+
+    def test_another_store_s_folder_is_refused_and_nothing_is_written(self, root):
+        other = root / "kb/reports/bundle-reviews/review-job-1"
+        other.mkdir(parents=True)
+        (other / "MANIFEST.json").write_text(json.dumps({"store_id": "f" * 32}))
+        (other / "prompt.md").write_text("theirs")
+
+        with pytest.raises(ForeignJobFolder):
+            create(root, make_selection(AX))
+
+        assert (other / "prompt.md").read_text() == "theirs"
+        assert not ReviewJob.objects.exists()
+
+    def test_of_a_transaction_that_fails_are_removed(self, root, monkeypatch):
+        artifacts = root / "kb/reports/bundle-reviews"
+        artifacts.mkdir(parents=True)
+        refuse_at(monkeypatch, job_id=2)
+
+        with pytest.raises(ArtifactNotWritten):
+            create(root, make_selection(AX, ("b.md", "prose/x")))
+
+        assert list(artifacts.iterdir()) == []
+        assert not ReviewJob.objects.exists()
+
+    def test_jobs_of_earlier_transactions_stay_and_are_counted(self, root, monkeypatch):
+        monkeypatch.setattr("review.orchestration.planning.JOBS_PER_TRANSACTION", 1)
+        refuse_at(monkeypatch, job_id=2)
+        selection = make_selection(AX, ("b.md", "prose/x"), ("c.md", "prose/x"))
+
+        with pytest.raises(ArtifactNotWritten, match="1 jobs were made before"):
+            create(root, selection)
+        monkeypatch.undo()
+
+        result = create(root, selection)
+        assert packed(result) == [["b.md prose/x"], ["c.md prose/x"]]
+        assert [job.review_job_id for job in result.jobs] == [2, 3]
+
+    def test_ids_are_not_used_again_when_the_newest_job_is_gone(self, root):
+        make_jobs(root, AX)
+        JobEvent.objects.all().delete()
+        ReviewPair.objects.all().delete()
+        ReviewJob.objects.all().delete()
+
+        (job,) = create(root, make_selection(AX)).jobs
+
+        assert job.review_job_id == 2
+
+
+def refuse_at(monkeypatch, *, job_id: int) -> None:
+    """Let the disk be full when the folder of `job_id` is made."""
+    real = ArtifactStore.make_folder
+
+    def make_folder(self, made_id, **fields):
+        if made_id == job_id:
+            raise ArtifactNotWritten("No space left on device")
+        return real(self, made_id, **fields)
+
+    monkeypatch.setattr(ArtifactStore, "make_folder", make_folder)
+
+
+class TestReplacement:
+    def replace(self, root, job_id):
+        config = make_config(root)
+        old = ReviewJob.objects.select_related("model_partition").get(pk=job_id)
+        return create_replacement(
+            old, corpus=Corpus(config), config=config, actor="human:test", now=NOW
+        )
+
+    def test_asks_for_the_same_pairs_from_today_s_text(self, root):
+        (old,) = make_jobs(root, AX, ("a.md", "prose/y"))
+        fail(old.review_job_id)
+        write_note(root, "a.md", "# Changed\n\nSince then.\n")
+
+        new = self.replace(root, old.review_job_id)
+
+        job = ReviewJob.objects.get(pk=new.job_id)
+        assert (job.status, job.replaces_id, job.lens) == ("queued", old.review_job_id, "prose")
+        assert job.sentinel_token != ReviewJob.objects.get(pk=old.review_job_id).sentinel_token
+        assert "Since then" in (root / job.prompt_path).read_text()
+        assert [pair.gate.path for pair in job.pairs.order_by("ordinal")] == [
+            f"{GATES_FOLDER}/prose/x.md",
+            f"{GATES_FOLDER}/prose/y.md",
+        ]
+
+    def test_has_a_folder_of_its_own(self, root):
+        (old,) = make_jobs(root, AX)
+        fail(old.review_job_id)
+
+        new = self.replace(root, old.review_job_id)
+
+        job = ReviewJob.objects.get(pk=new.job_id)
+        assert job.bundle_output_path != old.bundle_output_path
+        assert (root / old.prompt_path).exists()
+
+    def test_leaves_out_what_is_gone_and_says_so(self, root):
+        (old,) = make_jobs(root, AX, ("a.md", "prose/y"))
+        fail(old.review_job_id)
+        write_gate(root, "prose/x", "").unlink()
+
+        new = self.replace(root, old.review_job_id)
+
+        assert [(item.gate_path, item.reason) for item in new.left_out] == [
+            (f"{GATES_FOLDER}/prose/x.md", "vanished")
+        ]
+
+    def test_refuses_when_nothing_is_left(self, root):
+        (old,) = make_jobs(root, AX)
+        fail(old.review_job_id)
+        (root / "kb/notes/a.md").unlink()
+
+        with pytest.raises(NothingToReplace, match="vanished"):
+            self.replace(root, old.review_job_id)
+
+        assert ReviewJob.objects.count() == 1
+
+
+class TestOutputBuilder:
+    def test_writes_blocks_that_the_parser_takes(self, root):
+        (job,) = make_jobs(root, AX, ("a.md", "prose/y"))
+        expected = [ExpectedPair(p.ordinal, p.note_path, p.gate_id) for p in job.pairs]
+        token = ReviewJob.objects.get(pk=job.review_job_id).sentinel_token
+
+        parsed = parse_output(make_output(job.review_job_id), token=token, expected=expected)
+
+        assert set(parsed.blocks) == {1, 2}
+        assert parsed.problems == ()
