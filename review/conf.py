@@ -125,6 +125,18 @@ def find_root(named: str = "") -> Path:
     )
 
 
+def root_to_start() -> Path:
+    """Where a knowledge base is started unless it is said: COMMONPLACE_ROOT, else the one we are
+    in, else the current folder."""
+    named = os.environ.get("COMMONPLACE_ROOT", "")
+    if named:
+        return Path(named).expanduser().resolve()
+    try:
+        return find_root()
+    except RootNotFound:
+        return Path.cwd().resolve()
+
+
 @lru_cache(maxsize=8)
 def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
     _named_root, database, artifacts, actor = environment

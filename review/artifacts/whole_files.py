@@ -40,3 +40,36 @@ def write_new(path: Path, data: bytes) -> None:
     """
     with os.fdopen(os.open(path, _FLAGS, 0o666), "wb") as stream:
         stream.write(data)
+
+
+def write_whole_new(path: Path, data: bytes) -> None:
+    """`write_whole`, but only where nothing is: nobody's file is overwritten, whoever races.
+
+    :raises FileExistsError: something is there.
+    :raises ArtifactNotWritten: the system refused.
+    """
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_new(draft, data)
+        _link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise ArtifactNotWritten(
+            f"cannot write {path}: {error.strerror or error}",
+            hint="see to the space and permissions there, then run it again",
+        ) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _link(draft: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: write in place, which does not overwrite either.
+        write_new(path, draft.read_bytes())

@@ -1,0 +1,82 @@
+"""`review_init`: sets a repository up for reviews."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import path
+from review.orchestration.initialising import Initialised, InitRequest, initialise
+
+
+class Command(ReviewCommand):
+    """Set a repository up for reviews."""
+
+    help = (
+        "Copy the starter gates, types, agent instructions and review.toml into a repository, and"
+        " make kb/notes. Files that are there are never overwritten. kb/reports gets a .gitignore of"
+        " its own, so that the store stays out of version control; no other .gitignore is touched."
+    )
+    schema = "review-init/1"
+    store_use = store.Use.NONE
+    examples = (
+        "commonplace review_init --dry-run",
+        "commonplace review_init --into ~/notes",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "a file could not be written; run it again when that is mended",
+        ExitCode.INPUT_REJECTED: "a file stands where a folder must be; nothing was written",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where to, and whether to write."""
+        parser.add_argument(
+            "--into",
+            type=path,
+            metavar="DIR",
+            help="the repository's root (default: COMMONPLACE_ROOT, else the knowledge base that"
+            " the current folder is in, else the current folder)",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be created, write nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Copy, and report."""
+        into: Path = options["into"] or conf.root_to_start()
+        done = initialise(InitRequest(into, dry_run=options["dry_run"]))
+        if self.as_json:
+            self._print_json(into, done, dry_run=options["dry_run"])
+        else:
+            self.write_lines(_lines(done, dry_run=options["dry_run"]))
+            self.notice(
+                f"next: cd {shlex.quote(str(into))} && commonplace review_target_selector --all-gates"
+            )
+
+    def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
+        from review.contracts.starting import InitJson
+
+        self.write_json(
+            InitJson(
+                into=str(into),
+                dry_run=dry_run,
+                created=list(done.created),
+                kept=list(done.kept),
+                differing=list(done.differing),
+            )
+        )
+
+
+def _lines(done: Initialised, *, dry_run: bool) -> Iterator[str]:
+    verb = "would create" if dry_run else "created"
+    yield from (f"{verb}: {name}" for name in done.created)
+    for name in done.kept:
+        differs = " (differs from the starter)" if name in done.differing else ""
+        yield f"kept: {name}{differs}"

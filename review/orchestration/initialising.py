@@ -1,0 +1,135 @@
+"""Sets a repository up: starter gates, types, instructions and settings; overwrites nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import review
+from review.artifacts.whole_files import write_whole_new
+from review.errors import InputRejected, ReviewError
+
+MANIFEST_NAME = "manifest.toml"
+NOTES_FOLDER = "kb/notes"
+_PACKAGE = Path(review.__file__).parent
+
+
+class StarterMissing(ReviewError):
+    """The package holds no starter set: it was installed without it."""
+
+
+class PlaceTaken(InputRejected):
+    """A file stands where a folder must be, or a link leads out of the repository."""
+
+
+@dataclass(frozen=True)
+class InitRequest:
+    """:param into: the repository's root; made when it is missing."""
+
+    into: Path
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Initialised:
+    """Paths relative to the root, sorted; `differing` are those of `kept` with another content."""
+
+    created: tuple[str, ...]
+    kept: tuple[str, ...]
+    differing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Item:
+    target: str
+    source: Path
+
+
+def initialise(request: InitRequest) -> Initialised:
+    """Copy what is missing of the starter set, and make the folder of the notes.
+
+    All places are looked at first, so that a refusal leaves nothing half done; a second run
+    finishes what a killed one began.
+
+    :raises StarterMissing: there is no starter set in this installation.
+    :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
+    :raises ArtifactNotWritten: the system refused.
+    """
+    items = sorted(_items(), key=lambda item: item.target)
+    for target in (*(item.target for item in items), f"{NOTES_FOLDER}/."):
+        _refuse_taken(request.into, target)
+    created, kept = [], []
+    for item in items:
+        (created if _place(item, request) else kept).append(item)
+    if not (request.into / NOTES_FOLDER).is_dir():
+        created.append(_Item(f"{NOTES_FOLDER}/", _PACKAGE))
+        if not request.dry_run:
+            (request.into / NOTES_FOLDER).mkdir(parents=True, exist_ok=True)
+    return Initialised(
+        created=tuple(sorted(item.target for item in created)),
+        kept=tuple(item.target for item in kept),
+        differing=tuple(item.target for item in kept if _differs(item, request.into)),
+    )
+
+
+def _items() -> Iterator[_Item]:
+    import tomllib
+
+    manifest = _PACKAGE / "starter" / MANIFEST_NAME
+    try:
+        entries = tomllib.loads(manifest.read_text(encoding="utf-8"))["copy"]
+    except OSError as error:
+        raise StarterMissing(
+            f"this installation has no starter set: {error.filename}", hint="install it again"
+        ) from error
+    for entry in entries:
+        source = _source(entry["from"])
+        if source.is_file():
+            yield _Item(entry["to"], source)
+            continue
+        for file in source.rglob("*"):
+            below = file.relative_to(source)
+            if file.is_file() and not any(part.startswith((".", "__")) for part in below.parts):
+                yield _Item(f"{entry['to']}/{below.as_posix()}", file)
+
+
+def _source(name: str) -> Path:
+    """In the package, as a wheel carries it; else in the checkout that the package stands in."""
+    for base in (_PACKAGE / "starter", _PACKAGE.parent):
+        if (base / name).exists():
+            return base / name
+    raise StarterMissing(f"this installation has no {name!r} to copy", hint="install it again")
+
+
+def _refuse_taken(into: Path, target: str) -> None:
+    """Look at every folder on the way to `target`."""
+    root = Path(os.path.realpath(into))
+    folder = into
+    for part in ("", *Path(target).parts[:-1]):
+        folder = folder / part
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise PlaceTaken(f"{folder} is in the way: it must be a folder")
+        if not Path(os.path.realpath(folder)).is_relative_to(root):
+            raise PlaceTaken(f"{folder} leads out of {into}; nothing is written there")
+
+
+def _place(item: _Item, request: InitRequest) -> bool:
+    path = request.into / item.target
+    if os.path.lexists(path):
+        return False
+    if request.dry_run:
+        return True
+    try:
+        write_whole_new(path, item.source.read_bytes())
+    except FileExistsError:
+        return False
+    return True
+
+
+def _differs(item: _Item, into: Path) -> bool:
+    try:
+        return (into / item.target).read_bytes() != item.source.read_bytes()
+    except OSError:
+        return True
