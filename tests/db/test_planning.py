@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 
 import pytest
 
@@ -141,6 +142,23 @@ class TestCreate:
         result = create(root, make_selection(("docs/guide.md", "prose/x")))
 
         assert len(result.jobs) == 1
+
+    def test_takes_a_note_whose_name_is_spelled_decomposed_on_disk(self, root):
+        write_note(root, unicodedata.normalize("NFD", "kb/notes/é.md"), NOTE)
+
+        (job,) = create(
+            root, make_selection((unicodedata.normalize("NFC", "é.md"), "prose/x"))
+        ).jobs
+
+        assert job.pairs[0].note_path == unicodedata.normalize("NFC", "kb/notes/é.md")
+
+    def test_takes_a_note_with_a_name_as_long_as_names_can_be(self, root):
+        name = "n" * 252 + ".md"
+        write_note(root, name, NOTE)
+
+        (job,) = create(root, make_selection((name, "prose/x"))).jobs
+
+        assert (root / job.prompt_path).is_file()
 
     def test_takes_what_was_requested_though_it_is_fresh(self, root):
         assert len(create(root, make_selection(AX, mode="requested")).jobs) == 1
