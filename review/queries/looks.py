@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from review.contracts.queue import LookJson
-from review.corpus import Corpus
+from review.corpus import Corpus, NoteList
 from review.domain.identity import gate_id_of, lens_of
 from review.models import CurrentAcceptance, DecisionEvent, Finding, ReviewPair, ReviewText
+from review.queries.places import below, digests_of, is_below
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
 from review.vocabulary import Decision, DispositionState, Severity
 
@@ -29,14 +30,21 @@ class LookRequest:
 
 
 def read_looks(
-    corpus: Corpus, request: LookRequest, *, digests: Mapping[str, str], gates_folder: str
+    corpus: Corpus, request: LookRequest, *, listed: NoteList, gates_folder: str
 ) -> list[LookJson]:
     """Undecided reviews nobody answered since, and passes with an open warn or fail finding.
 
     Sorted by note path, gate path and pair.
+
+    :param listed: the notes on disk.
     """
-    pairs = [*_undecided(request), *_disagreeing(request)]
+    pairs = [
+        pair
+        for pair in (*_undecided(request), *_disagreeing(request))
+        if is_below(pair.note.path, request.notes)
+    ]
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
+    digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
     reader = FindingReader(corpus, digests=digests)
     texts = dict(
         ReviewText.objects.filter(pair_id__in=[pair.pk for pair in pairs]).values_list(
@@ -93,11 +101,7 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
     if request.gate_paths:
         pairs = pairs.filter(gate__path__in=request.gate_paths)
     if request.notes:
-        below = Q()
-        for path in request.notes:
-            bare = path.rstrip("/")
-            below |= Q(note__path=bare) | Q(note__path__startswith=f"{bare}/")
-        pairs = pairs.filter(below)
+        pairs = pairs.filter(below(request.notes, field="note__path"))
     return pairs.annotate(partition=F("job__model_partition__name"))
 
 

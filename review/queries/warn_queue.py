@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Subquery
 
 from review.contracts.base import timestamp
 from review.contracts.queue import QueueEntryJson
@@ -15,6 +15,7 @@ from review.corpus import Corpus
 from review.corpus.gates import Gate
 from review.domain.problems import Problem
 from review.models import CurrentAcceptance, ModelPartition, ReviewText, batched
+from review.queries.places import below, digests_of, is_below
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
 from review.vocabulary import (
     QUEUED_DECISIONS,
@@ -29,7 +30,7 @@ from review.vocabulary import (
 class QueueRequest:
     """Which entries and findings to give; an empty filter keeps all.
 
-    :param notes: root-relative files and folders.
+    :param notes: files and folders, as `named_places` gives them.
     :param gates: gate ids, gate paths and bundle names.
     """
 
@@ -83,8 +84,9 @@ def read_warn_queue(corpus: Corpus, request: QueueRequest) -> WarnQueue:
     """
     gates = _gates(corpus, request)
     listed = corpus.notes()
-    digests = {note.path: note.sha256 for note in listed.notes}
-    rows = _latest(row for row in _rows(request) if _is_current(row, gates))
+    latest = _latest(row for row in _rows(request) if _is_current(row, gates))
+    rows = [row for row in latest if row.decision in request.decisions]
+    digests = digests_of(corpus, listed, (row.note_path for row in rows))
     reader = FindingReader(corpus, digests=digests)
     findings = reader.read(
         [
@@ -101,9 +103,7 @@ def read_warn_queue(corpus: Corpus, request: QueueRequest) -> WarnQueue:
     )
     kept = [(row, _kept(findings[row.key], request)) for row in rows]
     shown = [
-        (row, items)
-        for row, items in kept
-        if items or not (findings[row.key] or request.severities)
+        (row, items) for row, items in kept if items or _stands_alone(findings[row.key], request)
     ]
     texts = _rationales(row.pair_id for row, _items in shown) if request.with_rationale else {}
     entries = [_entry(row, items, gates, digests, texts) for row, items in shown]
@@ -114,6 +114,11 @@ def read_warn_queue(corpus: Corpus, request: QueueRequest) -> WarnQueue:
     )
 
 
+def _stands_alone(findings: Sequence[QueueFinding], request: QueueRequest) -> bool:
+    """Whether an entry is shown for its decision: its review lists no finding that has a state."""
+    return not findings and not request.severities and DispositionState.OPEN in request.states
+
+
 def _gates(corpus: Corpus, request: QueueRequest) -> dict[str, Gate]:
     catalog = corpus.gates
     gates = catalog.resolve(request.gates) if request.gates else catalog.gates
@@ -121,13 +126,13 @@ def _gates(corpus: Corpus, request: QueueRequest) -> dict[str, Gate]:
 
 
 def _rows(request: QueueRequest) -> Iterable[_Row]:
-    rows = CurrentAcceptance.objects.filter(decision__in=request.decisions).exclude(
+    rows = CurrentAcceptance.objects.filter(decision__in=QUEUED_DECISIONS).exclude(
         event__kind=AcceptanceKind.OVERRIDE
     )
     if request.model_partition:
         rows = rows.of_partition(request.model_partition)
     if request.notes:
-        rows = rows.filter(_below(request.notes))
+        rows = rows.filter(below(request.notes, field="note__path"))
     partitions = dict(ModelPartition.objects.values_list("name", "pk"))
     passed = {
         f"passed_{number}": Subquery(
@@ -143,6 +148,8 @@ def _rows(request: QueueRequest) -> Iterable[_Row]:
     names = tuple(partitions)
     columns = rows.annotate(**passed).values_list(*_COLUMNS, *passed)
     for row in columns.order_by("note__path", "gate__path", "event_id").iterator(chunk_size=2000):
+        if not is_below(row[0], request.notes):
+            continue
         later = row[len(_COLUMNS) :]
         event_id = row[_COLUMNS.index("event_id")]
         passed_in = tuple(
@@ -166,14 +173,6 @@ _COLUMNS = (
     "event__review_pair__gate__path",
     "event__review_pair__job__created_at",
 )
-
-
-def _below(paths: Iterable[str]) -> Q:
-    condition = Q()
-    for path in paths:
-        bare = path.rstrip("/")
-        condition |= Q(note__path=bare) | Q(note__path__startswith=f"{bare}/")
-    return condition
 
 
 def _latest(rows: Iterable[_Row]) -> list[_Row]:

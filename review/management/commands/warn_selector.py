@@ -8,7 +8,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import conf, store
-from review.contracts.queue import LookJson, LooksJson, QueueEntryJson, QueueJson
+from review.contracts.queue import (
+    LookJson,
+    LooksJson,
+    QueueEntryJson,
+    QueueFindingJson,
+    QueueJson,
+)
 from review.corpus import Corpus
 from review.errors import UsageRefused
 from review.integrations.queue_csv import queue_csv
@@ -17,8 +23,9 @@ from review.management.knowledge_base import open_corpus
 from review.management.options import text, word
 from review.management.problem_output import problem_lines
 from review.queries.looks import LookRequest, read_looks
+from review.queries.places import named_places
 from review.queries.problems import problem_json
-from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.queries.warn_queue import QueueRequest, WarnQueue, read_warn_queue
 from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
@@ -42,27 +49,51 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
-        parser.add_argument("--note", nargs="+", action="extend", type=text, metavar="PATH")
-        parser.add_argument("--gate", nargs="+", action="extend", type=text, metavar="GATE")
-        parser.add_argument("--model", type=word, metavar="PARTITION")
-        parser.add_argument("--decision", nargs="+", choices=[*QUEUED_DECISIONS])
-        parser.add_argument("--severity", nargs="+", choices=Severity.values)
-        parser.add_argument("--status", nargs="+", choices=DispositionState.values)
-        parser.add_argument("--needs-a-look", action="store_true")
-        parser.add_argument("--format", choices=FORMATS)
+        many: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+        parser.add_argument(
+            "--note", **many, type=text, metavar="PATH", help="files and folders, gone ones too"
+        )
+        parser.add_argument(
+            "--gate", **many, type=text, metavar="GATE", help="gate ids, paths or bundles"
+        )
+        parser.add_argument(
+            "--model", type=word, metavar="PARTITION", help="reviews of this partition only"
+        )
+        parser.add_argument(
+            "--decision",
+            **many,
+            choices=[decision.value for decision in QUEUED_DECISIONS],
+            help="entries whose latest review decided so",
+        )
+        parser.add_argument(
+            "--severity", **many, choices=Severity.values, help="findings as grave as this"
+        )
+        parser.add_argument(
+            "--status",
+            **many,
+            choices=DispositionState.values,
+            help="findings in this state (default: open)",
+        )
+        parser.add_argument(
+            "--needs-a-look",
+            action="store_true",
+            help="instead, reviews without a decision, and passes whose findings say warn or fail",
+        )
+        parser.add_argument("--format", choices=FORMATS, help="default: text; --json is json")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read and print the queue."""
         shape = _shape(options, as_json=self.as_json)
         config = conf.current()
         with open_corpus(config) as corpus:
+            places = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
-                self._print_looks(corpus, options, shape, gates_folder=config.gates_folder)
+                looks = _read_looks(corpus, options, places, gates_folder=config.gates_folder)
+                self._print_looks(looks, shape)
             else:
-                self._print_queue(corpus, options, shape)
+                self._print_queue(read_warn_queue(corpus, _request(options, places)), shape)
 
-    def _print_queue(self, corpus: Corpus, options: dict[str, Any], shape: str) -> None:
-        queue = read_warn_queue(corpus, _request(options))
+    def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
             self.write_json(
                 QueueJson(
@@ -82,45 +113,52 @@ class Command(ReviewCommand):
             for line in problem_lines(queue.problems):
                 self.warn(line)
 
-    def _print_looks(
-        self, corpus: Corpus, options: dict[str, Any], shape: str, *, gates_folder: str
-    ) -> None:
-        if shape == "csv":
-            raise UsageRefused("--needs-a-look is given as text or json")
-        listed = corpus.notes()
-        gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
-        looks = read_looks(
-            corpus,
-            LookRequest(
-                notes=tuple(options["note"] or ()),
-                gate_paths=tuple(gate.path for gate in gates),
-                model_partition=options["model"],
-            ),
-            digests={note.path: note.sha256 for note in listed.notes},
-            gates_folder=gates_folder,
-        )
+    def _print_looks(self, document: LooksJson, shape: str) -> None:
         if shape == "json":
-            problems = [problem_json(problem) for problem in listed.problems]
-            self.write_json(LooksJson(needs_a_look=looks, problems=problems))
-        else:
-            self.write_lines(_look_lines(looks))
-            for line in problem_lines(listed.problems):
-                self.warn(line)
+            self.write_json(document)
+            return
+        self.write_lines(_look_lines(document.needs_a_look))
+        if not document.needs_a_look:
+            self.notice("nothing needs a look")
+        for line in problem_lines(document.problems):
+            self.warn(line)
 
 
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
+    if options["needs_a_look"] and options["format"] == "csv":
+        raise UsageRefused("--needs-a-look is given as text or json")
     return "json" if as_json else options["format"] or "text"
 
 
-def _request(options: dict[str, Any]) -> QueueRequest:
+def _read_looks(
+    corpus: Corpus, options: dict[str, Any], places: tuple[str, ...], *, gates_folder: str
+) -> LooksJson:
+    listed = corpus.notes()
+    gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
+    looks = read_looks(
+        corpus,
+        LookRequest(
+            notes=places,
+            gate_paths=tuple(gate.path for gate in gates),
+            model_partition=options["model"],
+        ),
+        listed=listed,
+        gates_folder=gates_folder,
+    )
+    return LooksJson(
+        needs_a_look=looks, problems=[problem_json(problem) for problem in listed.problems]
+    )
+
+
+def _request(options: dict[str, Any], places: tuple[str, ...]) -> QueueRequest:
     return QueueRequest(
-        notes=tuple(options["note"] or ()),
-        gates=tuple(options["gate"] or ()),
+        notes=places,
+        gates=tuple(options["gate"]),
         model_partition=options["model"],
         decisions=tuple(Decision(word) for word in options["decision"] or QUEUED_DECISIONS),
-        severities=tuple(Severity(word) for word in options["severity"] or ()),
+        severities=tuple(Severity(word) for word in options["severity"]),
         states=tuple(
             DispositionState(word) for word in options["status"] or [DispositionState.OPEN]
         ),
@@ -144,13 +182,19 @@ def _queue_lines(entries: tuple[QueueEntryJson, ...]) -> Iterator[str]:
         if not entry.findings:
             yield f"    no findings listed: commonplace render_review --review-pair-id {entry.review_pair_id}"
         for finding in entry.findings:
-            line = finding.line_now or finding.line
-            place = f"{note_path}:{line}: " if line else ""
+            place = _place(note_path, finding)
             again = ", regressed" if finding.regressed else ""
             state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
             yield f"    {place}{finding.severity}: {finding.text} [{finding.fingerprint}{state}{again}]"
             if finding.quote:
                 yield f"      > {finding.quote}"
+
+
+def _place(note_path: str, finding: QueueFindingJson) -> str:
+    if finding.line_now:
+        return f"{note_path}:{finding.line_now}: "
+    # Where it was is no place to go to.
+    return f"(was line {finding.line}) " if finding.line else ""
 
 
 def _look_lines(looks: list[LookJson]) -> Iterator[str]:

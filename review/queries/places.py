@@ -1,0 +1,58 @@
+"""Notes that a reading command names: files and folders, which may be gone from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Q
+
+from review.corpus import Corpus, NoteList, UnreadableFile
+from review.domain.identity import normalise_path
+from review.models import KbPath
+from review.vocabulary import ProblemCode
+
+
+def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[str, ...]:
+    """The identities of files and folders that are on disk or that the store has notes of.
+
+    :raises NoSuchNote: neither; the hint names near ones.
+    :raises BadPath: the name is no path below the root.
+    """
+    places = []
+    for name in names:
+        place = normalise_path(name.removeprefix(f"{root}/"))
+        known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
+        if not any(is_below(path, (place,)) for path in known.iterator()):
+            corpus.notes([place])
+        places.append(place)
+    return tuple(places)
+
+
+def below(places: Iterable[str], *, field: str) -> Q:
+    """What may lie at or below a place; `is_below` decides: SQLite folds case here."""
+    condition = Q()
+    for place in places:
+        condition |= Q(**{field: place}) | Q(**{f"{field}__startswith": f"{place}/"})
+    return condition
+
+
+def is_below(path: str, places: Sequence[str]) -> bool:
+    """Whether the path is one of the places or lies below one; no place is everywhere."""
+    return not places or any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[str, str]:
+    """Digests of the notes listed, and of those at `paths` that lie elsewhere or cannot be read.
+
+    A file that is there and cannot be read has an empty digest; one that is gone has none.
+    """
+    digests = {note.path: note.sha256 for note in listed.notes}
+    for path in paths:
+        if path in digests:
+            continue
+        try:
+            digests[path] = corpus.read_note(path).sha256
+        except UnreadableFile as refused:
+            if refused.problem.code is not ProblemCode.VANISHED:
+                digests[path] = ""
+    return digests
