@@ -52,16 +52,23 @@ def measure(root: Path, jobs: int) -> dict[str, float]:
 
     set_up_django(root)
     from review import conf
+
+    config = conf.current()
+    created, create_seconds = _create(config, jobs)
+    claim_seconds = _claim(config, created)
+    ingest_seconds = _ingest(config, root, created)
+    return {
+        "create_jobs_per_second": len(created) / create_seconds,
+        "claims_per_second": len(created) / claim_seconds,
+        "ingest_pairs_per_second": 3 * len(created) / ingest_seconds,
+    }
+
+
+def _create(config: Any, jobs: int) -> tuple[list[Any], float]:
     from review.management.knowledge_base import open_corpus
-    from review.models import Provenance, ReviewJob
-    from review.orchestration.claiming import ClaimRequest, claim
-    from review.orchestration.finalization import ingest_job
-    from review.orchestration.ingest_request import IngestRequest
     from review.orchestration.planning import CreateRequest, create_jobs
     from review.vocabulary import Grouping
 
-    config = conf.current()
-    now = datetime.now(UTC)
     with open_corpus(config) as corpus:
         document = {
             "schema": "review-target-selector/1",
@@ -76,29 +83,39 @@ def measure(root: Path, jobs: int) -> dict[str, float]:
         actor="agent:benchmark",
     )
     began = time.perf_counter()
-    created = create_jobs(request, config=config, now=now)
-    create_seconds = time.perf_counter() - began
-    ids = [job.review_job_id for job in created.jobs]
-    tokens = dict(ReviewJob.objects.filter(pk__in=ids).values_list("pk", "sentinel_token"))
+    created = create_jobs(request, config=config, now=datetime.now(UTC))
+    return list(created.jobs), time.perf_counter() - began
+
+
+def _claim(config: Any, jobs: list[Any]) -> float:
+    from review.models import Provenance
+    from review.orchestration.claiming import ClaimRequest, claim
+
     began = time.perf_counter()
-    for job_id in ids:
+    for job in jobs:
         request = ClaimRequest(
-            actor="agent:benchmark", provenance=Provenance(runner="benchmark"), job_id=job_id
+            actor="agent:benchmark",
+            provenance=Provenance(runner="benchmark"),
+            job_id=job.review_job_id,
         )
-        claim(request, config=config, now=now)
-    claim_seconds = time.perf_counter() - began
-    outputs = {job.review_job_id: _output(job, tokens[job.review_job_id]) for job in created.jobs}
-    for job in created.jobs:
-        (root / job.bundle_output_path).write_bytes(outputs[job.review_job_id])
+        claim(request, config=config, now=datetime.now(UTC))
+    return time.perf_counter() - began
+
+
+def _ingest(config: Any, root: Path, jobs: list[Any]) -> float:
+    from review.models import ReviewJob
+    from review.orchestration.finalization import ingest_job
+    from review.orchestration.ingest_request import IngestRequest
+
+    tokens = dict(ReviewJob.objects.values_list("pk", "sentinel_token"))
+    for job in jobs:
+        output = _output(job, tokens[job.review_job_id])
+        (root / job.bundle_output_path).write_bytes(output)
+    request = IngestRequest(actor="agent:benchmark")
     began = time.perf_counter()
-    for job_id in ids:
-        ingest_job(job_id, request=IngestRequest(actor="agent:benchmark"), config=config, now=now)
-    ingest_seconds = time.perf_counter() - began
-    return {
-        "create_jobs_per_second": len(ids) / create_seconds,
-        "claims_per_second": len(ids) / claim_seconds,
-        "ingest_pairs_per_second": 3 * len(ids) / ingest_seconds,
-    }
+    for job in jobs:
+        ingest_job(job.review_job_id, request=request, config=config, now=datetime.now(UTC))
+    return time.perf_counter() - began
 
 
 if __name__ == "__main__":
