@@ -64,6 +64,10 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
             setattr(pair, name, value)
         return True
 
+    def settle(self, pair_id: int, *, not_accepted: NotAccepted | None) -> int:
+        """Say of a completed pair whether a person's decision on it was accepted."""
+        return self.completed().filter(pk=pair_id).update(not_accepted=not_accepted or "")
+
     def mark_missing(self, job_id: int) -> int:
         """A job's pending pairs to `missing`."""
         return self.filter(job_id=job_id, status=PairStatus.PENDING).update(

@@ -51,7 +51,7 @@ class Command(ReviewCommand):
             "--accept-gate-change", action="store_true", help="the changed gate asks the same"
         )
         parser.add_argument("--input", type=source, metavar="FILE|-", help="selector JSON")
-        parser.add_argument("--reason", type=text, metavar="R", default="")
+        parser.add_argument("--reason", type=text, metavar="R")
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -76,7 +76,7 @@ class Command(ReviewCommand):
         from review.orchestration.ack_input import AckInputRequest, ack_selection
         from review.orchestration.provenance import canonical_partition
 
-        said = {"actor": options["actor"], "reason": options["reason"]}
+        said = {"actor": options["actor"], "reason": options["reason"] or ""}
         if options["input"]:
             given = AckInputRequest(
                 selection=self.read_input(options["input"]), source=options["input"], **said

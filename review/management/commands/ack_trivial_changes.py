@@ -44,7 +44,7 @@ class Command(ReviewCommand):
         parser.add_argument("--note", nargs="+", action="extend", type=text, metavar="PATH")
         parser.add_argument("--current", action="store_true", help="notes with status: current")
         parser.add_argument("--model", type=word, required=True, metavar="PARTITION")
-        parser.add_argument("--reason", type=text, metavar="R", default="")
+        parser.add_argument("--reason", type=text, metavar="R")
         parser.add_argument("--dry-run", action="store_true", help="say what would be acked")
         self.add_actor_option(parser)
 
@@ -91,7 +91,7 @@ def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
             model_partition=canonical_partition(options["model"], config=config),
         ),
         actor=options["actor"],
-        reason=options["reason"],
+        reason=options["reason"] or "",
         dry_run=options["dry_run"],
     )
 

@@ -1,0 +1,93 @@
+"""`carry_over_acceptances`: takes acceptances along to where a file was moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import text, word
+
+if TYPE_CHECKING:
+    from review.conf import Config
+    from review.contracts.acks import CarriedJson, CarryOverJson, NotCarriedJson
+    from review.orchestration.carrying import CarryRequest
+
+
+class Command(ReviewCommand):
+    """Takes acceptances along to where a note or gate was moved."""
+
+    help = (
+        "After a file or folder was moved: accept at the new path what is accepted at the old one, "
+        "where the text is the same byte for byte, with what was decided about findings. Nothing "
+        "at the old path changes."
+    )
+    schema = "carry-over-acceptances/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace carry_over_acceptances kb/notes/a.md kb/notes/archive/a.md --dry-run",
+        "commonplace carry_over_acceptances kb/instructions/review-gates/prose kb/instructions/review-gates/style",
+    )
+    exit_codes = {
+        ExitCode.CONFLICT: "an acceptance was refused (named; the others were carried), or none could be carried",
+        ExitCode.INPUT_REJECTED: "nothing is accepted at the old path, or a path is none",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """From where to where."""
+        parser.add_argument("old", type=text, metavar="OLD_PATH", help="file or folder, as it was")
+        parser.add_argument("new", type=text, metavar="NEW_PATH", help="where it is now")
+        parser.add_argument("--model", type=word, metavar="PARTITION", help="only of this one")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be carried")
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Carry, and say what was carried and what was not."""
+        from review.management.knowledge_base import open_corpus
+        from review.orchestration.carrying import carry_over_acceptances
+
+        config = conf.current()
+        with open_corpus(config) as corpus:
+            result = carry_over_acceptances(_request(options, config), corpus=corpus, now=self.now)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            self.write_lines(_lines(result, config))
+            for item in (*result.refused, *result.not_identical):
+                self.warn(f"{_why(item)}: {_key(item, config)}: {item.message}")
+        done = result.carried and not result.refused
+        self.finish(ExitCode.DONE if done else ExitCode.CONFLICT)
+
+
+def _request(options: dict[str, Any], config: Config) -> CarryRequest:
+    from review.orchestration.carrying import CarryRequest
+    from review.orchestration.provenance import canonical_partition
+
+    model = options["model"]
+    return CarryRequest(
+        old_path=options["old"],
+        new_path=options["new"],
+        actor=options["actor"],
+        model_partition=model and canonical_partition(model, config=config),
+        dry_run=options["dry_run"],
+    )
+
+
+def _lines(result: CarryOverJson, config: Config) -> Iterator[str]:
+    verb = "would carry over" if result.dry_run else "carried over"
+    for item in result.carried:
+        decided = f", decided findings: {item.dispositions}" if item.dispositions else ""
+        yield f"{verb}: {_key(item, config)} ({item.model_partition}{decided})"
+
+
+def _why(item: NotCarriedJson) -> str:
+    return "not identical" if item.code == "not-identical" else "refused"
+
+
+def _key(item: CarriedJson | NotCarriedJson, config: Config) -> str:
+    gate = item.gate_path.removeprefix(f"{config.gates_folder}/").removesuffix(".md")
+    return f"{item.note_path} {gate}"

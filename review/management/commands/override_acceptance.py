@@ -1,0 +1,63 @@
+"""`override_acceptance`: a person accepts a text without a review, and says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import text, word
+
+
+class Command(ReviewCommand):
+    """Accepts texts without a review, in a person's name."""
+
+    help = (
+        "Accept today's texts of a note and gates as passed, without any review: a person says "
+        "'leave it'. It keeps the pairs out of the warn queue until note or gate change."
+    )
+    schema = "override-acceptance/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace override_acceptance --model claude-opus-4-6 kb/notes/a.md prose/x --reason 'a quotation' --actor human:ana",
+    )
+    exit_codes = {
+        ExitCode.CONFLICT: "a later text was accepted in the meantime; nothing written",
+        ExitCode.INPUT_REJECTED: "no such note or gate; near ones are named",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The pairs of one note, and who says why."""
+        parser.add_argument("note", type=text, metavar="NOTE_PATH")
+        parser.add_argument("gates", nargs="+", type=text, metavar="GATE_ID")
+        parser.add_argument("--model", type=word, required=True, metavar="PARTITION")
+        parser.add_argument("--reason", type=text, required=True, metavar="R")
+        parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Override, and say what was accepted."""
+        from review.management.knowledge_base import open_corpus
+        from review.orchestration.deciding import OverrideRequest, override_acceptance
+        from review.orchestration.provenance import canonical_partition
+
+        config = conf.current()
+        request = OverrideRequest(
+            note=options["note"],
+            gates=tuple(options["gates"]),
+            model_partition=canonical_partition(options["model"], config=config),
+            reason=options["reason"],
+            actor=options["actor"],
+        )
+        with open_corpus(config) as corpus:
+            result = override_acceptance(request, corpus=corpus, now=self.now)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            partition = result.model_partition
+            self.write_lines(
+                f"overridden: {pair.note_path} {pair.gate_id} ({partition})"
+                for pair in result.overridden
+            )

@@ -1,0 +1,70 @@
+"""`set_decision`: a person says how a review decided that could not be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import positive_int, text, word
+from review.vocabulary import ACCEPTING_DECISIONS, Decision
+
+if TYPE_CHECKING:
+    from review.contracts.acks import DecisionSetJson
+
+
+class Command(ReviewCommand):
+    """Decides a review in a person's name."""
+
+    help = (
+        "Say what a completed review decided, in the name of whoever read it; the pair is accepted "
+        "with that. What the parser read is kept beside it."
+    )
+    schema = "set-decision/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace set_decision --review-pair-id 31 --as warn --reason 'it describes one' --actor human:ana",
+    )
+    exit_codes = {
+        ExitCode.CONFLICT: "no review to decide, another model's review, or superseded (the decision is kept)",
+        ExitCode.INPUT_REJECTED: "no such pair",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The pair, the decision, and who says why."""
+        parser.add_argument("--review-pair-id", type=positive_int, required=True, metavar="N")
+        parser.add_argument(
+            "--as",
+            dest="decision",
+            choices=[decision.value for decision in ACCEPTING_DECISIONS],
+            required=True,
+        )
+        parser.add_argument("--reason", type=text, required=True, metavar="R")
+        parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Decide, and say whether that was accepted."""
+        from review.orchestration.deciding import DecisionRequest, set_decision
+
+        request = DecisionRequest(
+            review_pair_id=options["review_pair_id"],
+            decision=Decision(options["decision"]),
+            reason=options["reason"],
+            actor=options["actor"],
+        )
+        result = set_decision(request, config=conf.current(), now=self.now)
+        if self.as_json:
+            self.write_json(result)
+        else:
+            self.write_lines([_line(result)])
+        if not result.accepted:
+            self.warn("superseded: a later text is accepted; the decision is kept as evidence")
+        self.finish(ExitCode.DONE if result.accepted else ExitCode.CONFLICT)
+
+
+def _line(result: DecisionSetJson) -> str:
+    accepted = "accepted" if result.accepted else "not accepted"
+    return f"{result.decision} (was {result.was}), {accepted}: {result.note_path} {result.gate_id}"
