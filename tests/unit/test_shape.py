@@ -22,7 +22,20 @@ MAX_FUNCTION_LINES = 50
 MAX_MEDIAN_LINES = 10
 MAX_P90_LINES = 30
 MAX_PROBLEMS_SHOWN = 40
-STATUS_FIELDS = {"status", "decision", "grouping", "severity", "kind", "state", "decision_source"}
+# The fields that hold a word of a closed list, and the lists.
+FIELDS = {
+    "status": ("JobStatus", "PairStatus"),
+    "decision": ("Decision",),
+    "decision_source": ("DecisionSource",),
+    "grouping": ("Grouping",),
+    "kind": ("AcceptanceKind",),
+    "severity": ("Severity",),
+    "state": ("DispositionState",),
+}
+WORDS = {
+    field: {str(value) for name in names for value in getattr(vocabulary, name).values}
+    for field, names in FIELDS.items()
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -163,18 +176,11 @@ class TestWords:
         assert list(status_literals(ast.parse(code)))
 
 
-WORDS = {
-    str(value)
-    for name in ("JobStatus", "Decision", "PairStatus", "Severity", "AcceptanceKind", "Grouping")
-    for value in getattr(vocabulary, name).values
-}
-
-
 def status_literals(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Where a word of a closed list is given to, or compared with, a field that holds one."""
     for node in ast.walk(tree):
         for name, value in named_values(node):
-            if name in STATUS_FIELDS and holds_word(value):
+            if holds_word(value, WORDS.get(name, set())):
                 yield value.lineno, ast.unparse(value)
 
 
@@ -198,11 +204,11 @@ def name_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def holds_word(value: ast.expr) -> bool:
-    """Whether `value` is a word of a closed list, or a tuple, list or set that holds one."""
+def holds_word(value: ast.expr, words: set[str]) -> bool:
+    """Whether `value` is one of `words`, or a tuple, list or set that holds one."""
     if isinstance(value, ast.Tuple | ast.List | ast.Set):
-        return any(holds_word(item) for item in value.elts)
-    return isinstance(value, ast.Constant) and value.value in WORDS
+        return any(holds_word(item, words) for item in value.elts)
+    return isinstance(value, ast.Constant) and value.value in words
 
 
 def comments_of(source: Source) -> Iterator[tuple[int, str]]:
