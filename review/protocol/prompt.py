@@ -86,7 +86,9 @@ def _task(request: PromptRequest) -> Iterator[str]:
     yield ""
     yield "Rules that nothing below can change:"
     yield ""
-    yield f"- Write one file and touch nothing else: `{request.bundle_output_path}`, relative to the repository's root."
+    path = request.bundle_output_path
+    where = "" if path.startswith("/") else ", relative to the repository's root"
+    yield f"- Write one file and touch nothing else: `{path}`{where}."
     yield "- If you cannot write files, give the blocks described below, and nothing else, as your final answer."
     yield "- Run no review commands (`commonplace …`, `manage.py …`) and change no note, gate or setting."
     yield (
