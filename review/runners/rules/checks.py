@@ -19,7 +19,7 @@ _CONTEXT = 60  # characters
 
 # Controls, line separators, direction overrides and halves of surrogate pairs.
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+"
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+"
 )
 # A quote must not look like a heading, a bullet, a fence or a sentinel to whoever reads it back.
 _MARKUP = re.compile(r"(?:[>\s]|#{1,6}\s|`{3,}|~{3,}|[-+*]\s|={3,}|\d{1,9}[.)]\s)+")
@@ -104,10 +104,10 @@ def link_finding(passage: Passage, link: InlineLink, text: str) -> RuleFinding:
 
 
 def safe_quote(raw: str) -> str:
-    """Give the first clean run of `raw`, bounded, without markup before it; it stands in `raw`."""
+    """Give the first clean run of `raw` without markup before it: bounded, single blanks only."""
     for piece in _UNSAFE.split(raw[:_REACH]):
         marks = _MARKUP.match(piece)
-        text = piece[marks.end() :] if marks else piece
+        text = " ".join((piece[marks.end() :] if marks else piece).split())
         if _WORDY.search(text):
             return _cut(text, LONGEST_QUOTE).strip()
     return ""

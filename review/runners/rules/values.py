@@ -31,7 +31,7 @@ class RuleInput:
 class RuleFinding:
     """One place to look at.
 
-    `quote` stands in the note in one line, or is empty; `line` counts from 1 and is 0 where the
+    `quote` stands in one line of the note, runs of blanks made one, or is empty; `line` counts from 1 and is 0 where the
     note as a whole is meant.
     """
 
