@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from review.artifacts.refusals import ArtifactNotWritten
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write a file over an older one by renaming it into place; folders on the way are made.
 
     It gets the permissions that any new file of this user gets. Nothing is fsynced.
 
+    :param data: the content, or its pieces in order.
     :raises ArtifactNotWritten: the system refused.
     """
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_new(draft, data)
+        with _opened(draft) as stream:
+            stream.writelines([data] if isinstance(data, bytes) else data)
         draft.replace(path)
     except OSError as error:
         with suppress(OSError):
@@ -38,8 +42,12 @@ def write_new(path: Path, data: bytes) -> None:
     :raises FileExistsError: something is there, a dangling link included.
     :raises OSError: as the system says.
     """
-    with os.fdopen(os.open(path, _FLAGS, 0o666), "wb") as stream:
+    with _opened(path) as stream:
         stream.write(data)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return os.fdopen(os.open(path, _FLAGS, 0o666), "wb")
 
 
 def write_whole_new(path: Path, data: bytes) -> None:

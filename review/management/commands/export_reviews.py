@@ -1,0 +1,119 @@
+"""`export_reviews`: the current reviews as Markdown files, or their index as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.artifacts.whole_files import write_whole
+from review.conf import REPORTS_FOLDER, Config
+from review.errors import ExitCode, UsageRefused
+from review.management.base import ReviewCommand
+from review.management.options import source
+
+if TYPE_CHECKING:
+    from review.contracts.exports import ExportedJson
+
+MARKDOWN, CSV = "markdown", "csv"
+_DEFAULTS = {
+    MARKDOWN: f"{REPORTS_FOLDER}/reviews/gates",
+    CSV: f"{REPORTS_FOLDER}/reviews/csv/gate_reviews.csv",
+}
+_SHOWN = 20
+
+
+class Command(ReviewCommand):
+    """Write the current reviews to files."""
+
+    help = (
+        "Write every current acceptance with its review, from the store alone: a Markdown file for"
+        " each note, gate and partition, or one CSV index. Files of an earlier export that belong"
+        " to no acceptance any more are named and left."
+    )
+    schema = "export-reviews/1"
+    store_use = store.Use.READ
+    examples = (
+        "commonplace export_reviews --format markdown",
+        "commonplace export_reviews --format csv --output -",
+        "commonplace export_reviews --format markdown --output reviews/ --json",
+    )
+    exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What, and where to."""
+        parser.add_argument(
+            "--format", choices=(MARKDOWN, CSV), required=True, help="Markdown files or a CSV index"
+        )
+        parser.add_argument(
+            "--output",
+            type=source,
+            metavar="DIR|FILE",
+            help=f"the folder of the Markdown files (default: {_DEFAULTS[MARKDOWN]}), or the CSV"
+            f" file, - for standard output (default: {_DEFAULTS[CSV]})",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Export, and report."""
+        config, chosen = conf.current(), options["format"]
+        if options["output"] == "-":
+            self._print_csv(chosen, config)
+            return
+        path = Path(options["output"] or config.root / _DEFAULTS[chosen])
+        export = _export_markdown if chosen == MARKDOWN else _export_csv
+        done = export(path, config)
+        if self.as_json:
+            self.write_json(done)
+            return
+        self.write_lines([f"{done.output}: {done.written} written, {done.unchanged} unchanged"])
+        for name in done.left[:_SHOWN]:
+            self.notice(f"left in place, of no current acceptance: {name}")
+        if len(done.left) > _SHOWN:
+            self.notice(f"and {len(done.left) - _SHOWN} more")
+
+    def _print_csv(self, chosen: str, config: Config) -> None:
+        from review.integrations.gate_csv import gate_csv
+        from review.queries.exporting import exported_reviews
+
+        if chosen != CSV or self.as_json:
+            raise UsageRefused("--output - goes with --format csv, without --json")
+        reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
+        self.write_raw_chunks(gate_csv(reviews))
+
+
+def _export_markdown(folder: Path, config: Config) -> ExportedJson:
+    from review.contracts.exports import ExportedJson
+    from review.integrations.markdown_export import export_markdown
+    from review.queries.exporting import exported_reviews
+
+    done = export_markdown(
+        exported_reviews(gates_folder=config.gates_folder, with_text=True), folder
+    )
+    return ExportedJson(
+        format=MARKDOWN,
+        output=str(folder),
+        reviews=done.written + done.unchanged,
+        written=done.written,
+        unchanged=done.unchanged,
+        left=list(done.left),
+    )
+
+
+def _export_csv(path: Path, config: Config) -> ExportedJson:
+    from review.contracts.exports import ExportedJson
+    from review.integrations.gate_csv import gate_csv
+    from review.queries.exporting import exported_reviews
+
+    rows = 0
+
+    def encoded() -> Iterator[bytes]:
+        nonlocal rows
+        reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
+        for rows, line in enumerate(gate_csv(reviews)):  # noqa: B007
+            yield line.encode("utf-8", "replace")
+
+    write_whole(path, encoded())
+    return ExportedJson(format=CSV, output=str(path), reviews=rows, written=1, unchanged=0, left=[])
