@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from review.errors import ExitCode, ReviewError
-from review.settings_file import Partition, read_settings
+from review.settings_file import Partition, RunnerSettings, read_settings
 
 DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
 DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
@@ -56,6 +56,7 @@ class Config:
     max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
     abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
     partitions: Mapping[str, Partition] = field(default_factory=dict)
+    runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
 
     @property
     def uses_sqlite(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +19,15 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
     "jobs": {"abandoned_after": "abandoned_after", "max_prompt_tokens": "max_prompt_tokens"},
 }
 _PARTITION_KEYS = ("aliases", "any_effort")
+_RUNNER_KEYS = (
+    "like", "command", "model_options", "effort_options", "options", "output", "fields", "where",
+    "join", "edits", "environment",
+)  # fmt: skip
+RUNNER_FIELDS = (
+    "answer", "error", "model", "session_id", "cost_usd", "input_tokens", "output_tokens",
+)  # fmt: skip
+# What a runner's command may name. Not the prompt: it is given on stdin, or as a file.
+PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "prompt_file")
 
 
 class ConfigRefused(InputRejected):
@@ -37,6 +47,39 @@ class Partition:
     any_effort: bool = False
 
 
+class RunnerOutput(StrEnum):
+    """Where the answer of a declared runner stands: all of stdout, JSON on it, or a file."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSON_LINES = "jsonl"
+    FILE = "file"
+
+
+@dataclass(frozen=True)
+class RunnerSettings:
+    """A declared runner, or changes to a built-in one.
+
+    :param like: the built-in runner whose output it has and whose other settings it takes.
+    :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
+    :param where: dotted path to the value that an answer's JSON object has.
+    :param edits: whether the command may be used to edit a note in its working directory.
+    """
+
+    name: str
+    like: str = ""
+    command: tuple[str, ...] = ()
+    model_options: tuple[str, ...] = ()
+    effort_options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    output: RunnerOutput | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    join: bool = False
+    edits: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
 def read_settings(path: Path) -> dict[str, Any]:
     """What `path` sets, by the field names of `review.conf.Config`.
 
@@ -54,10 +97,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     for section, values in document.items():
         if section == "partitions":
             changes["partitions"] = _partitions(path, values)
+        elif section == "runners":
+            changes["runners"] = _runners(path, values)
         elif section in _SECTIONS:
             changes.update(_section(path, section, values))
         else:
-            _unknown(path, section, (*_SECTIONS, "partitions"))
+            _unknown(path, section, (*_SECTIONS, "partitions", "runners"))
     return changes
 
 
@@ -87,24 +132,90 @@ def _section(path: Path, section: str, values: object) -> dict[str, Any]:
 def _partitions(path: Path, values: object) -> dict[str, Partition]:
     if not isinstance(values, dict):
         _refuse(path, "partitions", "a table of tables", values)
-    declared: dict[str, Partition] = {}
+    declared = {name: _partition(path, name, table) for name, table in values.items()}
     owner: dict[str, str] = {}
-    for name, table in values.items():
-        key = f"partitions.{name}"
-        if not isinstance(table, dict):
-            _refuse(path, key, "a table with `aliases`", table)
-        for word in table:
-            if word not in _PARTITION_KEYS:
-                _unknown(path, f"{key}.{word}", [f"{key}.{known}" for known in _PARTITION_KEYS])
-        aliases = _strings(path, f"{key}.aliases", table.get("aliases", []))
-        for alias in aliases:
+    for name, partition in declared.items():
+        for alias in partition.aliases:
             if owner.setdefault(alias, name) != name:
-                _refuse(path, f"{key}.aliases", f"{alias!r} in one partition only", alias)
-        any_effort = table.get("any_effort", False)
-        if not isinstance(any_effort, bool):
-            _refuse(path, f"{key}.any_effort", "true or false", any_effort)
-        declared[name] = Partition(name, aliases, any_effort)
+                _refuse(path, f"partitions.{name}.aliases", "each alias in one partition", alias)
     return declared
+
+
+def _partition(path: Path, name: str, table: object) -> Partition:
+    key = f"partitions.{name}"
+    if not isinstance(table, dict):
+        _refuse(path, key, "a table with `aliases`", table)
+    for word in table:
+        if word not in _PARTITION_KEYS:
+            _unknown(path, f"{key}.{word}", [f"{key}.{known}" for known in _PARTITION_KEYS])
+    any_effort = _truth(path, f"{key}.any_effort", table.get("any_effort", False))
+    return Partition(name, _strings(path, f"{key}.aliases", table.get("aliases", [])), any_effort)
+
+
+def _runners(path: Path, values: object) -> dict[str, RunnerSettings]:
+    if not isinstance(values, dict):
+        _refuse(path, "runners", "a table of tables", values)
+    return {name: _runner(path, name, table) for name, table in values.items()}
+
+
+def _runner(path: Path, name: str, table: object) -> RunnerSettings:
+    key = f"runners.{name}"
+    if not isinstance(table, dict):
+        _refuse(path, key, "a table with `command` or `like`", table)
+    changes: dict[str, Any] = {}
+    for word, value in table.items():
+        if word not in _RUNNER_KEYS:
+            _unknown(path, f"{key}.{word}", [f"{key}.{known}" for known in _RUNNER_KEYS])
+        changes[word] = _RUNNER_READERS[word](path, f"{key}.{word}", value)
+    for word in changes.get("fields", ()):
+        if word not in RUNNER_FIELDS:
+            known = [f"{key}.fields.{field}" for field in RUNNER_FIELDS]
+            _unknown(path, f"{key}.fields.{word}", known)
+    return RunnerSettings(name, **changes)
+
+
+def _argv(path: Path, key: str, value: object) -> tuple[str, ...]:
+    arguments = _strings(path, key, value)
+    for argument in arguments:
+        for word in re.findall(r"\{([a-z_]+)\}", argument):
+            if word == "prompt":
+                _refuse(path, key, "no {prompt}: it is given on stdin", argument)
+            if word not in PLACEHOLDERS:
+                _refuse(path, key, f"one of {{{'}, {'.join(PLACEHOLDERS)}}}", argument)
+    return arguments
+
+
+def _words(path: Path, key: str, value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        _refuse(path, key, "a table of strings", value)
+    return value
+
+
+def _variables(path: Path, key: str, value: object) -> dict[str, str]:
+    variables = _words(path, key, value)
+    for name, text in variables.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or "\0" in text:
+            _refuse(path, key, "names of environment variables", name)
+        _argv(path, f"{key}.{name}", [text] if text else [])
+    return variables
+
+
+def _output(path: Path, key: str, value: object) -> RunnerOutput:
+    if not isinstance(value, str) or value not in list(RunnerOutput):
+        _refuse(path, key, f"one of {', '.join(RunnerOutput)}", value)
+    return RunnerOutput(value)
+
+
+def _word(path: Path, key: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        _refuse(path, key, "a name", value)
+    return value
+
+
+def _truth(path: Path, key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        _refuse(path, key, "true or false", value)
+    return value
 
 
 def _strings(path: Path, key: str, value: object) -> tuple[str, ...]:
@@ -151,6 +262,21 @@ _READERS: Mapping[str, Callable[[Path, str, object], object]] = {
     "gates_folder": _folder,
     "abandoned_after": _duration,
     "max_prompt_tokens": _positive,
+}
+
+
+_RUNNER_READERS: Mapping[str, Callable[[Path, str, object], object]] = {
+    "like": _word,
+    "command": _argv,
+    "model_options": _argv,
+    "effort_options": _argv,
+    "options": _argv,
+    "output": _output,
+    "fields": _words,
+    "where": _words,
+    "join": _truth,
+    "edits": _truth,
+    "environment": _variables,
 }
 
 

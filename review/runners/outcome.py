@@ -1,0 +1,84 @@
+"""What a reviewer's run comes to: its text, or why there is none, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from review.vocabulary import FailureCode
+
+
+@dataclass(frozen=True)
+class RunnerFailure:
+    """Why a run is no success.
+
+    :param reason: the CLI's own message, one line without control characters, bounded.
+    :param retryable: the same job may succeed when it is tried again later.
+    :param exhausted: the account has nothing left: no other job will succeed now.
+    :param unusable: the runner is not installed, not logged in or wrongly called: every other job
+        would fail in the same way.
+    """
+
+    code: FailureCode
+    reason: str
+    retryable: bool = False
+    exhausted: bool = False
+    unusable: bool = False
+
+    @property
+    def concerns_all(self) -> bool:
+        """Whether to start no further job with this runner."""
+        return self.exhausted or self.unusable
+
+
+@dataclass(frozen=True)
+class RunnerOutcome:
+    """What a run left; a success has a text and no failure.
+
+    :param text: the review, byte-exact. Beside a failure: the review blocks that were there before
+        the run failed, incomplete perhaps.
+    :param telemetry: what is known and nothing else: `duration_seconds`, and where the CLI says so
+        `models`, `session_id`, `turns`, `input_tokens`, `output_tokens`, `cached_input_tokens`,
+        `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`. None: nothing ran.
+    :param models: the models that did the work, by the CLI's own account.
+    :param said: the CLI's final words, for people; bounded, never a review.
+    """
+
+    text: bytes | None = None
+    failure: RunnerFailure | None = None
+    telemetry: Mapping[str, Any] | None = None
+    models: tuple[str, ...] = ()
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """All that a CLI left behind, for an adapter to read.
+
+    :param exit_code: None when it did not end by itself, or nobody saw it end.
+    :param file: the review file that the prompt asks for, when it was written during the run.
+    :param last_message: what the CLI itself wrote to `{last_message}`.
+    """
+
+    stdout: bytes
+    stderr: bytes = b""
+    exit_code: int | None = 0
+    file: bytes | None = None
+    last_message: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Account:
+    """An adapter's reading of a CLI's own account of its run.
+
+    :param answer: the final answer, byte-exact where the CLI allows; None when it gave none.
+    :param failure: what the CLI itself calls a failure.
+    :param refused_writes: paths of files that the CLI was not allowed to write.
+    """
+
+    answer: bytes | None = None
+    failure: RunnerFailure | None = None
+    telemetry: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
+    refused_writes: tuple[str, ...] = ()

@@ -1,0 +1,257 @@
+"""The one process door: runs a program to its end, or ends it, and leaves nothing of it running."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from review.errors import ReviewError
+from review.runners.leftovers import end_leftovers
+
+MARK_VARIABLE = "COMMONPLACE_RUN"
+_FIRST_LOOK = 0.0005
+_LONGEST_LOOK = 0.05
+_GRACE = 1.0
+_LAST_WAIT = 0.7
+
+
+class ProgramNotStarted(ReviewError):
+    """The system does not start the program: it is missing, not executable or wrongly called."""
+
+
+@dataclass(frozen=True)
+class ProcessRequest:
+    """One program to run.
+
+    :param stdin_path: what it reads; None: nothing, at once at its end.
+    :param stdout_path: written byte for byte by the program itself; overwritten.
+    :param timeout: seconds.
+    :param max_bytes: what stdout and stderr each keep; more is cut off at the end.
+    """
+
+    argv: tuple[str, ...]
+    stdin_path: Path | None
+    cwd: Path
+    env: Mapping[str, str]
+    stdout_path: Path
+    stderr_path: Path
+    timeout: float
+    max_bytes: int
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """How a program ended.
+
+    :param exit_code: None when a signal ended it, or when the system lost its status.
+    :param duration: seconds.
+    """
+
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    interrupted: bool
+    duration: float
+    stdout_truncated: bool
+    stderr_truncated: bool
+
+
+@dataclass(frozen=True)
+class Started:
+    """A program that runs: its process, also the id of its session, and its mark in `/proc`."""
+
+    pid: int
+    mark: str
+
+
+def run_process(
+    request: ProcessRequest,
+    *,
+    stop: threading.Event,
+    on_start: Callable[[Started], None] = lambda started: None,
+) -> ProcessResult:
+    """Run a program in a session of its own, at most for its time and two seconds.
+
+    When it has ended, or `stop` was set, or its time is up, all that it started is ended too.
+
+    :raises ProgramNotStarted: the system does not start it.
+    """
+    mark = secrets.token_hex(16)
+    begun = time.monotonic()
+    with (
+        _captured(request.stdout_path, request.max_bytes) as out,
+        _captured(request.stderr_path, request.max_bytes) as err,
+    ):
+        process = _start(request, mark=mark, out=out, err=err)
+        watch = _Watch(process, stop=stop, until=begun + request.timeout, captures=(out, err))
+        try:
+            on_start(Started(process.pid, mark))
+            watch.wait()
+        finally:
+            watch.end(mark)
+    return ProcessResult(
+        exit_code=watch.exit_code,
+        signal=watch.signal,
+        timed_out=watch.timed_out,
+        interrupted=watch.interrupted,
+        duration=time.monotonic() - begun,
+        stdout_truncated=out.truncated,
+        stderr_truncated=err.truncated,
+    )
+
+
+class _Capture:
+    """A file that a program appends to, kept within its limit."""
+
+    def __init__(self, descriptor: int, max_bytes: int) -> None:
+        self.descriptor = descriptor
+        self.truncated = False
+        self._max_bytes = max_bytes
+
+    def cut(self) -> None:
+        """Cut what is over the limit; the program goes on and appends at the new end."""
+        if os.fstat(self.descriptor).st_size > self._max_bytes:
+            os.ftruncate(self.descriptor, self._max_bytes)
+            self.truncated = True
+
+
+class _Watch:
+    """Waits for one process, and ends it with all that it started."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        *,
+        stop: threading.Event,
+        until: float,
+        captures: tuple[_Capture, ...],
+    ) -> None:
+        self.exit_code: int | None = None
+        self.signal: int | None = None
+        self.timed_out = False
+        self.interrupted = False
+        self._process = process
+        self._stop = stop
+        self._until = until
+        self._captures = captures
+        self._ended = False
+
+    def wait(self) -> None:
+        """Return when the process has ended, its time is up, or `stop` is set."""
+        delay = _FIRST_LOOK
+        while not self._has_ended():
+            left = self._until - time.monotonic()
+            self.interrupted = self._stop.is_set()
+            self.timed_out = left <= 0 and not self.interrupted
+            if self.interrupted or self.timed_out:
+                return
+            self._cut()
+            self._stop.wait(min(delay, left))
+            delay = min(delay * 2, _LONGEST_LOOK)
+
+    def end(self, mark: str) -> None:
+        """End what still runs: politely first, if the process itself does; then its descendants."""
+        pid = self._process.pid
+        if not self._has_ended():
+            _signal_group(pid, signal.SIGTERM)
+            self._wait_until(time.monotonic() + _GRACE)
+        # Before the process is reaped: until then its number is nobody else's.
+        _signal_group(pid, signal.SIGKILL)
+        until = time.monotonic() + _LAST_WAIT
+        end_leftovers(f"{MARK_VARIABLE}={mark}", session=pid, until=until)
+        self._wait_until(until)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=0.01)
+        self._cut()
+
+    def _wait_until(self, until: float) -> None:
+        delay = _FIRST_LOOK
+        while not self._has_ended() and time.monotonic() < until:
+            time.sleep(delay)
+            delay = min(delay * 2, _LONGEST_LOOK)
+
+    def _has_ended(self) -> bool:
+        if not self._ended:
+            self._look()
+        return self._ended
+
+    def _look(self) -> None:
+        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            info = os.waitid(os.P_PID, self._process.pid, look)
+        except ChildProcessError:  # reaped by somebody else: nobody knows how it ended
+            self._ended = True
+            return
+        if info is not None:
+            self._ended = True
+            if info.si_code == os.CLD_EXITED:
+                self.exit_code = info.si_status
+            else:
+                self.signal = info.si_status
+
+    def _cut(self) -> None:
+        for capture in self._captures:
+            capture.cut()
+
+
+def _start(
+    request: ProcessRequest, *, mark: str, out: _Capture, err: _Capture
+) -> subprocess.Popen[bytes]:
+    with _input(request.stdin_path) as stdin:
+        try:
+            return subprocess.Popen(
+                list(request.argv),
+                stdin=stdin,
+                stdout=out.descriptor,
+                stderr=err.descriptor,
+                cwd=request.cwd,
+                env={**request.env, "PWD": str(request.cwd), MARK_VARIABLE: mark},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ProgramNotStarted(_not_started(request, error)) from error
+
+
+def _not_started(request: ProcessRequest, error: OSError | ValueError) -> str:
+    if not isinstance(error, OSError):
+        return f"cannot start {request.argv[0]!r}: {error}"
+    size = sum(len(os.fsencode(item)) + 1 for item in request.argv)
+    named = f"folder {error.filename!r}" if error.filename == str(request.cwd) else None
+    return (
+        f"cannot start {request.argv[0]!r}: {error.strerror}"
+        + (f" ({named})" if named else "")
+        + (f" ({size:,} bytes of arguments)" if error.errno == 7 else "")
+    )
+
+
+@contextmanager
+def _captured(path: Path, max_bytes: int) -> Iterator[_Capture]:
+    # Appending, so that a program that was cut off goes on at the new end.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        yield _Capture(descriptor, max_bytes)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _input(path: Path | None) -> Iterator[int]:
+    descriptor = os.open(path or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

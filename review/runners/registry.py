@@ -1,0 +1,194 @@
+"""The runners that can be named: the built-in ones, and those that `kb/review.toml` declares."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from review.conf import Config
+from review.domain.identity import near_matches
+from review.errors import InputRejected
+from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.settings_file import ConfigRefused, RunnerOutput, RunnerSettings
+
+RULES_RUNNER = "rules"
+_DIALECTS = {
+    RunnerOutput.TEXT: Dialect.TEXT,
+    RunnerOutput.FILE: Dialect.TEXT,
+    RunnerOutput.JSON: Dialect.JSON,
+    RunnerOutput.JSON_LINES: Dialect.JSON_LINES,
+}
+
+# Tools are named before another option: `--tools` takes all words that follow it.
+_CLAUDE_CODE = RunnerSpec(
+    name="claude-code",
+    dialect=Dialect.CLAUDE_CODE,
+    command=("claude", "-p", "--output-format", "json", "--safe-mode", "--no-session-persistence"),
+    access={
+        Access.READ: ("--tools", "Read", "--permission-mode", "dontAsk"),
+        Access.WRITE: ("--tools", "Read,Write", "--permission-mode", "acceptEdits"),
+        Access.EDIT: ("--tools", "Read,Edit,Write", "--permission-mode", "acceptEdits"),
+    },
+    model_options=("--model", "{model}"),
+    effort_options=("--effort", "{effort}"),
+)
+_CODEX = RunnerSpec(
+    name="codex",
+    dialect=Dialect.CODEX,
+    command=(
+        "codex", "exec", "--json", "-C", "{scratch}", "--skip-git-repo-check", "--ephemeral",
+        "--ignore-user-config", "-o", "{last_message}",
+    ),
+    access={
+        Access.READ: ("-s", "read-only"),
+        Access.WRITE: ("-s", "workspace-write"),
+        Access.EDIT: ("-s", "workspace-write"),
+    },
+    model_options=("-m", "{model}"),
+    effort_options=("-c", 'model_reasoning_effort="{effort}"'),
+    closing=("-",),
+)  # fmt: skip
+_GEMINI = RunnerSpec(
+    name="gemini",
+    dialect=Dialect.GEMINI,
+    command=("gemini", "-p", "", "-o", "json", "--skip-trust"),
+    access={
+        Access.READ: ("--approval-mode", "default"),
+        Access.WRITE: ("--approval-mode", "auto_edit"),
+        Access.EDIT: ("--approval-mode", "auto_edit"),
+    },
+    model_options=("-m", "{model}"),
+)
+_LLM = RunnerSpec(
+    name="llm",
+    dialect=Dialect.TEXT,
+    command=("llm", "prompt", "--no-stream", "-n"),
+    access={Access.READ: ()},
+    model_options=("-m", "{model}"),
+    effort_options=("-o", "reasoning_effort", "{effort}"),
+)
+_RULES = RunnerSpec(name=RULES_RUNNER, dialect=Dialect.IN_PROCESS)
+
+BUILT_IN: Mapping[str, RunnerSpec] = {
+    spec.name: spec for spec in (_CLAUDE_CODE, _CODEX, _GEMINI, _LLM, _RULES)
+}
+
+
+class UnknownRunner(InputRejected):
+    """No runner has this name."""
+
+
+class RunnerNotInstalled(InputRejected):
+    """The runner's program is not there, or cannot be executed."""
+
+
+def runner_names(config: Config) -> tuple[str, ...]:
+    """All runners that can be named, sorted."""
+    return tuple(sorted({*BUILT_IN, *config.runners}))
+
+
+def find_runner(name: str, *, config: Config) -> RunnerSpec:
+    """The runner of this name.
+
+    :raises UnknownRunner: there is none; near names are given.
+    :raises ConfigRefused: its declaration in `kb/review.toml` makes no runner.
+    """
+    declared = config.runners.get(name)
+    if declared is not None:
+        return _declared(declared)
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    known = runner_names(config)
+    near = near_matches(name, known)
+    raise UnknownRunner(
+        f"no runner is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""),
+        hint=f"known: {', '.join(known)}; declare another as [runners.{name}] in kb/review.toml",
+    )
+
+
+def installed_runner(
+    spec: RunnerSpec, *, root: Path, environ: Mapping[str, str] = os.environ
+) -> RunnerSpec:
+    """The runner with the full path of its program, found as a shell would.
+
+    A program with a slash in its name is relative to the root of the repository.
+
+    :raises RunnerNotInstalled: it is not there.
+    """
+    if spec.in_process:
+        return spec
+    named = spec.command[0]
+    if "/" in named:
+        named = str(root / named)
+    program = shutil.which(named, path=environ.get("PATH"))
+    if program is None:
+        raise RunnerNotInstalled(
+            f"runner {spec.name!r} needs the program {spec.command[0]!r}, which is not installed",
+            hint=f"install it, put its folder on PATH, or set `command` of [runners.{spec.name}] in kb/review.toml",
+        )
+    return replace(spec, command=(program, *spec.command[1:]))
+
+
+def _declared(settings: RunnerSettings) -> RunnerSpec:
+    like = settings.like or (settings.name if settings.name in BUILT_IN else "")
+    if not like:
+        return _from_command(settings)
+    base = BUILT_IN.get(like)
+    if base is None or base.in_process:
+        known = ", ".join(name for name, spec in BUILT_IN.items() if not spec.in_process)
+        raise _refused(settings, "like", f"expected one of {known}, got {like!r}")
+    if settings.output not in (None, RunnerOutput.FILE):
+        raise _refused(
+            settings, "output", f"{like} has an output of its own; only 'file' changes it"
+        )
+    if settings.fields or settings.where or settings.join or settings.edits:
+        raise _refused(settings, "fields", f"{like} is read in a way of its own")
+    writes_file = settings.output is RunnerOutput.FILE
+    if writes_file and Access.WRITE not in base.access:
+        raise _refused(settings, "output", f"{like} cannot write files")
+    return replace(
+        base,
+        name=settings.name,
+        command=settings.command or base.command,
+        access=base.access if not settings.command else dict.fromkeys(base.access, ()),
+        model_options=settings.model_options or base.model_options,
+        effort_options=settings.effort_options or base.effort_options,
+        options=settings.options,
+        closing=() if settings.command else base.closing,
+        environment=settings.environment,
+        writes_file=writes_file,
+    )
+
+
+def _from_command(settings: RunnerSettings) -> RunnerSpec:
+    if not settings.command:
+        raise _refused(
+            settings, "command", "a runner needs `command`, or `like` with a built-in one"
+        )
+    output = settings.output or RunnerOutput.TEXT
+    dialect = _DIALECTS[output]
+    reads_json = dialect in (Dialect.JSON, Dialect.JSON_LINES)
+    if reads_json and "answer" not in settings.fields:
+        raise _refused(settings, "fields.answer", f"output {output.value!r} needs it")
+    if not reads_json and (settings.fields or settings.where or settings.join):
+        raise _refused(settings, "fields", f"output {output.value!r} has none")
+    access = [Access.READ, Access.WRITE, *([Access.EDIT] if settings.edits else [])]
+    return RunnerSpec(
+        name=settings.name,
+        dialect=dialect,
+        command=settings.command,
+        access=dict.fromkeys(access, ()),
+        model_options=settings.model_options,
+        effort_options=settings.effort_options,
+        options=settings.options,
+        environment=settings.environment,
+        reading=Reading(settings.fields, settings.where, settings.join),
+        writes_file=output is RunnerOutput.FILE,
+    )
+
+
+def _refused(settings: RunnerSettings, key: str, message: str) -> ConfigRefused:
+    return ConfigRefused(f"kb/review.toml: runners.{settings.name}.{key}: {message}")

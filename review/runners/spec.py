@@ -1,0 +1,160 @@
+"""A runner as data: how a reviewer is called, what it may do, and where its answer stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from review.errors import UsageRefused
+from review.settings_file import PLACEHOLDERS
+
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+
+
+class RunnerCannot(UsageRefused):
+    """The runner has no place for a model or an effort, or cannot edit files."""
+
+
+class Access(StrEnum):
+    """What a worker may do with files; nothing ever reaches beyond its scratch folder."""
+
+    READ = "read"
+    WRITE = "write"
+    EDIT = "edit"
+
+
+class Dialect(StrEnum):
+    """How a CLI gives account of its run: which adapter reads it."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    GEMINI = "gemini"
+    TEXT = "text"
+    JSON = "json"
+    JSON_LINES = "jsonl"
+    IN_PROCESS = "in-process"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Where a `json` or `jsonl` answer holds what, as dotted paths (`message.content`).
+
+    :param where: only objects whose path has this value hold the answer.
+    :param join: the answer is all of them in order, not the last.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    join: bool = False
+
+
+@dataclass(frozen=True)
+class RunnerSpec:
+    """How to call one reviewer.
+
+    The arguments are `command`, those of the access, of the model and of the effort where they are
+    known, then `options` and `closing`. `{model}`, `{effort}`, `{scratch}`, `{output_file}`,
+    `{last_message}` and `{prompt_file}` are filled in; the prompt itself has no place in them.
+
+    :param writes_file: the review is expected in the file that the prompt names; else it is the
+        CLI's final answer, and the worker may only read.
+    """
+
+    name: str
+    dialect: Dialect
+    command: tuple[str, ...] = ()
+    access: Mapping[Access, tuple[str, ...]] = field(default_factory=dict)
+    model_options: tuple[str, ...] = ()
+    effort_options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
+    writes_file: bool = False
+
+    @property
+    def in_process(self) -> bool:
+        """Whether no process is started: the embedded reviewer."""
+        return self.dialect is Dialect.IN_PROCESS
+
+    @property
+    def review_access(self) -> Access:
+        """What a worker may do when it reviews."""
+        return Access.WRITE if self.writes_file else Access.READ
+
+    @property
+    def takes_prompt_on_stdin(self) -> bool:
+        """Whether the prompt is given on stdin: always, unless the command names `{prompt_file}`."""
+        return not self._mentions("prompt_file")
+
+    def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
+        """Refuse what this runner cannot be told, before anything is claimed or started.
+
+        :raises RunnerCannot: a model or effort is named that the command has no place for, or is
+            missing where the command needs it; or the runner cannot edit files.
+        """
+        for word, value in (("model", model), ("effort", effort)):
+            _check_word(self, word, value)
+        if self._mentions("model", within=self._always) and model is None:
+            raise RunnerCannot(f"runner {self.name!r} needs a model", hint="add --runner-model M")
+        if self._mentions("effort", within=self._always) and effort is None:
+            raise RunnerCannot(
+                f"runner {self.name!r} needs an effort", hint="add --runner-effort E"
+            )
+        if model is not None and not self._mentions("model"):
+            raise RunnerCannot(
+                f"runner {self.name!r} cannot be told a model: its command has no {{model}}",
+                hint="leave --runner-model out, or give the command a {model} in kb/review.toml",
+            )
+        if effort is not None and not self._mentions("effort"):
+            raise RunnerCannot(
+                f"runner {self.name!r} cannot be told an effort: its command has no {{effort}}",
+                hint="leave --runner-effort out",
+            )
+        if access not in self.access:
+            raise RunnerCannot(f"runner {self.name!r} cannot {access} files")
+
+    def arguments(self, access: Access, values: Mapping[str, str]) -> tuple[str, ...]:
+        """The argument list; `values` by the names of the placeholders."""
+        model = self.model_options if "model" in values else ()
+        effort = self.effort_options if "effort" in values else ()
+        template = (
+            *self.command,
+            *self.access[access],
+            *model,
+            *effort,
+            *self.options,
+            *self.closing,
+        )
+        return tuple(_fill(item, values) for item in template)
+
+    def variables(self, values: Mapping[str, str]) -> dict[str, str]:
+        """The environment variables to set, filled in."""
+        return {name: _fill(value, values) for name, value in self.environment.items()}
+
+    def with_program(self, program: Path) -> tuple[str, ...]:
+        """The fixed part of the command with its program replaced by a full path."""
+        return (str(program), *self.command[1:])
+
+    @property
+    def _always(self) -> tuple[str, ...]:
+        return (*self.command, *self.options, *self.closing, *self.environment.values())
+
+    def _mentions(self, word: str, *, within: tuple[str, ...] | None = None) -> bool:
+        if within is None:
+            within = (*self._always, *self.model_options, *self.effort_options)
+        return any(f"{{{word}}}" in item for item in within)
+
+
+def _check_word(spec: RunnerSpec, word: str, value: str | None) -> None:
+    if value is not None and (
+        not value.strip() or value.startswith("-") or not value.isprintable()
+    ):
+        raise RunnerCannot(f"runner {spec.name!r} cannot be told the {word} {value!r}")
+
+
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
