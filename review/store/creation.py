@@ -12,8 +12,8 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
+from review.store.header import APPLICATION_ID
 from review.store.refusals import StoreNotOpened
-from review.store.sqlite_file import APPLICATION_ID
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600

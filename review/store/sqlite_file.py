@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.db import connection
 
+from review.store.header import APPLICATION_ID, HEADER_BYTES, ID_OFFSET, MAGIC
 from review.store.refusals import (
     CORRUPT_HINT,
     READ_ONLY_HINT,
@@ -18,12 +19,6 @@ from review.store.refusals import (
     StoreNotOpened,
     StoreReadOnly,
 )
-
-# Written into the file's header, so that a store is known before anything opens it.
-APPLICATION_ID = 0x436D5052
-_MAGIC = b"SQLite format 3\0"
-_HEADER_BYTES = 100
-_ID_OFFSET = 68
 
 
 def prepare(*, write: bool) -> None:
@@ -64,12 +59,12 @@ def _has_content(path: Path) -> bool:
 def _refuse_strangers(path: Path) -> None:
     try:
         with path.open("rb") as stream:
-            header = stream.read(_HEADER_BYTES)
+            header = stream.read(HEADER_BYTES)
     except OSError as error:
         raise _not_opened(path, error) from error
-    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
+    if not header.startswith(MAGIC) or len(header) < HEADER_BYTES:
         raise StoreCorrupt(f"the store {path} is not an SQLite database", hint=CORRUPT_HINT)
-    if int.from_bytes(header[_ID_OFFSET : _ID_OFFSET + 4], "big") != APPLICATION_ID:
+    if int.from_bytes(header[ID_OFFSET : ID_OFFSET + 4], "big") != APPLICATION_ID:
         _refuse_foreign(path)
 
 
