@@ -85,6 +85,17 @@ class ArtifactStore:
             raise OutputNotReadable(f"{path} is larger than {MAX_OUTPUT_BYTES:,} bytes")
         return data
 
+    def folders(self) -> list[str]:
+        """The names of all folders in the artifacts folder, sorted; none when it is not there."""
+        try:
+            return sorted(self._files.folder_names())
+        except OSError:
+            return []
+
+    def owner(self, name: str) -> str:
+        """The store that a folder's manifest names; "" when there is none, or it names none."""
+        return _owner(self._files, name)
+
     def keep_input(self, bundle_output_path: str, data: bytes) -> None:
         """Keep an output that was read elsewhere as the job's own; another one there moves aside.
 

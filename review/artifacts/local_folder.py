@@ -81,6 +81,11 @@ class ArtifactFolder(FileSystemStorage):
         """Remove a folder and all that is in it; one that is not there is fine."""
         shutil.rmtree(self.path(name), ignore_errors=True)
 
+    def folder_names(self) -> list[str]:
+        """The folders in it, hidden ones too."""
+        with os.scandir(self.location) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
     def exists_there(self, name: str) -> bool:
         """Whether anything has this name, a dangling link included."""
         return os.path.lexists(self.path(name))

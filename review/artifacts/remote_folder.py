@@ -55,6 +55,10 @@ class RemoteFolder:
         for file_name in self._files(name):
             self._storage.delete(f"{name}/{file_name}")
 
+    def folder_names(self) -> list[str]:
+        """The folders in it, as far as the storage knows folders."""
+        return list(self._storage.listdir("")[0])
+
     def exists_there(self, name: str) -> bool:
         """Whether a file, or a folder with a file in it, has this name."""
         return bool(self._files(name)) or self._storage.exists(name)

@@ -24,12 +24,21 @@ def mirror_job(job_id: int, *, config: Config) -> list[str]:
 
     The rows are the truth: a folder in the way or a full disk costs a file, never a review.
     """
+    job, pairs = _load(job_id)
+    return mirror(job, pairs, config=config)
+
+
+def mirrored_documents(job_id: int, *, config: Config) -> Iterator[tuple[str, str]]:
+    """Path and text of every file that mirrors rows of the job, the manifest last."""
+    job, pairs = _load(job_id)
+    return _documents(job, pairs, config)
+
+
+def _load(job_id: int) -> tuple[ReviewJob, list[ReviewPair]]:
     job = ReviewJob.objects.select_related("model_partition").get(pk=job_id)
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     pairs = job.pairs.select_related(*related).order_by("ordinal")
-    return mirror(
-        job, list(pairs.defer("note_snapshot__text", "gate_snapshot__text")), config=config
-    )
+    return job, list(pairs.defer("note_snapshot__text", "gate_snapshot__text"))
 
 
 def mirror(job: ReviewJob, pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:

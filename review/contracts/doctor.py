@@ -1,0 +1,22 @@
+"""`review-doctor/1`: what was checked, and what is wrong."""
+
+from __future__ import annotations
+
+from review.contracts.base import Document
+
+
+class CheckJson(Document, kw_only=True):
+    """One check; `state` is `ok`, `warning`, `problem`, `repaired` or `skipped`."""
+
+    name: str
+    state: str
+    message: str
+    details: list[str]
+
+
+class DoctorJson(Document, kw_only=True):
+    """The answer of `review_doctor`; `problems` counts the checks that found what remains."""
+
+    schema: str = "review-doctor/1"
+    checks: list[CheckJson]
+    problems: int

@@ -1,0 +1,128 @@
+"""Holds the files of jobs against the rows they mirror."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from review.artifacts import ArtifactStore, OutputNotReadable
+from review.conf import Config
+from review.domain.identity import sha256_hex
+from review.models import JobEvent, ReviewJob, ReviewStore
+from review.orchestration.mirroring import mirror_job, mirrored_documents
+from review.queries.checks import Check, CheckState, Faults
+from review.vocabulary import OPEN_JOB_STATUSES
+
+_JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
+_SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
+
+
+def check_prompts(config: Config) -> Check:
+    """Each open job has the prompt that it was made with, for its worker to read."""
+    files, faults = ArtifactStore(config), Faults()
+    jobs = ReviewJob.objects.open().order_by("pk")
+    for job_id, path, sha256 in jobs.values_list("pk", "prompt_path", "prompt_sha256").iterator():
+        faults.looked_at += 1
+        data = _read(files, path)
+        if data is None or sha256_hex(data) != sha256:
+            what = "is missing" if data is None else "was altered"
+            faults.add(f"job {job_id}: {path} {what}")
+    return faults.check(
+        "prompts",
+        fine=f"{faults.looked_at} open jobs have their prompts",
+        wrong="open jobs without the prompt they were made with;"
+        " commonplace recover_review_jobs --action replace makes new ones",
+    )
+
+
+def check_result_files(config: Config, *, repair: bool) -> Check:
+    """Result files and manifests say what the rows say; they can always be written again."""
+    files, faults, repaired = ArtifactStore(config), Faults(), 0
+    for job_id, is_open in _jobs():
+        wrong = list(_wrong_files(job_id, files, config, is_open=is_open))
+        if wrong and repair:
+            still = mirror_job(job_id, config=config)
+            repaired += len(wrong) - len(still)
+            wrong = still
+        for detail in wrong:
+            faults.add(f"job {job_id}: {detail}")
+        faults.looked_at += 1
+    check = faults.check(
+        "job-files",
+        fine=f"the files of {faults.looked_at} jobs mirror the store",
+        wrong="files of jobs are missing or differ; --repair writes them again",
+    )
+    if repaired and not faults.number:
+        return Check(check.name, CheckState.REPAIRED, f"{repaired} files were written again")
+    return check
+
+
+def check_folders(config: Config) -> Check:
+    """Each folder of a job belongs to a job of this store."""
+    files, faults, aside = ArtifactStore(config), Faults(), 0
+    store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+    for name in files.folders():
+        faults.looked_at += 1
+        if _SET_ASIDE.search(name):
+            aside += 1
+            continue
+        why = _stranger(name, files.owner(name), store_id)
+        if why:
+            faults.add(f"{name}: {why}")
+    left = f"; {aside} were set aside and can be deleted" if aside else ""
+    return faults.check(
+        "job-folders",
+        fine=f"{faults.looked_at} folders, all of this store's jobs{left}",
+        wrong=f"folders that no job of this store knows; look into them, then delete them{left}",
+    )
+
+
+def _jobs() -> Iterator[tuple[int, bool]]:
+    """Jobs whose files are kept, with whether they are open."""
+    pruned = JobEvent.objects.filter(note=PRUNED)
+    jobs = ReviewJob.objects.exclude(pk__in=pruned.values("job_id")).order_by("pk")
+    for job_id, status in jobs.values_list("pk", "status").iterator(chunk_size=1000):
+        yield job_id, status in OPEN_JOB_STATUSES
+
+
+PRUNED = "artifacts pruned"
+
+
+def _wrong_files(
+    job_id: int, files: ArtifactStore, config: Config, *, is_open: bool
+) -> Iterator[str]:
+    for path, text in mirrored_documents(job_id, config=config):
+        data = _read(files, path)
+        if data is None:
+            yield f"{path} is missing"
+        elif data != text.encode("utf-8", "replace") and not (is_open and _names(data, job_id)):
+            yield f"{path} differs"
+
+
+def _names(manifest: bytes, job_id: int) -> bool:
+    """Whether it is the job's manifest, of an earlier moment: a claim does not write it again."""
+    try:
+        document: Any = json.loads(manifest)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("review_job_id") == job_id
+
+
+def _read(files: ArtifactStore, path: str) -> bytes | None:
+    try:
+        return files.read_output(path)
+    except OutputNotReadable:
+        return None
+
+
+def _stranger(name: str, owner: str, store_id: str) -> str:
+    found = _JOB_FOLDER.fullmatch(name)
+    if found is None:
+        return "not the name of a job's folder"
+    if owner not in ("", store_id):
+        return f"of another store ({owner}); give each one COMMONPLACE_REVIEW_ARTIFACTS of its own"
+    if not ReviewJob.objects.filter(pk=int(found[1])).exists():
+        return "this store has no such job"
+    return ""

@@ -1,0 +1,93 @@
+"""Looks at what surrounds the store: compiled modules, and the cache of the file index."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import django
+
+import review
+from review.conf import Config
+from review.corpus import Corpus, NoteFacts
+from review.queries.checks import Check, CheckState, Faults
+
+_HEADER_BYTES = 16
+
+
+def check_bytecode() -> Check:
+    """Modules are compiled, or will be: without that every command takes twice the time to start."""
+    missing = sum(1 for module in _modules() if not is_compiled(module))
+    if not missing or not sys.dont_write_bytecode:
+        return Check("bytecode", CheckState.OK, "modules are compiled, or will be when used")
+    return Check(
+        "bytecode",
+        CheckState.WARNING,
+        f"{missing} modules are not compiled, and PYTHONDONTWRITEBYTECODE keeps them so; run:"
+        f" {sys.executable} -m compileall -q {Path(review.__file__).parent}",
+    )
+
+
+def is_compiled(module: Path) -> bool:
+    """Whether Python would take the compiled file of `module` instead of compiling it."""
+    try:
+        with Path(importlib.util.cache_from_source(str(module))).open("rb") as stream:
+            header = stream.read(_HEADER_BYTES)
+        info = module.stat()
+    except OSError:
+        return False
+    if len(header) < _HEADER_BYTES or header[:4] != importlib.util.MAGIC_NUMBER:
+        return False
+    flags, mtime, size = (int.from_bytes(header[at : at + 4], "little") for at in (4, 8, 12))
+    wanted = (int(info.st_mtime) & 0xFFFFFFFF, info.st_size & 0xFFFFFFFF)
+    return bool(flags) or (mtime, size) == wanted
+
+
+def check_file_index(config: Config, *, repair: bool) -> Check:
+    """What the file index remembers of each note is what the file says."""
+    path = config.index_path
+    if not path.exists():
+        return Check("file-index", CheckState.OK, "none yet; the next command makes it")
+    faults = Faults()
+    read = {note.path: note for note in Corpus(config, use_cache=False).notes().notes}
+    remembered = {note.path: note for note in Corpus(config).notes().notes}
+    for name in sorted(read.keys() | remembered.keys()):
+        faults.looked_at += 1
+        if _facts(read.get(name)) != _facts(remembered.get(name)):
+            faults.add(f"{name} was changed in a way that no stat shows")
+    if faults.number and repair:
+        path.unlink(missing_ok=True)
+        return Check("file-index", CheckState.REPAIRED, f"{path} was removed; it is made again")
+    return faults.check(
+        "file-index",
+        fine=f"{faults.looked_at} notes are remembered as they are",
+        wrong=f"notes are remembered wrong: the stat of this file system cannot be trusted; use"
+        f" --no-cache, and --repair to remove {path}",
+    )
+
+
+def check_notes(config: Config) -> Check:
+    """How many notes and gates there are, and how many files could not be used."""
+    corpus, faults = Corpus(config), Faults()
+    listed, catalog = corpus.notes(), corpus.gates
+    for problem in (*listed.problems, *catalog.problems):
+        faults.add(f"{problem.path}: {problem.code}: {problem.message}")
+    return faults.check(
+        "knowledge-base",
+        fine=f"{len(listed.notes)} notes, {len(catalog.gates)} gates",
+        wrong="problems with notes or gates",
+        state=CheckState.WARNING,
+    )
+
+
+def _modules() -> Iterator[Path]:
+    yield Path(django.__file__)
+    yield from sorted(Path(review.__file__).parent.rglob("*.py"))
+
+
+def _facts(note: NoteFacts | None) -> tuple[object, ...] | None:
+    if note is None:
+        return None
+    return (note.sha256, note.status, note.kind, note.problems)

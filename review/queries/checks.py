@@ -1,0 +1,53 @@
+"""What a check of the doctor answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MAX_DETAILS = 20
+
+
+class CheckState(StrEnum):
+    """`warning` is worth a look and no fault; `skipped` could not be looked at."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    REPAIRED = "repaired"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One named check; `details` name what is wrong, the first ones only."""
+
+    name: str
+    state: CheckState
+    message: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass
+class Faults:
+    """Counts what is wrong and keeps the first few by name, however many there are."""
+
+    number: int = 0
+    looked_at: int = 0
+    details: list[str] = field(default_factory=list)
+
+    def add(self, detail: str) -> None:
+        """Take one more down."""
+        self.number += 1
+        if len(self.details) < MAX_DETAILS:
+            self.details.append(detail)
+
+    def check(
+        self, name: str, *, fine: str, wrong: str, state: CheckState = CheckState.PROBLEM
+    ) -> Check:
+        """The check's answer: `fine` without faults, else `wrong` with their number before it."""
+        if not self.number:
+            return Check(name, CheckState.OK, fine)
+        more = self.number - len(self.details)
+        details = (*self.details, f"and {more} more") if more else tuple(self.details)
+        return Check(name, state, f"{self.number} {wrong}", details)
