@@ -148,6 +148,8 @@ def _is_of_item(survey: Survey, edge: SurveyedLine) -> bool:
     """Whether a word speaks for one item; a heading above it is an item's if it has fellows."""
     if edge.statement is not None and edge.statement.labelled:
         return False
+    if edge.statement is not None and edge.statement.word == "ok" and len(survey.opening) > 1:
+        return True  # "OK." opens a chat as often as it judges a note
     return edge.of_item or (not edge.line.level and survey.headings[edge.section] > 1)
 
 

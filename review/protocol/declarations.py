@@ -5,44 +5,43 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from review.protocol.doubts import fold
+from review.protocol.folding import ascii_lower, fold
 from review.vocabulary import Decision
 
 # A statement stands at the start of its line; what follows the head is only searched for doubt.
 _HEAD = 300
 _LABEL = r"(?:(?:final|overall|gate|review|pair|my|the)\s+){0,2}(?:result|verdict|outcome|decision)"
 _LABELLED = re.compile(
-    rf"(?:{_LABEL}|overall)\s*(?::|\s[-\u2013\u2014]{{1,2}}\s|[\u2013\u2014])\s*", re.I
+    rf"(?:{_LABEL}|overall)\s*(?::|\s[-\u2013\u2014]{{1,2}}\s|[\u2013\u2014])\s*"
 )
-_LABEL_ALONE = re.compile(rf"{_LABEL}\s*:?\s*", re.I)
+_LABEL_ALONE = re.compile(rf"{_LABEL}\s*:?\s*")
 _WORD = re.compile(
     r"(?P<mark>[`\"']?)(?P<word>clean\s+pass|pass|warning|warn|fail|error|ok|clean|info)(?P=mark)(?!\w)",
-    re.I,
 )
 _COUNTED = re.compile(
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|several|an?|[1-9]\d{0,3})\s+"
     r"(?P<word>warn|warning|fail|failure)s?(?!\w)",
-    re.I,
 )
 _DELIMITED = re.compile(r"\s*$|[.,:](?=\s|$)|\s*[\u2013\u2014(]|(?:\s+-{1,3}|--)(?=\s|$)")
 _AFTER_PARENTHESIS = re.compile(r"\s*(?:$|[.,:;](?=\s|$)|[\u2013\u2014]|-{1,3}\s)")
-_EXACT = re.compile(r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$", re.I)
-_TALLY = re.compile(r":\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)", re.I)
+_EXACT = re.compile(r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$")
+_TALLY = re.compile(
+    r"\s*\(\d+\)\s*(?::|$)|:\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)"
+)
 _PROSE = re.compile(r"\b(?:is|are|was|were|be|means?|refers?|denotes?|stands?|has|have|counts?)\b")
 _SEVERAL = re.compile(
     r"[\[<{(]?\s*(?:pass|warn|fail|error)\s*(?:[|/,]\s*(?:or\s+)?|or\s+)(?:pass|warn|fail|error)\b",
-    re.I,
 )
 _NO_WARN = re.compile(
     r"(?:overall\s*:\s*)?no\s+(?:fail(?:ure)?s?\s+(?:or|and|nor)\s+(?:no\s+)?)?warn(?:ing)?s?"
     r"(?:\s+(?:or|and|nor)\s+(?:no\s+)?fail(?:ure)?s?)?"
     r"(?:\s+(?:found|detected|raised|present|reported|to\s+report|findings?|issues?|instances?))*"
     r"\s*(?:$|[.,:;(\u2013\u2014]|-\s)",
-    re.I,
 )
 _LOOSE_LABEL = re.compile(
-    r"(?P<lead>(?:[\w'\u2019-]{1,30}\s+){0,3}?)(?P<label>result|verdict|outcome|decision|overall)s?\b\s*"
-    r"(?P<aside>\([^()]{0,60}\))?\s*(?:(?P<alone>:?$)|[:=\u2013\u2014-]+)\s*"
+    r"(?P<lead>(?:[\w'\u2019-]{1,30}\s+){0,3}?)(?P<label>result|verdict|outcome|decision|overall|final|"
+    r"correction|edit|update|grade|rating|status|conclusion|assessment|judge?ment|ruling)s?\b\s*"
+    r"(?P<aside>\([^()]{0,60}\)|(?:on|for|of)\s[^:]{0,60}(?=:))?\s*(?:(?P<alone>:?$)|[:=\u2013\u2014-]+)\s*"
 )
 _LOOSE_VALUE = re.compile(
     r"\W*(?P<lead>(?:(?:not|no|never|zero|0|hardly|isn't|a|an|the|one|two|three|\d{1,4}|soft|hard|"
@@ -52,7 +51,7 @@ _LOOSE_VALUE = re.compile(
     r"reject(?:ed)?|needs?|unknown|unclear|inconclusive|pending))\b"
 )
 _REVISED = re.compile(
-    r"\b(?:revis\w+|updated?|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
+    r"\b(?:revis\w+|updated?|edit|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|no|never|zero|0|hardly|isn't)\b")
 _LEADING_MARKS = re.compile(r"[\W\d_]*")
@@ -71,6 +70,7 @@ _DECISIONS = {
 # These are decisions only alone or after a label: in prose they are ordinary words.
 _WEAK = frozenset({"ok", "clean", "info"})
 _UNDERSCORES = re.compile(r"(?<!\w)_+|_+(?!\w)")
+_OUR_LABELS = frozenset({"result", "verdict", "outcome", "decision", "overall"})
 _RESULT_LEVEL = 2
 _A_CHOICE_OF_TWO = 2
 
@@ -92,6 +92,7 @@ class Statement:
     labelled: bool
     exact: bool
     firm: bool
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,18 @@ def read_statement(
 
     `after_label` says that the line above is a label alone, `first` that nothing stands above.
     """
-    head, rest = _without_emphasis(text[:_HEAD]), text[_HEAD:]
+    shown, rest = _without_emphasis(text[:_HEAD]), text[_HEAD:]
+    head = ascii_lower(shown)
     label = _LABELLED.match(head)
-    body = head[label.end() :] if label else head
-    if label and label[0].lower().startswith("overall") and (counted := _COUNTED.match(body)):
-        return _counted(counted, body[counted.end() :] + rest)
+    start = label.end() if label else 0
+    if label and label[0].startswith("overall") and (counted := _COUNTED.match(head, start)):
+        return _counted(counted, shown[counted.end() :] + rest)
     labelled = label is not None or after_label
-    found = _WORD.match(body)
+    found = _WORD.match(head, start)
     if found is None or (found["mark"] and not labelled):
         return None
-    tail = body[found.end() :] + rest
-    word = " ".join(found["word"].lower().split())
+    tail = shown[found.end() :] + rest
+    word = " ".join(found["word"].split())
     if not _is_delimited(tail):
         return None
     if not labelled and not _stands_alone(word, tail, is_opening_heading=first and level > 0):
@@ -134,28 +136,32 @@ def read_statement(
         tail=tail,
         labelled=labelled,
         exact=level == _RESULT_LEVEL and not rest and _EXACT.match(head) is not None,
-        firm=labelled or level > 0 or text[:1] in "*_" or found["word"].isupper(),
+        firm=labelled or level > 0 or text[:1] in "*_" or text[: len(word)].isupper(),
+        word=word,
     )
 
 
 def is_label_alone(text: str) -> bool:
     """Whether the line is a label whose decision may stand on the next one."""
-    return len(text) < _HEAD and _LABEL_ALONE.fullmatch(_without_emphasis(text)) is not None
+    return (
+        len(text) < _HEAD
+        and _LABEL_ALONE.fullmatch(ascii_lower(_without_emphasis(text))) is not None
+    )
 
 
 def names_several(text: str) -> str:
     """Say why a line that lists several decisions chooses none; empty for any other line."""
-    head = _without_emphasis(text[:_HEAD])
+    head = ascii_lower(_without_emphasis(text[:_HEAD]))
     label = _LABELLED.match(head)
     if _SEVERAL.match(head, label.end() if label else 0) is None:
         return ""
-    words = set(re.findall("pass|warn|fail|error", head.lower()))
+    words = set(re.findall("pass|warn|fail|error", head))
     return TEMPLATE_COPIED if "|" in head and len(words) > _A_CHOICE_OF_TWO else SEVERAL_NAMED
 
 
 def says_no_warn(text: str) -> bool:
     """Whether the line closes a review by saying that there is no WARN."""
-    return _NO_WARN.match(_without_emphasis(text[:_HEAD])) is not None
+    return _NO_WARN.match(ascii_lower(_without_emphasis(text[:_HEAD]))) is not None
 
 
 def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | None:
@@ -169,11 +175,11 @@ def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | Non
         value = _LOOSE_VALUE.match(folded) if after_label else None
         decision = _loose_decision(value)
         return Hint(decision, strong=True, revised=False) if decision else None
-    strong = level > 0 or label["label"] == "result"
-    revised = bool(_REVISED.search(label["lead"] + (label["aside"] or "")))
+    strong = (level > 0 or label["label"] == "result") and not label["aside"]
+    revised = _REVISED.search(label["lead"] + label["label"] + (label["aside"] or "")) is not None
     if label["alone"] is not None:
         return Hint(None, strong, revised)
-    decision = _loose_decision(_LOOSE_VALUE.match(folded, label.end()))
+    decision = _hinted(folded[label.end() :], is_ours=label["label"] in _OUR_LABELS)
     unread = level == _RESULT_LEVEL and label["label"] == "result"
     if several or (decision is None and unread):
         return Hint(Decision.UNKNOWN, strong, revised)
@@ -182,8 +188,8 @@ def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | Non
 
 def _counted(counted: re.Match[str], tail: str) -> Statement | None:
     """`Overall: one WARN`; of a WARN and a FAIL together it says neither."""
-    decision = _DECISIONS[counted["word"].lower()]
-    if decision is Decision.WARN and re.search("fail|error", tail, re.I):
+    decision = _DECISIONS[counted["word"]]
+    if decision is Decision.WARN and re.search("fail|error", ascii_lower(tail)):
         return None
     return Statement(decision, tail, labelled=True, exact=False, firm=True)
 
@@ -202,9 +208,18 @@ def _stands_alone(word: str, tail: str, *, is_opening_heading: bool) -> bool:
     """Whether a word without a label is a decision, and not the first word of a sentence."""
     if word in _WEAK:
         return not tail.strip(" .") or (word == "info" and is_opening_heading)
+    tail = ascii_lower(tail)
     if _TALLY.match(tail):
         return False
     return not (tail.startswith(",") and _PROSE.search(tail.partition(". ")[0]))
+
+
+def _hinted(value: str, *, is_ours: bool) -> Decision | None:
+    """What a label's value hints at; after a label that is not ours only a plain word counts."""
+    if is_ours:
+        return _loose_decision(_LOOSE_VALUE.match(value))
+    stated = read_statement(value, level=0, after_label=True)
+    return stated.decision if stated else None
 
 
 def _loose_decision(value: re.Match[str] | None) -> Decision | None:
@@ -222,7 +237,9 @@ def _loose_decision(value: re.Match[str] | None) -> Decision | None:
 
 
 def _without_emphasis(head: str) -> str:
-    return _UNDERSCORES.sub("", head.replace("*", "")).strip()
+    shown = head.replace("*", "")
+    shown = (_UNDERSCORES.sub("", shown) if "_" in shown else shown).lstrip()
+    return shown.rstrip() if len(head) < _HEAD else shown
 
 
 def _without_leading_marks(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from review.protocol.folding import fold
 
 _NOUNS = (
     r"(?:fail(?:ure|ing)?|warn(?:ing)?|error|block(?:er|ing)?|contradiction|issue|problem|caveat|"
@@ -12,19 +13,33 @@ _NOUNS = (
 # "no blockers", "0 WARN", "without warnings or failures" speak for a PASS, not against it.
 _NEGATED = re.compile(
     rf"\b(?:no|zero|0|without(?: any)?)\s+{_NOUNS}(?:\s+(?:or|nor)\s+(?:no\s+)?{_NOUNS})*\b(?!-)"
+    r"|\binfos? only\b|\bonly (?:\w+ )?infos?\b"
+    r"|\bfailure modes? (?:(?:is|are|was) )?(?:absent|not (?:present|found|observed|seen))\b"
     r"|\b(?:none|no (?:change|revision|correction|edit|fix|action)(?:s|es)?)\s+(?:is |are )?(?:needed|required)\b"
 )
 _ENGLISH = (
-    r"but|except\w*|exclud\w*|however|although|though|albeit|unless|until|if|provided|"
-    r"assuming|conditional\w*|contingent|once|pending|after|not|\w+n['\u2019]t|never|cannot|"
-    r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|would|should|wo|must)nt|"
-    r"no longer|contradict\w*|fail\w*|warn\w*|error\w*|block\w*|must|should|ought|need\w*|"
-    r"requir\w*|caveat\w*|reservations?|issues?|problem\w*|defect\w*|violat\w*|broken|wrong\w*|"
-    r"incorrect\w*|missing|lacks?|lacking|unclear|unsure|uncertain\w*|doubt\w*|maybe|perhaps|"
-    r"possibl[ey]|probabl[ey]|likely|might|may|could|would|unresolved|unsupported|despite|"
-    r"notwithstanding|still|yet|nevertheless|nonetheless|otherwise|revis\w*|reject\w*|partial\w*|"
-    r"incomplete\w*|concern\w*|disagree\w*|downgrad\w*|almost|nearly|withdraw\w*|retract\w*|"
-    r"instead|rather|todo|fix\w*|apart from|aside|barring|save for|see(?! no\b)|other than"
+    # Contrast and exception.
+    r"but|except\w*|exclud\w*|however|although|though|albeit|despite|notwithstanding|still|yet|"
+    r"nevertheless|nonetheless|otherwise|instead|rather|apart from|aside|barring|save for|minus|"
+    r"modulo|other than|only|mostly|largely|partial\w*|almost|nearly|"
+    # Condition.
+    r"if|unless|until|when|once|pending|after|before|provided|providing|assuming|condition\w*|"
+    r"contingent|subject to|as long as|so long as|granted|provisional\w*|tentativ\w*|draft|"
+    r"preliminar\w*|temporar\w*|in principle|technically|on paper|hypothetical\w*|theoretical\w*|"
+    # Denial.
+    r"not|\w+n['\u2019]t|(?:is|are|was|were|do|does|did|has|have|had|ca|could|would|should|wo)nt|"
+    r"never|cannot|no longer|den(?:y|ie[sd])|refus\w*|withheld|withh?old\w*|revok\w*|void|invalid\w*|"
+    r"cancel\w*|impossible|reject\w*|withdraw\w*|withdrew|retract\w*|revis\w*|disagree\w*|downgrad\w*|"
+    # Fault.
+    r"contradict\w*|fail\w*|warn\w*|error\w*|block\w*|caveat\w*|reservations?|issues?|problem\w*|"
+    r"defect\w*|violat\w*|broken|wrong\w*|incorrect\w*|inadequate\w*|insufficient\w*|missing|lacks?|"
+    r"lacking|unresolved|unsupported|incomplete\w*|concern\w*|todo|fix\w*|"
+    # Obligation and uncertainty.
+    r"must|should|ought|need\w*|requir\w*|unclear|unsure|uncertain\w*|doubt\w*|maybe|perhaps|"
+    r"possibl[ey]|probabl[ey]|likely|might|may|could|would|see(?! no\b)|"
+    # Another time, or no real review.
+    r"previous\w*|initial\w*|former\w*|earlier|at first|first (?:impression|sight|glance)|expected|"
+    r"desired|example|template|sample|placeholder"
 )
 # What objects in a later sentence; there "could", "if" or "see" are no sign of doubt.
 _OBJECTION = re.compile(
@@ -39,12 +54,12 @@ _FOREIGN = (
     r"aber|jedoch|allerdings|ausser|nicht|kein\w*|trotz\w*|obwohl|fehl\w*|sondern|mais|sauf|"
     r"cependant|toutefois|pas|sinon|echec|pourtant|excepto|salvo|aunque|embargo|falla\w*|"
     r"falta\w*|cumple|ma|pero|tranne|eccetto|tuttavia|non|mas|porem|exceto|nao|contudo|maar|"
-    r"behalve|niet|echter|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
+    r"behalve|niet|echter|abgelehnt|verweigert|rechazad\w*|denegad\w*|refuse\w*|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
 )
 _DOUBT = re.compile(rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\?")
 _TURN = re.compile(
     r"\W*(but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|"
-    r"caveat|that said|having said|one (?:exception|caveat|problem|blocker|issue)|apart from|"
+    r"caveat|fail|that said|having said|one (?:exception|caveat|problem|blocker|issue)|apart from|"
     r"aside from|otherwise|wait|actually|correction|on reflection|on second|update|edit|scratch|"
     r"revis\w*|sorry|aber|jedoch|mais|pero|sauf|salvo)\b"
 )
@@ -54,7 +69,6 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|nr|approx|resp|sec|p|pp|[a-z])$", re.I
 )
 _ABBREVIATION_LENGTH = 8
-_UNSEEN = frozenset({"Mn", "Me", "Cf"})
 _LAST_LATIN = 0x24F
 
 
@@ -91,15 +105,6 @@ def graver_words_in(text: str) -> str:
     """Give the first word that names a WARN, FAIL or ERROR without denying it."""
     found = _GRAVER.search(_NEGATED.sub(" ", fold(text)))
     return found[0] if found else ""
-
-
-def fold(text: str) -> str:
-    """Fold case, compatibility forms, accents, emphasis and characters that are not seen."""
-    if text.isascii():
-        return text.casefold().replace("*", "").replace("_", " ")
-    decomposed = unicodedata.normalize("NFKD", text).casefold()
-    kept = (char for char in decomposed if unicodedata.category(char) not in _UNSEEN)
-    return "".join(kept).replace("*", "").replace("_", " ")
 
 
 def _turn_in(rest: str) -> str:

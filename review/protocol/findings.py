@@ -1,18 +1,41 @@
-"""Reads the findings of a review and finds their quotes in the note."""
+"""Reads the findings of a review: bullets that name a severity, with the quotes below them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from review.domain.markdown_lines import iter_lines
+from review.domain.markdown_lines import Line, iter_lines
+from review.protocol.folding import ascii_lower
+from review.protocol.quotes import locate_quote
 from review.vocabulary import Severity
 
-_BULLET = re.compile(
-    r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+[\[*_]*(INFO|WARN|WARNING|FAIL)[\]*_]*"
-    r"[ \t]*(?::[*_]*|[ \t][-–—]+|[–—]+)[ \t]*(.*)",
-    re.IGNORECASE,
+__all__ = ["ParsedFinding", "locate_quote", "read_findings"]
+
+# A severity stands at the start of its line; the rest of a line is never searched.
+_HEAD = 200
+_MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)")
+_CHECKBOX = re.compile(r"\[[ xX]\][ \t]+")
+_SEVERITY = re.compile(
+    r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>info|warning|warn|failure|fail)"
+    r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})",
 )
+_DELIMITER = re.compile(r"\s*:[*_]{0,3}(?:\s+|$)|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$")
+_MARKED_WORD = re.compile(r"[\[(*_`]")
+_FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?")
+_NO_FINDING = re.compile(
+    r"(?:none|nothing|n/?a|0|-|<finding>)(?:\s+(?:found|noted|observed|to report))?\s*[.!]?",
+)
+_MAX_HEADING = 6
+_CODE_INDENT = 4
+_TAB = 4
+_SEVERITIES = {
+    "info": Severity.INFO,
+    "warn": Severity.WARN,
+    "warning": Severity.WARN,
+    "fail": Severity.FAIL,
+    "failure": Severity.FAIL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +49,172 @@ class ParsedFinding:
 
 
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
-    """Give the findings in the order they stand, numbered from 1."""
-    found: list[tuple[str, list[str], list[str]]] = []
+    """Give the findings in the order they stand, numbered from 1; total, in linear time.
+
+    Where the review has Findings headings, only what stands under them counts (CONTRACT).
+    """
+    reader = _Reader()
     for line in iter_lines(block_text):
-        if line.in_quote and found:
-            found[-1][2].append(line.text.lstrip(" >\t"))
-        elif line.in_fence or line.in_quote:
-            continue
-        elif match := _BULLET.match(line.text):
-            found.append((match[1].lower().removesuffix("ing"), [match[2]], []))
+        reader.take(line)
+    drafts = [draft for draft in reader.drafts if draft.in_section or not reader.has_section]
+    stated = [draft for draft in drafts if not draft.says_nothing()]
     return tuple(
-        ParsedFinding(number, Severity(severity), " ".join(text).strip(), " ".join(quote).strip())
-        for number, (severity, text, quote) in enumerate(found, 1)
+        ParsedFinding(ordinal, draft.severity, draft.text() or draft.quote(), draft.quote())
+        for ordinal, draft in enumerate(stated, start=1)
     )
 
 
-def locate_quote(note_text: str, quote: str) -> int | None:
-    """Give the line of the note, from 1, where the quote begins; None where it does not stand."""
-    words = quote.strip().strip("\"'“”‘’«»").split()
-    if not words:
-        return None
-    wanted = " ".join(words)
-    parts, lines = [], []
-    for number, line in enumerate(note_text.split("\n"), 1):
-        for word in line.split():
-            parts.append(word)
-            lines.append(number)
-    at = " ".join(parts).find(wanted)
-    if at < 0:
-        return None
-    return lines[" ".join(parts)[:at].count(" ")]
+@dataclass(slots=True)
+class _Draft:
+    """A finding that is still being read; `column` is where the content of its bullet begins."""
+
+    severity: Severity
+    column: int
+    in_section: bool
+    lines: list[str] = field(default_factory=list)
+    quotes: list[list[str]] = field(default_factory=list)
+
+    def text(self) -> str:
+        text = "".join(self.lines).strip()
+        # "**WARN: heading.** text" leaves the end of an emphasis whose start is gone.
+        return text.replace("**", "", 1).strip() if text.count("**") % 2 else text
+
+    def quote(self) -> str:
+        parts = (" ".join(" ".join(lines).split()) for lines in self.quotes)
+        return " \u2026 ".join(part for part in parts if part)
+
+    def says_nothing(self) -> bool:
+        if self.quotes:
+            return False
+        text = self.text()
+        return not text or _NO_FINDING.fullmatch(ascii_lower(text[:_HEAD])) is not None
+
+
+class _Reader:
+    """Takes the lines of a review in order and gathers its findings."""
+
+    def __init__(self) -> None:
+        self.drafts: list[_Draft] = []
+        self.has_section = False
+        self._section = 0  # the level of the Findings heading we are under
+        self._open: _Draft | None = None
+        self._in_list = False
+        self._after_blank = True
+        self._after_fence = False
+        self._quoting = False
+
+    def take(self, line: Line) -> None:
+        """Take the next line."""
+        text = line.text.strip()
+        if line.in_quote:
+            self._take_quote(line, text)
+        elif line.in_fence:
+            self._continue(line.text, own_line=True)
+        elif text:
+            self._take_text(line.text, text)
+        self._quoting = line.in_quote
+        self._after_blank = not text
+        self._after_fence = line.in_fence
+
+    def _take_quote(self, line: Line, text: str) -> None:
+        if self._open is None:
+            return
+        if not self._quoting:
+            self._open.quotes.append([])
+        inner = text.lstrip("-*+ \t").lstrip("> \t")
+        if not line.is_fence_marker:
+            self._open.quotes[-1].append(inner)
+
+    def _take_text(self, raw: str, text: str) -> None:
+        column = _column(raw)
+        level = _heading_level(text)
+        if level and (self._open is None or column < self._open.column):
+            self._enter(text.lstrip("#").strip("# *_\t"), level)
+            return
+        marker = _MARKER.match(text)
+        if self._open is not None and self._belongs(column, is_bullet=marker is not None):
+            own_line = self._after_blank or self._after_fence or marker is not None
+            self._continue(raw, own_line=own_line)
+            return
+        self._open = None
+        if marker is None:
+            self._take_paragraph(text, column)
+        elif self._in_list or column < _CODE_INDENT:
+            self._in_list = True
+            self._open = self._finding(text[marker.end() :], column + marker.end())
+
+    def _belongs(self, column: int, *, is_bullet: bool) -> bool:
+        """Whether a line that is no heading belongs to the open finding."""
+        if self._open is not None and column >= self._open.column:
+            return True
+        return not is_bullet and not self._after_blank and not self._quoting
+
+    def _take_paragraph(self, text: str, column: int) -> None:
+        if column == 0:
+            self._in_list = False
+        is_bold = text[:2] in ("**", "__") and text.rstrip(": ")[-2:] in ("**", "__")
+        if is_bold or (text.endswith(":") and _is_findings(text)):
+            self._enter(text.strip("*_: \t"), _MAX_HEADING + 1)
+
+    def _enter(self, title: str, level: int) -> None:
+        """Enter the section of a heading; deeper headings stay within the findings."""
+        self._open = None
+        self._in_list = False
+        if _is_findings(title):
+            self._section = level
+            self.has_section = True
+        elif level <= self._section:
+            self._section = 0
+
+    def _finding(self, content: str, column: int) -> _Draft | None:
+        content = content[_checkbox_end(content) :]
+        severity = _SEVERITY.match(ascii_lower(content[:_HEAD]))
+        if severity is None:
+            return None
+        delimiter = _DELIMITER.match(content, severity.end())
+        if delimiter is None and not _is_set_apart(severity, content):
+            return None
+        end = delimiter.end() if delimiter else severity.end()
+        draft = _Draft(_SEVERITIES[severity["word"]], column, in_section=self._section > 0)
+        aside = (severity["aside"] or "").strip(" #")
+        prefix = f"{aside} " if aside.startswith(("(", "[")) else ""
+        draft.lines.append(prefix + content[end:].strip())
+        self.drafts.append(draft)
+        return draft
+
+    def _continue(self, raw: str, *, own_line: bool) -> None:
+        """Add a line to the open finding, less the indent of its bullet."""
+        if self._open is None:
+            return
+        text = _dedent(raw, self._open.column).rstrip() if own_line else raw.strip()
+        self._open.lines.append(("\n" if own_line else " ") + text)
+
+
+def _is_findings(title: str) -> bool:
+    return len(title) < _HEAD and _FINDINGS.fullmatch(ascii_lower(title)) is not None
+
+
+def _is_set_apart(severity: re.Match[str], content: str) -> bool:
+    """Whether marks set the word apart, as in `[WARN] text`, so that no delimiter is needed."""
+    closed = bool(_MARKED_WORD.search(severity["open"]) and severity["close"])
+    return closed and content[severity.end() : severity.end() + 1].isspace()
+
+
+def _checkbox_end(content: str) -> int:
+    found = _CHECKBOX.match(content)
+    return found.end() if found else 0
+
+
+def _heading_level(text: str) -> int:
+    level = len(text) - len(text.lstrip("#"))
+    return level if level <= _MAX_HEADING and text[level : level + 1] in (" ", "\t", "") else 0
+
+
+def _column(raw: str) -> int:
+    indent = raw[: len(raw) - len(raw.lstrip(" \t"))]
+    return len(indent.expandtabs(_TAB))
+
+
+def _dedent(raw: str, column: int) -> str:
+    removable = min(column, len(raw) - len(raw.lstrip(" \t")))
+    return raw[removable:]

@@ -69,6 +69,8 @@ def end_of_top_block(text: str) -> int:
     """Give the number of the line that ends a small block of metadata at the top, 0 for none."""
     opened = False
     for line in iter_lines(text[:_TOP_BLOCK_CHARACTERS]):
+        if line.in_fence or line.in_quote:
+            continue
         stripped = line.text.strip(_EDGE)
         if not opened:
             opened = stripped == "---"
@@ -95,9 +97,8 @@ class _Walker:
         text = line.text.strip(_EDGE)
         if line.in_fence or line.in_quote:
             inner = text.lstrip("> \t")
-            self._in_quoted_paragraph = bool(
-                line.in_quote and inner and not line.in_fence and inner[0] != "#"
-            )
+            if line.in_quote and not line.in_fence and inner[:1] != "#":
+                self._in_quoted_paragraph = inner != ""
             place = Place.QUOTE if line.in_quote else Place.FENCE
             return ReviewLine(line.number, text, place, 0, False, "", False) if text else None
         if not text:

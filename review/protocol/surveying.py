@@ -14,7 +14,7 @@ from review.protocol.declarations import (
     read_hint,
     read_statement,
 )
-from review.protocol.doubts import fold
+from review.protocol.folding import ascii_lower, fold
 from review.protocol.review_lines import Place, ReviewLine, end_of_top_block, walk_review
 from review.vocabulary import Decision
 
@@ -23,16 +23,20 @@ EDGE = 3
 OPENING = 40
 _HEAD = 300
 _TELLING = re.compile(
-    r"result|verdict|outcome|decision|overall|pass|warn|fail|error|info|ok|clean", re.I
+    r"result|verdict|outcome|decision|overall|final|correction|edit|update|grade|rating|status|"
+    r"conclusion|assessment|judge?ment|ruling|pass|warn|fail|error|info|ok|clean"
 )
 _WHOLE_REVIEW = re.compile(
     r"(?:the\s+)?(?:(?:final|overall|gate|review|pair)\s+)*"
     r"(?:summary|findings?|suggested revisions?|results?|verdict|outcome|decision|overall|"
     r"conclusions?|assessment|review|notes?|rationale|reasoning|analysis|recommendations?|report)"
-    r"\s*(?:$|[:(\u2013\u2014-]|(?<=review)\b|(?<=report)\b)",
-    re.I,
+    r"\s*(?:$|[:(\u2013\u2014-]|(?<=review)\b|(?<=report)\b)"
 )
-_NOTHING = re.compile(r"\W*(?:none|nothing|no\b.{0,40}|n/?a|0|-|\u2013|\u2014)\W*", re.I)
+_NOTHING = re.compile(
+    r"\W*(?:none|nothing|n/?a|0|no (?:findings?|issues?|instances?|items?|points?))"
+    r"(?: (?:found|noted|observed|here|to report))?\W*"
+)
+_MARKS = "<!->|+*# \t"
 _SENTENCE_END = re.compile(r"[.!?:;)\]\"'\u201d*_`]$")
 _KEY_VALUE = re.compile(r"\W{0,4}[A-Za-z][\w /-]{0,30}\W{0,3}:")
 
@@ -111,7 +115,7 @@ class _Surveyor:
 
     def pass_over(self, line: ReviewLine) -> None:
         """Remember a quoted or fenced result line, only to say that it does not count."""
-        if _TELLING.search(line.text[:_HEAD]):
+        if _TELLING.search(ascii_lower(line.text[:_HEAD])):
             self._misplace(line)
 
     def take(self, line: ReviewLine) -> None:
@@ -119,8 +123,7 @@ class _Surveyor:
         held = self._held
         if held is not None:
             self._settle(held, following=line)
-        text = line.text if line.text.isascii() else fold(line.text[:_HEAD])
-        telling = _TELLING.search(text[:_HEAD]) is not None
+        telling = _TELLING.search(fold(line.text[:_HEAD])) is not None
         if telling or self._hinted_label is not None:
             self._hint(line)
         self._held = self._read(line, held) if telling else self._plain(line, held)
@@ -199,7 +202,9 @@ class _Surveyor:
             self._enter(line)
 
     def _enter(self, line: ReviewLine) -> None:
-        if _WHOLE_REVIEW.match(line.text) or (self._held and self._held.statement):
+        if _WHOLE_REVIEW.match(ascii_lower(line.text[:_HEAD])) or (
+            self._held and self._held.statement
+        ):
             self._section = _NO_SECTION
             return
         is_title = not self.survey.headings and not self._prose
@@ -208,7 +213,7 @@ class _Surveyor:
         self._itemised = self._itemised or not is_title
 
     def _misplace(self, line: ReviewLine) -> None:
-        text = line.text.lstrip("->|+*#0123456789. \t")
+        text = line.text.lstrip(_MARKS + "0123456789.").rstrip(_MARKS)
         found = read_statement(text, level=line.level)
         if found is not None and found.labelled:
             self.survey.misplaced = line
@@ -238,6 +243,6 @@ def _stands(line: ReviewLine, statement: Statement, *, after_label: bool) -> boo
 def _heads_nothing(held: SurveyedLine, following: ReviewLine | None) -> bool:
     """Whether the line is the heading of an empty group: `### FAIL`, then `None.`"""
     statement = held.statement
-    if statement is None or following is None or statement.tail.strip(" :"):
+    if statement is None or following is None or not held.line.level or statement.tail.strip(" :"):
         return False
-    return len(following.text) < _HEAD and _NOTHING.fullmatch(following.text) is not None
+    return _NOTHING.fullmatch(ascii_lower(following.text[:_HEAD])) is not None
