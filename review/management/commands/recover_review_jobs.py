@@ -1,0 +1,169 @@
+"""`recover_review_jobs`: lists jobs that were given up, and acts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import duration, positive_int, text
+from review.vocabulary import JobStatus
+
+if TYPE_CHECKING:
+    from review.conf import Config
+    from review.contracts.recovery import (
+        RecoverableJson,
+        RecoveredJson,
+        RecoveryJson,
+        RecoveryListJson,
+    )
+    from review.orchestration.recovery import Recovered
+
+LIST = "list"
+ACTIONS = (LIST, "ingest", "fail", "replace")
+
+
+class Command(ReviewCommand):
+    """Lists jobs that were given up, and takes in, fails or replaces them."""
+
+    help = (
+        "Without an action: list abandoned jobs (running for longer than the limit, or their parent "
+        "process on this host is gone), jobs whose output waits, and failed jobs with missing "
+        "pairs. An action takes the named jobs, else all abandoned ones; a job whose parent is "
+        "alive is never touched."
+    )
+    schema = "recover-review-jobs/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace recover_review_jobs --older-than 30m --json",
+        "commonplace recover_review_jobs --action ingest 7",
+        "commonplace recover_review_jobs --action replace 7 8 --dry-run",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "a job that was ingested ended failed: a pair is missing",
+        ExitCode.CONFLICT: "a job was refused: its parent is alive, it is closed, or it moved",
+        ExitCode.INPUT_REJECTED: "one job was named, and it is unknown or has no usable output",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to do, and to which jobs."""
+        parser.add_argument("job_ids", nargs="*", type=positive_int, metavar="JOB_ID")
+        parser.add_argument("--action", choices=ACTIONS, default=LIST)
+        parser.add_argument(
+            "--older-than", type=duration, metavar="2h", help="how long a job may run"
+        )
+        parser.add_argument("--reason", type=text, metavar="R", help="why it is failed or replaced")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done")
+        self.add_actor_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """List, or recover."""
+        config = conf.current()
+        options["older_than"] = options["older_than"] or config.abandoned_after
+        if options["action"] == LIST:
+            self._list(options, config)
+            return
+        result = self._recover(options, config)
+        if len(options["job_ids"]) == 1 and result.errors:
+            raise result.errors[0]
+        if self.as_json:
+            self.write_json(result.answer)
+        else:
+            self.write_lines(_lines(result.answer))
+            for item in result.answer.refused:
+                self.warn(f"refused: {item.message}")
+        self.finish(_exit_code(result.answer))
+
+    def _list(self, options: dict[str, Any], config: Config) -> None:
+        from review.queries.job_board import require_job
+        from review.queries.recoverable import list_recoverable
+        from review.runners.process_table import ProcessTable
+
+        for job_id in options["job_ids"]:
+            require_job(job_id)
+        found = list_recoverable(
+            older_than=options["older_than"],
+            processes=ProcessTable(),
+            config=config,
+            now=self.now,
+        )
+        if options["job_ids"]:
+            found = _only(found, set(options["job_ids"]))
+        if self.as_json:
+            self.write_json(found)
+        else:
+            self.write_lines(_list_lines(found))
+
+    def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
+        from review.management.knowledge_base import open_corpus
+        from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
+        from review.runners.process_table import ProcessTable
+
+        request = RecoveryRequest(
+            action=RecoveryAction(options["action"]),
+            actor=options["actor"],
+            older_than=options["older_than"],
+            job_ids=tuple(options["job_ids"]),
+            reason=options["reason"] or "",
+            dry_run=options["dry_run"],
+        )
+        with open_corpus(config) as corpus:
+            return recover(
+                request, corpus=corpus, config=config, processes=ProcessTable(), now=self.now
+            )
+
+
+def _only(found: RecoveryListJson, job_ids: set[int]) -> RecoveryListJson:
+    def kept(entries: list[RecoverableJson]) -> list[RecoverableJson]:
+        return [entry for entry in entries if entry.review_job_id in job_ids]
+
+    return type(found)(
+        abandoned=kept(found.abandoned), ready=kept(found.ready), failed=kept(found.failed)
+    )
+
+
+def _list_lines(found: RecoveryListJson) -> Iterator[str]:
+    for name in ("abandoned", "ready", "failed"):
+        for entry in getattr(found, name):
+            taken = f", {entry.claimed_by}" if entry.claimed_by else ""
+            yield (
+                f"{name}: job {entry.review_job_id} ({entry.model_partition}, {entry.lens}{taken}; "
+                f"pairs without a review: {entry.pairs_without_review} of {entry.pair_count}; "
+                f"output: {entry.output}): {entry.because}"
+            )
+    if not (found.abandoned or found.ready or found.failed):
+        yield "nothing to recover"
+
+
+def _lines(answer: RecoveryJson) -> Iterator[str]:
+    for job in answer.done:
+        yield _line(job, answer)
+        for pair in job.left_out:
+            yield f"  left out: {pair.note_path} {pair.gate_path}: {pair.reason}"
+        for problem in job.problems:
+            yield f"  problem: {problem}"
+    if not answer.done and not answer.refused:
+        yield "no job is abandoned"
+
+
+def _line(job: RecoveredJson, answer: RecoveryJson) -> str:
+    if answer.dry_run:
+        return f"job {job.review_job_id}: would {answer.action} it; it would end {job.status}"
+    if job.replaced_by is not None:
+        return f"job {job.review_job_id}: {job.status}, replaced by job {job.replaced_by}"
+    why = job.ingested.failure_reason if job.ingested is not None else ""
+    return f"job {job.review_job_id}: {job.status}" + (f" ({why})" if why else "")
+
+
+def _exit_code(answer: RecoveryJson) -> ExitCode:
+    if answer.refused:
+        return ExitCode.CONFLICT
+    if any(
+        job.ingested is not None and job.ingested.status == JobStatus.FAILED for job in answer.done
+    ):
+        return ExitCode.FAILED
+    return ExitCode.DONE

@@ -1,0 +1,263 @@
+"""Recovery touches no job that is at work, loses no review, and makes each decision once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from review.artifacts import ArtifactNotWritten, ArtifactStore
+from review.models import JobEvent, ReviewJob, ReviewPair
+from review.orchestration import finalization, recovery
+from review.orchestration.finalization import ingest_job
+from review.orchestration.ingest_request import IngestRequest, JobReplaced
+from review.vocabulary import FailureCode, Grouping, JobStatus, PairStatus
+from tests.builders import (
+    NOTE,
+    NOW,
+    gate_path,
+    make_config,
+    make_gate,
+    make_jobs,
+    make_output,
+    make_root,
+    note_path,
+    write_note,
+)
+from tests.helpers.reviewed import UNDECIDED, WARN, current, ingest
+from tests.helpers.running import (
+    pair_statuses,
+    recover_jobs,
+    start,
+    status,
+    write_output,
+)
+
+pytestmark = pytest.mark.django_db
+HOURS = timedelta(hours=1)
+LATER = NOW + 5 * HOURS
+
+
+@pytest.fixture
+def root(tmp_path):
+    gates = {"prose/x": make_gate("prose/x"), "prose/y": make_gate("prose/y")}
+    return make_root(tmp_path, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+
+
+@pytest.fixture
+def job_id(root) -> int:
+    """A job of two pairs that has been running for five hours."""
+    (job,) = make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+    return start(job.review_job_id)
+
+
+class TestFail:
+    def test_closes_the_job_and_marks_its_pairs_missing(self, root, job_id):
+        answer = recover_jobs(root, "fail", job_id, reason="its worker is gone")
+
+        job = ReviewJob.objects.get(pk=job_id)
+        assert [item.review_job_id for item in answer.done] == [job_id]
+        assert (job.status, job.failure_code) == (JobStatus.FAILED, FailureCode.OPERATOR)
+        assert (job.failure_reason, job.completed_at) == ("its worker is gone", LATER)
+        assert pair_statuses(job_id) == [PairStatus.MISSING] * 2
+
+    def test_says_who_did_it_in_the_jobs_log(self, root, job_id):
+        recover_jobs(root, "fail", job_id)
+
+        event = JobEvent.objects.filter(job_id=job_id).latest("pk")
+        assert (event.from_status, event.to_status) == (JobStatus.RUNNING, JobStatus.FAILED)
+        assert (event.actor, event.note) == ("human:ana", "given up by human:ana")
+
+    def test_cancels_a_job_that_nobody_took(self, root):
+        (job,) = make_jobs(root, ("a.md", "prose/x"))
+
+        recover_jobs(root, "fail", job.review_job_id)
+
+        assert status(job.review_job_id) == JobStatus.FAILED
+
+    def test_refreshes_the_manifest(self, root, job_id):
+        recover_jobs(root, "fail", job_id)
+
+        folder = root / "kb/reports/bundle-reviews" / f"review-job-{job_id}"
+        assert '"failed"' in (folder / "MANIFEST.json").read_text(encoding="utf-8")
+
+    def test_leaves_a_closed_job_as_it_is(self, root, job_id):
+        ingest(root, job_id)
+
+        answer = recover_jobs(root, "fail", job_id)
+
+        assert (answer.done, [item.code for item in answer.refused]) == ([], ["job-closed"])
+        assert status(job_id) == JobStatus.COMPLETED
+
+    def test_is_refused_when_the_job_moves_in_between(self, root, job_id, monkeypatch):
+        look = recovery._refuse_closed
+
+        def refuse_closed(job):
+            look(job)
+            ingest(root, job.pk)
+
+        monkeypatch.setattr(recovery, "_refuse_closed", refuse_closed)
+
+        answer = recover_jobs(root, "fail", job_id)
+
+        assert [item.code for item in answer.refused] == ["job-moved"]
+        assert status(job_id) == JobStatus.COMPLETED
+        assert current().event.review_pair_id
+
+    def test_does_not_take_a_job_from_whoever_claims_it_in_between(self, root, monkeypatch):
+        (job,) = make_jobs(root, ("a.md", "prose/x"))
+        look = recovery._refuse_closed
+
+        def refuse_closed(job):
+            look(job)
+            start(job.pk)
+
+        monkeypatch.setattr(recovery, "_refuse_closed", refuse_closed)
+
+        answer = recover_jobs(root, "fail", job.review_job_id)
+
+        assert [item.code for item in answer.refused] == ["job-moved"]
+        assert status(job.review_job_id) == JobStatus.RUNNING
+
+
+class TestReplace:
+    def test_makes_a_queued_job_for_the_same_pairs_from_todays_text(self, root, job_id):
+        write_note(root, "a.md", NOTE + "\nEdited.\n")
+
+        (done,) = recover_jobs(root, "replace", job_id).done
+
+        old, new = ReviewJob.objects.get(pk=job_id), ReviewJob.objects.get(pk=done.replaced_by)
+        assert (old.status, old.failure_code) == (JobStatus.FAILED, FailureCode.REPLACED)
+        assert (new.status, new.replaces_id) == (JobStatus.QUEUED, job_id)
+        assert new.bundle_output_path != old.bundle_output_path
+        texts = new.pairs.values_list("gate__path", "note_snapshot__text")
+        assert sorted(texts) == [
+            (gate_path("prose/x"), NOTE + "\nEdited.\n"),
+            (gate_path("prose/y"), NOTE + "\nEdited.\n"),
+        ]
+        assert pair_statuses(job_id) == [PairStatus.MISSING] * 2
+
+    def test_refuses_what_the_late_worker_writes(self, root, job_id):
+        recover_jobs(root, "replace", job_id)
+
+        with pytest.raises(JobReplaced):
+            ingest(root, job_id)
+
+        assert pair_statuses(job_id) == [PairStatus.MISSING] * 2
+        assert current() is None
+
+    def test_the_late_output_is_no_output_of_the_new_job(self, root, job_id):
+        (done,) = recover_jobs(root, "replace", job_id).done
+        late = make_output(job_id)
+        new = ReviewJob.objects.get(pk=done.replaced_by)
+        (root / new.bundle_output_path).write_bytes(late)
+
+        answer = recover_jobs(root, "ingest", new.pk)
+
+        assert [item.code for item in answer.refused] == ["no-blocks"]
+        assert status(new.pk) == JobStatus.QUEUED
+
+    def test_leaves_out_and_names_pairs_whose_note_is_gone(self, root):
+        (job,) = make_jobs(root, ("a.md", "prose/x"), ("b.md", "prose/x"), grouping=Grouping.GATE)
+        (root / note_path("b.md")).unlink()
+
+        (done,) = recover_jobs(root, "replace", job.review_job_id).done
+
+        assert [(item.note_path, item.reason) for item in done.left_out] == [
+            (note_path("b.md"), "vanished")
+        ]
+        assert ReviewJob.objects.get(pk=done.replaced_by).pair_count == 1
+
+    @pytest.mark.parametrize("dry_run", [False, True])
+    def test_with_no_pair_left_is_refused_and_moves_nothing(self, root, job_id, dry_run):
+        (root / note_path("a.md")).unlink()
+
+        answer = recover_jobs(root, "replace", job_id, dry_run=dry_run)
+
+        assert [item.code for item in answer.refused] == ["nothing-to-replace"]
+        assert status(job_id) == JobStatus.RUNNING
+        assert pair_statuses(job_id) == [PairStatus.PENDING] * 2
+
+    def test_twice_makes_one_job(self, root, job_id):
+        recover_jobs(root, "replace", job_id)
+
+        answer = recover_jobs(root, "replace", job_id)
+
+        assert [item.code for item in answer.refused] == ["job-closed"]
+        assert "job 2 replaces it" in answer.refused[0].message
+        assert ReviewJob.objects.count() == 2
+
+    def test_when_the_folder_cannot_be_made_moves_nothing(self, root, job_id, monkeypatch):
+        def full(*_args, **_kwargs):
+            raise ArtifactNotWritten("cannot write: No space left on device")
+
+        monkeypatch.setattr(ArtifactStore, "make_folder", full)
+
+        answer = recover_jobs(root, "replace", job_id)
+
+        assert [item.code for item in answer.refused] == ["artifact-not-written"]
+        assert status(job_id) == JobStatus.RUNNING
+        assert ReviewJob.objects.count() == 1
+
+
+class TestIngest:
+    def test_takes_in_what_the_vanished_worker_wrote(self, root, job_id):
+        write_output(root, job_id, WARN)
+
+        (done,) = recover_jobs(root, "ingest", job_id).done
+
+        assert (done.status, status(job_id)) == (JobStatus.COMPLETED, JobStatus.COMPLETED)
+        assert current().decision == "warn"
+
+    def test_keeps_the_pairs_that_are_there(self, root, job_id):
+        write_output(root, job_id, only=[1])
+
+        (done,) = recover_jobs(root, "ingest", job_id).done
+
+        assert (done.status, done.ingested.failure_code) == ("failed", "pairs-missing")
+        assert pair_statuses(job_id) == [PairStatus.COMPLETED, PairStatus.MISSING]
+
+    def test_brings_the_missing_pairs_of_a_failed_job(self, root, job_id):
+        write_output(root, job_id, only=[1])
+        recover_jobs(root, "ingest", job_id)
+        write_output(root, job_id)
+
+        (done,) = recover_jobs(root, "ingest", job_id).done
+
+        assert done.status == JobStatus.COMPLETED
+
+    def test_without_an_output_moves_nothing(self, root, job_id):
+        answer = recover_jobs(root, "ingest", job_id)
+
+        assert [item.code for item in answer.refused] == ["no-output"]
+        assert status(job_id) == JobStatus.RUNNING
+
+    def test_of_a_job_whose_reviews_were_stored_already_stores_nothing_twice(self, root, job_id):
+        write_output(root, job_id, UNDECIDED)
+        recover_jobs(root, "ingest", job_id)
+
+        answer = recover_jobs(root, "ingest", job_id)
+
+        assert [item.code for item in answer.refused] == ["job-already-completed"]
+        assert ReviewPair.objects.completed().count() == 2
+
+
+class TestLateWorkers:
+    def test_an_ingest_that_read_the_job_before_it_was_replaced_is_refused(
+        self, root, job_id, monkeypatch
+    ):
+        judge = finalization.judge_output
+
+        def judge_output(*args, **kwargs):
+            recover_jobs(root, "replace", job_id)
+            return judge(*args, **kwargs)
+
+        monkeypatch.setattr(finalization, "judge_output", judge_output)
+        request = IngestRequest(actor="agent:late", outputs={job_id: make_output(job_id)})
+
+        with pytest.raises(recovery.JobMoved):
+            ingest_job(job_id, request=request, config=make_config(root), now=LATER)
+
+        assert status(job_id) == JobStatus.FAILED
+        assert pair_statuses(job_id) == [PairStatus.MISSING] * 2
+        assert current() is None

@@ -1,0 +1,88 @@
+"""Jobs that somebody has taken, and a host whose processes a test decides about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from review.contracts.recovery import RecoveryJson
+from review.corpus import Corpus
+from review.models import ReviewJob, ReviewPair
+from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
+from review.vocabulary import JobStatus
+from tests.builders import NOW, make_config, make_output
+
+HOST = "this-host"
+
+
+@dataclass(frozen=True)
+class FakeProcesses:
+    """The processes of a host; only those in `alive` are there."""
+
+    alive: Collection[int] = ()
+    host: str = HOST
+
+    def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
+        """Whether the test says so."""
+        return pid in self.alive
+
+
+NOBODY = FakeProcesses()
+
+
+def start(job_id: int, *, at: datetime = NOW, parent: int | None = None, host: str = HOST) -> int:
+    """Let a job run since `at`, under a parent process if one is given; gives its id."""
+    ReviewJob.objects.filter(pk=job_id).update(
+        status=JobStatus.RUNNING,
+        started_at=at,
+        claimed_by="agent:gone",
+        parent_pid=parent,
+        parent_host=host if parent is not None else "",
+        parent_started_at=at if parent is not None else None,
+    )
+    return job_id
+
+
+def recover_jobs(
+    root: Path,
+    action: str,
+    *job_ids: int,
+    processes: FakeProcesses = NOBODY,
+    now: datetime = NOW + timedelta(hours=5),
+    **overrides: Any,
+) -> RecoveryJson:
+    """Recover jobs at `now`, with a limit of two hours; `overrides` are fields of the request."""
+    fields: dict[str, Any] = {
+        "actor": "human:ana",
+        "older_than": timedelta(hours=2),
+        "job_ids": job_ids,
+    }
+    request = RecoveryRequest(action=RecoveryAction(action), **fields | overrides)
+    result = recover(
+        request,
+        corpus=Corpus(make_config(root)),
+        config=make_config(root),
+        processes=processes,
+        now=now,
+    )
+    return result.answer
+
+
+def write_output(root: Path, job_id: int, *reviews: str, only: Sequence[int] = ()) -> None:
+    """The worker's output in the job's own folder."""
+    path = root / ReviewJob.objects.get(pk=job_id).bundle_output_path
+    path.write_bytes(make_output(job_id, *reviews, only=only))
+
+
+def status(job_id: int) -> str:
+    """Where the job stands."""
+    return ReviewJob.objects.get(pk=job_id).status
+
+
+def pair_statuses(job_id: int) -> list[str]:
+    """Where its pairs stand, in their order."""
+    pairs = ReviewPair.objects.filter(job_id=job_id).order_by("ordinal")
+    return list(pairs.values_list("status", flat=True))

@@ -1,0 +1,3 @@
+"""Tests of the doors to processes."""
+
+from __future__ import annotations
