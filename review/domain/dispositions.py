@@ -25,6 +25,9 @@ class FindingState:
     regressed: bool = False
 
 
+_OPEN = FindingState(DispositionState.OPEN)
+
+
 def finding_state(
     decided: Decided | None, *, text_read_at: datetime, note_sha256: str
 ) -> FindingState:
@@ -34,7 +37,7 @@ def finding_state(
     :param note_sha256: the note's digest on disk now; "" when it is gone.
     """
     if decided is None:
-        return FindingState(DispositionState.OPEN)
+        return _OPEN
     if decided.state == DispositionState.FIXED and text_read_at > decided.at:
         return FindingState(DispositionState.OPEN, regressed=True)
     if decided.state == DispositionState.DEFERRED and decided.note_sha256 != note_sha256:

@@ -1,11 +1,14 @@
-"""Findings of reviewed pairs with their state today and their place in today's text."""
+"""Findings of reviewed pairs with their state today and their place in today's text.
+
+Rows are named tuples: a queue has tens of thousands, and they cost a third of a dataclass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus
@@ -17,8 +20,7 @@ from review.protocol.findings import locate_quote
 from review.vocabulary import DispositionState, Severity
 
 
-@dataclass(frozen=True)
-class ReviewedPair:
+class ReviewedPair(NamedTuple):
     """A pair whose findings are wanted.
 
     :param moved: the acceptance was carried over: the review judged the text under another path.
@@ -39,8 +41,7 @@ class ReviewedPair:
         return (self.note_path, self.gate_path)
 
 
-@dataclass(frozen=True)
-class QueueFinding:
+class QueueFinding(NamedTuple):
     """A finding as the queue shows it; lines are 1-based, None where the quote is not found."""
 
     fingerprint: str
@@ -66,8 +67,7 @@ class QueueFinding:
         )
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     fingerprint: str
     severity: str
     text: str
@@ -133,7 +133,7 @@ class FindingReader:
 def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:
     columns = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
     found: dict[int, list[_Row]] = {}
-    for chunk in batched(sorted(pair_ids), 500):
+    for chunk in batched(sorted(pair_ids), 5000):
         rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
         for pair_id, *values in rows.values_list(*columns):
             found.setdefault(pair_id, []).append(_Row(*values))

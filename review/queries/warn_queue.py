@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, Subquery
 
@@ -52,8 +52,7 @@ class WarnQueue:
     problems: tuple[Problem, ...]
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     note_path: str
     gate_path: str
     partition: str
@@ -198,7 +197,7 @@ def _kept(findings: Sequence[QueueFinding], request: QueueRequest) -> list[Queue
 
 def _rationales(pair_ids: Iterable[int]) -> dict[int, str]:
     found: dict[int, str] = {}
-    for chunk in batched(pair_ids, 500):
+    for chunk in batched(pair_ids, 5000):
         found.update(ReviewText.objects.filter(pair_id__in=chunk).values_list("pair_id", "text"))
     return found
 
