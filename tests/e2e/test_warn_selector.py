@@ -1,0 +1,234 @@
+"""`warn_selector`: what wants an edit now, and what has fallen out of the queue."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.builders import (
+    NOTE,
+    NOW,
+    PARTITION,
+    PASS,
+    make_gate,
+    make_root,
+    note_path,
+    write_gate,
+    write_note,
+)
+from tests.helpers.commands import run
+from tests.helpers.queueing import HOUR, entries, finding, queue
+from tests.helpers.reviewed import FAIL, WARN, review_pairs
+
+pytestmark = pytest.mark.django_db
+NOTE_A = note_path("a.md")
+DEEP = "kb/notes/deep/c.md"
+QUOTE = "A reader finds a note by its title"
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+    return make_root(
+        tmp_path,
+        notes={"a.md": NOTE, "b.md": NOTE, DEEP: NOTE},
+        gates={gate: make_gate(gate) for gate in ("prose/x", "links/z")},
+    )
+
+
+@pytest.fixture
+def warned(root):
+    review_pairs(root, ("a.md", "prose/x"), review=WARN)
+    return root
+
+
+class TestEntries:
+    def test_an_entry_says_all_that_an_editor_needs(self, root):
+        (pair_id,) = review_pairs(root, ("a.md", "prose/x"), review=WARN)
+
+        (entry,) = queue()["entries"]
+
+        assert entry == {
+            "note_path": NOTE_A,
+            "gate_path": "kb/instructions/review-gates/prose/x.md",
+            "gate_id": "prose/x",
+            "lens": "prose",
+            "model_partition": PARTITION,
+            "decision": "warn",
+            "review_pair_id": pair_id,
+            "accepted_at": "2026-01-31T09:30:00.000000Z",
+            "note_changed_since": False,
+            "later_pass_in": [],
+            "findings": [
+                {
+                    "fingerprint": entry["findings"][0]["fingerprint"],
+                    "severity": "warn",
+                    "text": "the claim has no source",
+                    "quote": QUOTE,
+                    "line": 3,
+                    "line_now": 3,
+                    "status": "open",
+                    "regressed": False,
+                }
+            ],
+            "rationale": WARN,
+        }
+
+    def test_a_fail_is_in_the_queue_and_a_pass_is_not(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=FAIL)
+        review_pairs(root, ("b.md", "prose/x"), review=PASS)
+
+        assert entries() == [(NOTE_A, "prose/x")]
+
+    def test_a_decision_that_could_not_be_read_is_not(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review="I cannot say.")
+
+        assert entries() == []
+
+    def test_a_warn_without_findings_is_in_it_with_its_text(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review="It wants a source.\n\n## Result: WARN")
+
+        (entry,) = queue()["entries"]
+
+        assert entry["findings"] == []
+        assert entry["rationale"].startswith("It wants a source.")
+
+    def test_they_are_sorted_by_note_and_gate(self, root):
+        review_pairs(
+            root,
+            (DEEP, "prose/x"), ("b.md", "prose/x"), ("b.md", "links/z"),
+            review=WARN,
+        )  # fmt: skip
+
+        assert entries() == sorted(entries())
+        assert len(entries()) == 3
+
+    def test_it_is_complete_without_the_files_of_the_jobs(self, warned):
+        before = queue()
+
+        shutil.rmtree(warned / "kb" / "reports")
+
+        assert queue() == before
+
+    @pytest.mark.parametrize(
+        "bullet",
+        [
+            pytest.param("* warn: no source", id="star"),
+            pytest.param("- **WARN**: no source", id="bold"),
+            pytest.param("- WARN - no source", id="dash"),
+            pytest.param("1. warn: no source", id="numbered"),
+            pytest.param("- warning: no source", id="warning"),
+        ],
+    )
+    def test_findings_are_read_as_reviewers_write_them(self, root, bullet):
+        review_pairs(root, ("a.md", "prose/x"), review=f"### Findings\n{bullet}\n\n## Result: WARN")
+
+        assert finding()["text"] == "no source"
+
+
+class TestWhatCounts:
+    def test_the_latest_accepted_review_of_a_pair(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=FAIL, model_partition="first")
+        review_pairs(
+            root, ("a.md", "prose/x"), review=WARN, model_partition="second", now=NOW + HOUR
+        )
+
+        (entry,) = queue()["entries"]
+
+        assert (entry["model_partition"], entry["decision"]) == ("second", "warn")
+
+    def test_a_decision_filter_looks_at_the_latest_only(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=FAIL, model_partition="first")
+        review_pairs(
+            root, ("a.md", "prose/x"), review=WARN, model_partition="second", now=NOW + HOUR
+        )
+
+        assert entries("--decision", "fail") == []
+        assert entries("--decision", "fail", "--model", "first") == [(NOTE_A, "prose/x")]
+
+    def test_a_later_pass_of_another_partition_is_named(self, warned):
+        review_pairs(warned, ("a.md", "prose/x"), model_partition="other", now=NOW + HOUR)
+
+        (entry,) = queue()["entries"]
+
+        assert entry["later_pass_in"] == ["other"]
+
+    def test_an_earlier_pass_is_not(self, root):
+        review_pairs(root, ("a.md", "prose/x"), model_partition="other")
+        review_pairs(root, ("a.md", "prose/x"), review=WARN, now=NOW + HOUR)
+
+        (entry,) = queue()["entries"]
+
+        assert entry["later_pass_in"] == []
+
+    def test_a_pass_of_the_same_partition_ends_it(self, warned):
+        review_pairs(warned, ("a.md", "prose/x"), now=NOW + HOUR)
+
+        assert entries() == []
+
+    def test_a_gate_that_changed_since_takes_its_entries_out(self, warned):
+        write_gate(warned, "prose/x", make_gate("prose/x", body="Another question.\n"))
+
+        assert entries() == []
+
+    def test_a_gate_that_is_gone_takes_its_entries_out(self, warned):
+        (warned / "kb/instructions/review-gates/prose/x.md").unlink()
+
+        assert entries() == []
+
+    def test_an_override_takes_it_out(self, warned):
+        run(
+            "override_acceptance", "--model", PARTITION, NOTE_A, "prose/x",
+            "--reason", "it is a quotation", "--actor", "human:ana", now=NOW + HOUR,
+        )  # fmt: skip
+
+        assert entries() == []
+
+
+class TestChangedNotes:
+    def test_a_finding_moves_with_its_quote(self, warned):
+        write_note(warned, "a.md", f"One.\n\nTwo.\n\n{NOTE}")
+
+        (entry,) = queue()["entries"]
+
+        assert entry["note_changed_since"] is True
+        assert (entry["findings"][0]["line"], entry["findings"][0]["line_now"]) == (3, 7)
+
+    def test_a_quote_that_is_gone_has_no_line(self, warned):
+        write_note(warned, "a.md", "# Retrieval basics\n\nOther words.\n")
+
+        assert finding()["line_now"] is None
+        assert "(was line 3)" in run("warn_selector").out
+
+    def test_an_ack_changes_nothing_about_the_text_that_was_reviewed(self, warned):
+        write_note(warned, "a.md", f"One.\n\nTwo.\n\n{NOTE}")
+        run("ack_gate_review", "--model", PARTITION, NOTE_A, "prose/x", now=NOW + HOUR)
+
+        (entry,) = queue()["entries"]
+
+        assert entry["note_changed_since"] is True
+        assert entry["findings"][0]["line_now"] == 7
+
+    def test_those_of_a_deleted_note_stand_apart(self, warned):
+        (warned / NOTE_A).unlink()
+
+        found = queue()
+
+        assert found["entries"] == []
+        assert [entry["note_path"] for entry in found["deleted_notes"]] == [NOTE_A]
+        assert "notes that are gone:" in run("warn_selector").out
+
+    def test_a_note_that_can_be_read_no_more_is_not_gone(self, warned):
+        write_note(warned, "a.md", b"\xff\xfe")
+
+        found = queue()
+
+        assert [entry["note_path"] for entry in found["entries"]] == [NOTE_A]
+        assert [problem["path"] for problem in found["problems"]] == [NOTE_A]
+
+    def test_a_note_outside_the_note_roots_is_not_gone(self, root):
+        write_note(root, "docs/d.md", NOTE)
+        review_pairs(root, ("docs/d.md", "prose/x"), review=WARN)
+
+        assert entries() == [("docs/d.md", "prose/x")]
