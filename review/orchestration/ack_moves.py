@@ -132,11 +132,11 @@ def move(wanted: Sequence[Wanted], *, terms: Terms, now: datetime) -> Outcome:
 
 
 def _reasons(pair: DraftPair, standing: Standing) -> tuple[Staleness, ...]:
-    accepted = standing.accepted
-    return staleness_reasons(
-        current=Digests(note=pair.note.sha256, gate=pair.gate.sha256),
-        accepted=accepted and Digests(note=accepted.note_sha256, gate=accepted.gate_sha256),
-    )
+    current = Digests(note=pair.note.sha256, gate=pair.gate.sha256)
+    if standing.accepted is None:
+        return staleness_reasons(current=current, accepted=None)
+    known = Digests(note=standing.accepted.note_sha256, gate=standing.accepted.gate_sha256)
+    return staleness_reasons(current=current, accepted=known)
 
 
 def _refusal(

@@ -274,14 +274,13 @@ def _carried(plan: _Plan, decided: Sequence[CarriedDisposition]) -> CarriedJson:
 
 def _not_carried(plan: _Plan, error: ReviewError) -> NotCarriedJson:
     row = plan.row
-    is_file = isinstance(error, UnreadableFile)
     return NotCarriedJson(
         model_partition=row.model_partition,
         old_note_path=row.note_path,
         old_gate_path=row.gate_path,
         note_path=plan.note_path,
         gate_path=plan.gate_path,
-        code=error.problem.code.value if is_file else error.code,
+        code=error.problem.code.value if isinstance(error, UnreadableFile) else error.code,
         message=error.message,
     )
 

@@ -113,8 +113,8 @@ def _accepted(ids: _PathIds) -> dict[Key, Accepted]:
         "event__review_pair_id",
     )
     return {
-        (ids.notes[note_id], ids.gates[gate_id]): Accepted(*values)
-        for note_id, gate_id, *values in rows
+        (ids.notes[note_id], ids.gates[gate_id]): Accepted(note_sha256, gate_sha256, pair_id)
+        for note_id, gate_id, note_sha256, gate_sha256, pair_id in rows
     }
 
 
