@@ -23,6 +23,7 @@ _SEVERITY = re.compile(
 _DELIMITER = re.compile(r"\s*:[*_]{0,3}(?:\s+|$)|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$")
 _MARKED_WORD = re.compile(r"[\[(*_`]")
 _FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?")
+_OTHER_PART = re.compile(r"(?:suggested revisions?|summary|result|verdict)\b")
 _NO_FINDING = re.compile(
     r"(?:none|nothing|n/?a|0|-|<finding>)(?:\s+(?:found|noted|observed|to report))?\s*[.!]?",
 )
@@ -163,7 +164,7 @@ class _Reader:
         if _is_findings(title):
             self._section = level
             self.has_section = True
-        elif level <= self._section:
+        elif level <= self._section or _OTHER_PART.match(ascii_lower(title[:_HEAD])):
             self._section = 0
 
     def _finding(self, content: str, column: int) -> _Draft | None:
