@@ -10,11 +10,12 @@ from enum import StrEnum
 from review.conf import Config
 from review.contracts.status import StatusJson
 from review.corpus import Corpus
-from review.models import ReviewJob
 from review.queries.coverage import count_jobs, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
 from review.queries.problems import problem_json
+from review.queries.recoverable import abandoned_jobs
 from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.runners.process_table import ProcessTable
 from review.vocabulary import QUEUED_DECISIONS, Decision
 
 
@@ -83,5 +84,5 @@ def _count_queue(corpus: Corpus, model_partition: str | None) -> dict[str, int]:
 
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:
-    jobs = ReviewJob.objects.started_before(now - config.abandoned_after).order_by("pk")
-    return list(jobs.values_list("pk", flat=True))
+    found = abandoned_jobs(older_than=config.abandoned_after, processes=ProcessTable(), now=now)
+    return [job.job_id for job in found]
