@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import F, Q
 
+from review.domain.parents import Parent
 from review.models.paths import ModelPartition
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
 
@@ -67,12 +68,26 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         """Running jobs that were taken before `limit`: the ones to ask about."""
         return self.filter(status=JobStatus.RUNNING, started_at__lt=limit)
 
-    def claim(self, job_id: int, *, provenance: Provenance, claimed_by: str, now: datetime) -> int:
-        """`queued` to `running`; 0 when somebody else was first."""
+    def claim(
+        self,
+        job_id: int,
+        *,
+        provenance: Provenance,
+        claimed_by: str,
+        parent: Parent | None = None,
+        now: datetime,
+    ) -> int:
+        """`queued` to `running`; 0 when somebody else was first.
+
+        :param parent: the process that will see to the job, if it stays until the job is closed.
+        """
         return self.filter(pk=job_id, status=JobStatus.QUEUED).update(
             status=JobStatus.RUNNING,
             started_at=now,
             claimed_by=claimed_by,
+            parent_host=parent.host if parent else "",
+            parent_pid=parent.pid if parent else None,
+            parent_started_at=parent.started_at if parent else None,
             runner=provenance.runner,
             runner_model=provenance.runner_model,
             runner_effort=provenance.runner_effort,

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.jobs import ClaimedJson
+from review.domain.parents import Parent
 from review.errors import Conflict
 from review.models import JobEvent, ModelPartition, Provenance, ReviewJob
 from review.orchestration.provenance import (
@@ -38,6 +39,8 @@ class ClaimRequest:
     :param job_id: this one; None takes the oldest queued ones.
     :param model_partition: only jobs of this partition; None takes any that `provenance` fits.
     :param effort_unknown: the harness names its model but not the effort.
+    :param parent: the process that stays until the jobs are closed; when it is gone, they are
+        abandoned.
     """
 
     actor: str
@@ -46,6 +49,7 @@ class ClaimRequest:
     limit: int = 1
     model_partition: str | None = None
     effort_unknown: bool = False
+    parent: Parent | None = None
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
@@ -153,7 +157,11 @@ def _take(job_ids: Sequence[int], request: ClaimRequest, *, now: datetime) -> li
         job_id
         for job_id in job_ids
         if ReviewJob.objects.claim(
-            job_id, provenance=request.provenance, claimed_by=request.actor, now=now
+            job_id,
+            provenance=request.provenance,
+            claimed_by=request.actor,
+            parent=request.parent,
+            now=now,
         )
     ]
     JobEvent.objects.record(

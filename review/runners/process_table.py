@@ -5,25 +5,17 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
+
+from review.domain.parents import Parent
 
 # The kernel counts from the boot, and the moment of the boot moves when the clock is set. A number
 # that is given out again within this time of its first owner's start would need millions of others.
 _TOLERANCE = timedelta(minutes=1)
 _GONE = frozenset({"Z", "X", "x"})
 _START = 19  # the 22nd field of /proc/PID/stat, counted from the state, which is the 3rd
-
-
-@dataclass(frozen=True)
-class Parent:
-    """A process that takes jobs, so that others can tell later whether it is still there."""
-
-    host: str
-    pid: int
-    started_at: datetime | None
 
 
 class Processes(Protocol):
