@@ -20,7 +20,8 @@ from tests.builders import (
     write_note,
 )
 from tests.helpers.commands import run, run_process
-from tests.helpers.reviewed import WARN, current, review_pairs
+from tests.helpers.reviewed import current, review_pairs
+from tests.helpers.workers import write_worker_output
 
 LATER = NOW + timedelta(hours=1)
 EDITED = NOTE + "\nOne more line.\n"
@@ -253,8 +254,7 @@ class TestTheWholeWay:
             root=root, stdin=stale.out,
         )  # fmt: skip
         (job,) = created.json["jobs"]
-        prompt = (root / job["prompt_path"]).read_text(encoding="utf-8")
-        write_worker_output(root / job["bundle_output_path"], prompt)
+        write_worker_output(root, job)
         ingested = run_process(
             "ingest_bundle_output", "--review-job-id", job["review_job_id"], root=root
         )
@@ -267,14 +267,3 @@ class TestTheWholeWay:
         assert (done.exit, done.out) == (0, f"acked: {NOTE_A} prose/x\n")
         counts = run_process(*select, root=root).json["counts"]
         assert (counts["fresh"], counts["note-changed"]) == (1, 0)
-
-
-def write_worker_output(path, prompt: str) -> None:
-    """What a worker writes that follows the prompt and finds a fault."""
-    line = next(line for line in prompt.splitlines() if line.endswith(":: prose/x"))
-    token = line.split("/")[0].strip().lstrip("- `")
-    names = f"{token}/1: {NOTE_A} :: prose/x"
-    path.write_text(
-        f"=== PAIR REVIEW START {names} ===\n{WARN}\n=== PAIR REVIEW END {names} ===\n",
-        encoding="utf-8",
-    )
