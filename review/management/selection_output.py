@@ -10,6 +10,7 @@ import msgspec
 from review.contracts.selection import SELECTION_SCHEMA
 from review.queries.problems import problem_json
 from review.queries.targets import Selection
+from review.vocabulary import Staleness
 
 _CHUNK = 500
 
@@ -29,7 +30,7 @@ def json_chunks(selection: Selection) -> Iterator[str]:
     yield from _array(selection.diffs())
     yield f'],"counts":{json.dumps(selection.counts, separators=(",", ":"))}'
     problems = [problem_json(problem) for problem in selection.problems]
-    yield f',"problems":{msgspec.json.encode(problems).decode()}}}\n'
+    yield f',"problems":{msgspec.json.encode(problems).decode()}}}'
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -43,6 +44,13 @@ def text_lines(selection: Selection) -> Iterator[str]:
         yield f"  - {target.gate_id} ({target.reason}{change})"
     for diff in selection.diffs():
         yield from ("", *diff.diff.splitlines())
+
+
+def summary_line(selection: Selection) -> str:
+    """How much of the scope is stale and how much is fresh."""
+    counts = selection.counts
+    stale = sum(counts[reason.value] for reason in Staleness)
+    return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
 
 
 def _array(items: Iterable[msgspec.Struct]) -> Iterator[str]:

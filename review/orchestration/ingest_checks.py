@@ -31,7 +31,7 @@ def refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
     if job.status == JobStatus.COMPLETED:
         raise JobAlreadyCompleted(
             f"job {job.pk} is already completed",
-            hint=f"read its reviews: commonplace review_job_list --json (job {job.pk})",
+            hint=f"read a review: commonplace render_review --review-pair-id {pairs[0].pk}",
         )
     if all(pair.status == PairStatus.COMPLETED for pair in pairs):
         raise NothingMissing(

@@ -35,6 +35,7 @@ class SelectionRequest:
     :param gates: gate ids, gate paths and bundle names.
     :param notes: files and folders; none is every note of the note roots.
     :param model_partition: None asks for pairs that no partition has reviewed.
+    :param rules_only: only gates that name a rule; `skip_rules`: only the others.
     :param reasons: keep targets whose first reason is one of these; none keeps all.
     """
 
@@ -46,6 +47,7 @@ class SelectionRequest:
     mode: str = STALE
     reasons: tuple[Staleness, ...] = ()
     rules_only: bool = False
+    skip_rules: bool = False
     skip_trivial: bool = False
     with_diffs: bool = False
     limit: int | None = None
@@ -130,6 +132,8 @@ def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...],
         problems = catalog.problems_of(request.gates)
     if request.rules_only:
         gates = tuple(gate for gate in gates if gate.rule)
+    elif request.skip_rules:
+        gates = tuple(gate for gate in gates if not gate.rule)
     return gates, problems
 
 

@@ -11,6 +11,7 @@ from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.options import text, word
+from review.management.scope_options import add_scope_arguments
 
 if TYPE_CHECKING:
     from review.conf import Config
@@ -39,10 +40,7 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The scope, as the selector has it."""
-        parser.add_argument("gates", nargs="*", type=text, metavar="GATE_OR_BUNDLE")
-        parser.add_argument("--all-gates", action="store_true")
-        parser.add_argument("--note", nargs="+", action="extend", type=text, metavar="PATH")
-        parser.add_argument("--current", action="store_true", help="notes with status: current")
+        add_scope_arguments(parser)
         parser.add_argument("--model", type=word, required=True, metavar="PARTITION")
         parser.add_argument("--reason", type=text, metavar="R")
         parser.add_argument("--dry-run", action="store_true", help="say what would be acked")

@@ -10,9 +10,10 @@ from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
-from review.management.options import positive_int, text, word
+from review.management.options import positive_int, word
 from review.management.problem_output import problem_lines
-from review.management.selection_output import json_chunks, text_lines
+from review.management.scope_options import add_scope_arguments
+from review.management.selection_output import json_chunks, summary_line, text_lines
 from review.queries.targets import STALE, SelectionRequest, select_targets
 from review.vocabulary import REQUESTED, Staleness
 
@@ -32,17 +33,53 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
-        add_selection_arguments(parser)
-        parser.add_argument("--current", action="store_true", help="notes with status: current")
-        parser.add_argument("--model", type=word, metavar="PARTITION")
-        parser.add_argument("--mode", choices=(STALE, REQUESTED), default=STALE)
-        parser.add_argument("--reason", choices=Staleness.values, nargs="+", action="extend")
-        parser.add_argument("--rules-only", action="store_true", help="gates that name a rule")
-        parser.add_argument("--skip-trivial", action="store_true")
-        parser.add_argument("--diff", action="store_true", default=None)
-        parser.add_argument("--no-diff", action="store_false", dest="diff")
-        parser.add_argument("--limit", type=positive_int, metavar="N")
-        parser.add_argument("--no-cache", action="store_true", help="read every file")
+        add_scope_arguments(parser)
+        parser.add_argument(
+            "--model",
+            type=word,
+            metavar="PARTITION",
+            help="the partition to be fresh for; without it, pairs that no partition has reviewed",
+        )
+        parser.add_argument(
+            "--mode",
+            choices=(STALE, REQUESTED),
+            default=STALE,
+            help="requested lists every applicable pair, fresh or not (needs --model)",
+        )
+        parser.add_argument(
+            "--reason",
+            choices=Staleness.values,
+            nargs="+",
+            action="extend",
+            help="only targets whose first reason is one of these",
+        )
+        rules = parser.add_mutually_exclusive_group()
+        rules.add_argument(
+            "--rules-only", action="store_true", help="only gates that name a rule: judged for free"
+        )
+        rules.add_argument(
+            "--skip-rules", action="store_true", help="only gates that name no rule: for models"
+        )
+        parser.add_argument(
+            "--skip-trivial",
+            action="store_true",
+            help="leave out note changes that the gate does not watch, or tolerates",
+        )
+        parser.add_argument(
+            "--diff",
+            action="store_true",
+            default=None,
+            help="with diffs from the accepted texts (--json has them unless --no-diff)",
+        )
+        parser.add_argument("--no-diff", action="store_false", dest="diff", help="without diffs")
+        parser.add_argument(
+            "--limit", type=positive_int, metavar="N", help="at most N targets; counts stay whole"
+        )
+        parser.add_argument(
+            "--no-cache",
+            action="store_true",
+            help="read every file: for network shares, where no modification time can be trusted",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Select and print."""
@@ -55,13 +92,7 @@ class Command(ReviewCommand):
                 self.write_lines(text_lines(selection))
                 for line in problem_lines(selection.problems):
                     self.warn(line)
-
-
-def add_selection_arguments(parser: CommandParser) -> None:
-    """Declare the options that name gates and notes; acks and sweeps have the same."""
-    parser.add_argument("gates", nargs="*", type=text, metavar="GATE_OR_BUNDLE")
-    parser.add_argument("--all-gates", action="store_true")
-    parser.add_argument("--note", nargs="+", action="extend", type=text, metavar="PATH")
+                self.notice(summary_line(selection))
 
 
 def _request(options: dict[str, Any], *, as_json: bool) -> SelectionRequest:
@@ -74,6 +105,7 @@ def _request(options: dict[str, Any], *, as_json: bool) -> SelectionRequest:
         mode=options["mode"],
         reasons=tuple(Staleness(reason) for reason in options["reason"] or ()),
         rules_only=options["rules_only"],
+        skip_rules=options["skip_rules"],
         skip_trivial=options["skip_trivial"],
         with_diffs=as_json if options["diff"] is None else options["diff"],
         limit=options["limit"],
