@@ -1,0 +1,53 @@
+"""Selecting for the embedded reviewer, or for a model."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import make_gate, make_root
+from tests.helpers.commands import run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+    gates = {
+        "prose/placeholder-text": make_gate("prose/placeholder-text", rule="placeholder-text"),
+        "prose/x": make_gate("prose/x"),
+    }
+    return make_root(tmp_path, gates=gates)
+
+
+def gates(*options):
+    done = run("review_target_selector", "--all-gates", "--model", "m", "--json", *options)
+    return [target["gate_id"] for target in done.json["targets"]]
+
+
+class TestRules:
+    def test_are_selected_alone_or_left_out(self):
+        assert gates() == ["prose/placeholder-text", "prose/x"]
+        assert gates("--rules-only") == ["prose/placeholder-text"]
+        assert gates("--skip-rules") == ["prose/x"]
+
+    def test_cannot_be_both(self):
+        options = ("--all-gates", "--rules-only", "--skip-rules")
+
+        assert run("review_target_selector", *options).exit == 2
+
+
+class TestSummary:
+    def test_stands_on_stderr_for_people(self):
+        done = run("review_target_selector", "--all-gates", "--model", "m")
+
+        assert done.err == "2 stale, 0 fresh, 0 in open jobs\n"
+
+    def test_is_silent_when_asked(self):
+        assert run("review_target_selector", "--all-gates", "--model", "m", "-q").err == ""
+
+    def test_the_document_ends_in_one_newline(self):
+        done = run("review_target_selector", "--all-gates", "--json")
+
+        assert done.out.endswith("}\n")
+        assert not done.out.endswith("\n\n")
