@@ -32,7 +32,7 @@ def decode(data: bytes, kind: type[_T], *, source: str) -> _T:
     :raises NotThisDocument: it is not JSON, or not of that shape; says where in the document.
     """
     if not data.strip():
-        raise NotThisDocument(f"{source} is empty; expected a JSON document")
+        raise NotThisDocument(f"{source}: empty; expected a JSON document")
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=kind)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -74,6 +74,14 @@ class SkippedJson(Document, kw_only=True):
     review_job_id: int | None = None
 
 
+class TotalsJson(Document, kw_only=True):
+    """The sums over the jobs of an answer."""
+
+    jobs: int
+    pairs: int
+    estimated_prompt_tokens: int
+
+
 class CreatedJson(Document, kw_only=True):
     """The answer of `create_review_jobs`."""
 
@@ -82,6 +90,7 @@ class CreatedJson(Document, kw_only=True):
     jobs: list[JobJson | PlannedJobJson]
     skipped: list[SkippedJson]
     problems: list[ProblemJson]
+    totals: TotalsJson
 
 
 class ClaimedJson(Document, kw_only=True):

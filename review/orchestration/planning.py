@@ -8,7 +8,7 @@ from datetime import datetime
 
 from review.artifacts import ArtifactNotWritten, ForeignJobFolder
 from review.conf import Config
-from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson, PlannedPairJson
+from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson, PlannedPairJson, TotalsJson
 from review.corpus import Corpus
 from review.domain.grouping import Group, group_targets, split_by_cost
 from review.domain.problems import Problem
@@ -35,6 +35,7 @@ class CreateRequest:
     :param batch_size: notes in a job of grouping `gate`; None is the default.
     :param max_prompt_tokens: larger prompts are split by pairs; None is the configured limit.
     :param force: request pairs that an open job of the partition has already.
+    :param skip_fresh: leave out pairs that were accepted since they were selected.
     """
 
     selection: bytes
@@ -44,6 +45,7 @@ class CreateRequest:
     batch_size: int | None = None
     max_prompt_tokens: int | None = None
     force: bool = False
+    skip_fresh: bool = False
     dry_run: bool = False
 
 
@@ -74,12 +76,18 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
         jobs = [packer.planned(draft) for draft in packer.drafts(pairs)]
     else:
         maker = JobMaker(config=config, shelf=shelf, actor=request.actor, now=now)
-        job_ids = _make(packer.drafts(pairs), maker, survey, allow_queued=request.force)
+        job_ids = _make(packer.drafts(pairs), maker, survey, request)
         jobs = show_jobs(job_ids, gates_folder=config.gates_folder)
         corpus.save()
     survey.add_problems(packer.problems)
+    totals = TotalsJson(
+        jobs=len(jobs),
+        pairs=sum(job.pair_count for job in jobs),
+        estimated_prompt_tokens=sum(job.estimated_prompt_tokens for job in jobs),
+    )
     return CreatedJson(
         dry_run=request.dry_run,
+        totals=totals,
         jobs=list(jobs),
         skipped=survey.skipped(),
         problems=survey.problems(),
@@ -87,12 +95,12 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
 
 
 def _make(
-    drafts: Iterator[JobDraft], maker: JobMaker, survey: Survey, *, allow_queued: bool
+    drafts: Iterator[JobDraft], maker: JobMaker, survey: Survey, request: CreateRequest
 ) -> list[int]:
     job_ids: list[int] = []
     for some in batched(drafts, JOBS_PER_TRANSACTION):
         try:
-            made = maker.make(some, allow_queued=allow_queued)
+            made = maker.make(some, allow_queued=request.force, allow_fresh=not request.skip_fresh)
         except (ArtifactNotWritten, ForeignJobFolder) as refused:
             raise type(refused)(
                 f"{refused.message}; {len(job_ids)} jobs were made before that and stay queued",

@@ -51,7 +51,12 @@ class TestCreate:
 
         assert done.exit == 0
         document = done.json
-        assert list(document) == ["schema", "dry_run", "jobs", "skipped", "problems"]
+        assert list(document) == ["schema", "dry_run", "jobs", "skipped", "problems", "totals"]
+        assert document["totals"] == {
+            "jobs": 1,
+            "pairs": 2,
+            "estimated_prompt_tokens": document["jobs"][0]["estimated_prompt_tokens"],
+        }
         assert document["schema"] == "create-review-jobs/1"
         (job,) = document["jobs"]
         assert job["status"] == "queued"

@@ -83,6 +83,11 @@ class Command(ReviewCommand):
             self.write_json(result)
         else:
             self.write_lines(_lines(result))
+            totals = result.totals
+            self.notice(
+                f"{totals.jobs} jobs, {totals.pairs} pairs,"
+                f" about {totals.estimated_prompt_tokens} tokens"
+            )
 
 
 def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
