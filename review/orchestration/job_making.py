@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +11,10 @@ from django.db import transaction
 
 from review.artifacts import ArtifactStore, job_paths
 from review.conf import Config
-from review.corpus import UnreadableFile
+from review.corpus import Gate, UnreadableFile
 from review.domain.problems import Problem
 from review.models import (
+    CurrentAcceptance,
     FileSnapshot,
     JobEvent,
     ModelPartition,
@@ -23,10 +24,17 @@ from review.models import (
 )
 from review.orchestration.job_prompts import draw_token, prompt_of
 from review.orchestration.job_rows import JobHead, JobRows, TextKeys, job_rows
-from review.orchestration.note_shelf import DraftPair, NoteShelf, PairRequest, gate_snapshot
+from review.orchestration.note_shelf import (
+    DraftPair,
+    NoteShelf,
+    PairRequest,
+    ShelvedNote,
+    gate_snapshot,
+)
 from review.vocabulary import Grouping, PairStatus
 
 ALREADY_QUEUED = "already-queued"
+FRESH = "fresh"
 
 
 @dataclass(frozen=True)
@@ -77,13 +85,16 @@ class JobMaker:
         self._now = now
         self._files = ArtifactStore(config)
 
-    def make(self, drafts: Sequence[JobDraft], *, allow_queued: bool) -> Made:
+    def make(
+        self, drafts: Sequence[JobDraft], *, allow_queued: bool, allow_fresh: bool = True
+    ) -> Made:
         """Make the jobs in one transaction; a draft that is left without a pair becomes none.
 
         Folders are filled before the commit, so a job that can be claimed has its prompt. What a
         rollback leaves of them is moved aside when the id is handed out again.
 
         :param allow_queued: whether a pair may stand in a second open job of its partition.
+        :param allow_fresh: whether a pair may be asked for whose texts are accepted already.
         :raises ForeignJobFolder: another store has a folder of one of the ids.
         :raises ArtifactNotWritten: the system refused to write a file.
         """
@@ -95,6 +106,10 @@ class JobMaker:
             if not allow_queued:
                 texted, queued = _without_queued(texted, keys)
                 dropped += queued
+            if not allow_fresh:
+                # After the look at open jobs: one that closed in between is accepted by now.
+                texted, fresh = _without_fresh(texted, keys)
+                dropped += fresh
             names = {item.draft.model_partition for item in texted}
             partitions = {name: ModelPartition.objects.intern(name) for name in names}
             jobs = [
@@ -168,21 +183,60 @@ def _without_queued(
     texted: Sequence[_Texted], keys: TextKeys
 ) -> tuple[list[_Texted], list[Dropped]]:
     """Leave out the pairs that an open job of their partition has."""
+    waiting = _open_jobs([pair for item in texted for pair in item.pairs], keys)
+
+    def drop(pair: DraftPair, partition: str) -> Dropped | None:
+        job_id = waiting.get((*_key(pair, keys), partition))
+        return None if job_id is None else Dropped(_request(pair), ALREADY_QUEUED, job_id)
+
+    return _without(texted, drop)
+
+
+def _without_fresh(
+    texted: Sequence[_Texted], keys: TextKeys
+) -> tuple[list[_Texted], list[Dropped]]:
+    """Leave out the pairs of which exactly these texts are accepted in their partition."""
+    accepted = _accepted(texted, keys)
+
+    def drop(pair: DraftPair, partition: str) -> Dropped | None:
+        texts = (_snapshot(pair.note, keys), _snapshot(pair.gate, keys))
+        is_fresh = (*texts, partition) in accepted
+        return Dropped(_request(pair), FRESH) if is_fresh else None
+
+    return _without(texted, drop)
+
+
+def _without(
+    texted: Sequence[_Texted], drop: Callable[[DraftPair, str], Dropped | None]
+) -> tuple[list[_Texted], list[Dropped]]:
     kept: list[_Texted] = []
     dropped: list[Dropped] = []
-    waiting = _open_jobs([pair for item in texted for pair in item.pairs], keys)
     for item in texted:
-        pairs = []
-        for pair in item.pairs:
-            job_id = waiting.get((*_key(pair, keys), item.draft.model_partition))
-            if job_id is None:
-                pairs.append(pair)
-            else:
-                request = PairRequest(pair.note.path, pair.gate)
-                dropped.append(Dropped(request, ALREADY_QUEUED, job_id))
+        answers = [drop(pair, item.draft.model_partition) for pair in item.pairs]
+        dropped += [answer for answer in answers if answer is not None]
+        pairs = [pair for pair, answer in zip(item.pairs, answers, strict=True) if answer is None]
         if pairs:
             kept.append(_Texted(item.draft, tuple(pairs)))
     return kept, dropped
+
+
+def _accepted(texted: Sequence[_Texted], keys: TextKeys) -> set[tuple[int, int, str]]:
+    """Note snapshot, gate snapshot and partition of the current acceptances of these texts."""
+    pairs = [pair for item in texted for pair in item.pairs]
+    rows = CurrentAcceptance.objects.filter(
+        model_partition__name__in={item.draft.model_partition for item in texted},
+        note_id__in={_key(pair, keys)[0] for pair in pairs},
+        gate_id__in={_key(pair, keys)[1] for pair in pairs},
+    )
+    return set(rows.values_list("note_snapshot_id", "gate_snapshot_id", "model_partition__name"))
+
+
+def _request(pair: DraftPair) -> PairRequest:
+    return PairRequest(pair.note.path, pair.gate)
+
+
+def _snapshot(item: ShelvedNote | Gate, keys: TextKeys) -> int:
+    return keys[item.path, item.sha256].snapshot_id
 
 
 def _open_jobs(pairs: Iterable[DraftPair], keys: TextKeys) -> dict[tuple[int, int, str], int]:
