@@ -36,6 +36,17 @@ def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
         ) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those on the way to it; one that is there is fine.
+
+    :raises ArtifactNotWritten: the system refused.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtifactNotWritten(f"cannot make {path}: {error.strerror or error}") from error
+
+
 def write_new(path: Path, data: bytes) -> None:
     """Write a file where nothing is.
 

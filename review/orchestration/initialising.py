@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import review
-from review.artifacts.whole_files import write_whole_new
+from review.artifacts.whole_files import make_folder, write_whole_new
 from review.errors import InputRejected, ReviewError
 
 MANIFEST_NAME = "manifest.toml"
@@ -58,15 +58,15 @@ def initialise(request: InitRequest) -> Initialised:
     :raises ArtifactNotWritten: the system refused.
     """
     items = sorted(_items(), key=lambda item: item.target)
-    for target in (*(item.target for item in items), f"{NOTES_FOLDER}/."):
-        _refuse_taken(request.into, target)
+    for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
+        _refuse_taken(request.into, folder)
     created, kept = [], []
     for item in items:
         (created if _place(item, request) else kept).append(item)
     if not (request.into / NOTES_FOLDER).is_dir():
         created.append(_Item(f"{NOTES_FOLDER}/", _PACKAGE))
         if not request.dry_run:
-            (request.into / NOTES_FOLDER).mkdir(parents=True, exist_ok=True)
+            make_folder(request.into / NOTES_FOLDER)
     return Initialised(
         created=tuple(sorted(item.target for item in created)),
         kept=tuple(item.target for item in kept),
@@ -103,11 +103,11 @@ def _source(name: str) -> Path:
     raise StarterMissing(f"this installation has no {name!r} to copy", hint="install it again")
 
 
-def _refuse_taken(into: Path, target: str) -> None:
-    """Look at every folder on the way to `target`."""
+def _refuse_taken(into: Path, below: Path) -> None:
+    """Look at `below` and every folder on the way to it."""
     root = Path(os.path.realpath(into))
     folder = into
-    for part in ("", *Path(target).parts[:-1]):
+    for part in ("", *below.parts):
         folder = folder / part
         if os.path.lexists(folder) and not folder.is_dir():
             raise PlaceTaken(f"{folder} is in the way: it must be a folder")

@@ -1,0 +1,155 @@
+"""`review_init`: a repository gets what it needs, and nobody's file is overwritten."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.commands import REPOSITORY, run, run_process
+
+TAKEN = ("kb/review.toml", "kb/AGENTS.md", "kb/types/note.md", "kb/reports/.gitignore")
+
+
+def init(into, *args):
+    return run("review_init", "--into", into, *args, "--json")
+
+
+class TestNewRepository:
+    def test_gets_gates_types_instructions_settings_and_a_folder_for_notes(self, tmp_path):
+        done = init(tmp_path / "new")
+
+        assert done.exit == 0
+        made = {
+            path.relative_to(tmp_path / "new").as_posix() for path in (tmp_path / "new").rglob("*")
+        }
+        assert {*TAKEN, "kb/notes", "kb/instructions/fix-warnings.md"} <= made
+        assert {name.rstrip("/") for name in done.json["created"]} <= made
+        assert done.json["kept"] == []
+
+    def test_each_file_is_that_of_the_starter_set(self, tmp_path):
+        init(tmp_path)
+
+        for folder in ("kb/types", "kb/instructions"):
+            for file in (REPOSITORY / folder).rglob("*.md"):
+                copy = tmp_path / file.relative_to(REPOSITORY)
+                assert copy.read_bytes() == file.read_bytes()
+
+    def test_works_outside_of_any_knowledge_base_and_is_of_use_at_once(self, tmp_path):
+        outside = {"COMMONPLACE_ROOT": "", "COMMONPLACE_REVIEW_DB": ""}
+
+        done = run_process("review_init", root=tmp_path, env=outside)
+        (tmp_path / "kb/notes/a.md").write_text("# A\n\nThe the note.\n")
+        gates = run_process("resolve_gates", "--json", root=tmp_path, env=outside)
+        selected = run_process(
+            "review_target_selector", "--all-gates", "--json", root=tmp_path, env=outside
+        )
+
+        assert done.exit == 0
+        assert gates.json["problems"] == []
+        assert len(gates.json["gates"]) >= 24
+        assert {target["note_path"] for target in selected.json["targets"]} == {"kb/notes/a.md"}
+
+    def test_keeps_the_store_out_of_version_control_without_touching_another_ignore_file(
+        self, tmp_path
+    ):
+        (tmp_path / ".gitignore").write_text("build/\n")
+
+        init(tmp_path)
+
+        assert "*" in (tmp_path / "kb/reports/.gitignore").read_text().splitlines()
+        assert (tmp_path / ".gitignore").read_text() == "build/\n"
+
+    def test_the_settings_that_it_copies_are_read_without_complaint(self, tmp_path, monkeypatch):
+        init(tmp_path)
+        monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+
+        assert run("resolve_gates", "prose").exit == 0
+
+
+class TestExistingFiles:
+    @pytest.mark.parametrize("name", TAKEN)
+    def test_are_kept_and_named(self, tmp_path, name):
+        mine = tmp_path / name
+        mine.parent.mkdir(parents=True)
+        mine.write_text("mine\n")
+
+        done = init(tmp_path)
+
+        assert mine.read_text() == "mine\n"
+        assert done.json["kept"] == done.json["differing"] == [name]
+
+    def test_a_second_run_changes_nothing(self, tmp_path):
+        first = init(tmp_path).json
+
+        again = init(tmp_path).json
+
+        assert again["created"] == []
+        assert sorted([*again["kept"], "kb/notes/"]) == first["created"]
+        assert again["differing"] == []
+
+    def test_a_dangling_link_is_somebodys_file(self, tmp_path):
+        (tmp_path / "kb").mkdir()
+        (tmp_path / "kb/AGENTS.md").symlink_to("elsewhere.md")
+
+        done = init(tmp_path)
+
+        assert "kb/AGENTS.md" in done.json["kept"]
+        assert not (tmp_path / "kb/elsewhere.md").exists()
+
+    def test_a_run_that_was_cut_short_is_finished_by_the_next(self, tmp_path):
+        first = init(tmp_path).json
+        (tmp_path / "kb/types/note.md").unlink()
+
+        assert init(tmp_path).json["created"] == ["kb/types/note.md"]
+        assert "kb/types/note.md" in first["created"]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("name", ["kb", "kb/types", "kb/notes"])
+    def test_a_file_where_a_folder_must_be_stops_it_before_anything_is_written(
+        self, tmp_path, name
+    ):
+        blocked = tmp_path / name
+        blocked.parent.mkdir(parents=True, exist_ok=True)
+        blocked.write_text("mine\n")
+        before = sorted(tmp_path.rglob("*"))
+
+        done = init(tmp_path)
+
+        assert (done.exit, done.error["code"]) == (5, "place-taken")
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_a_link_that_leads_out_is_not_followed(self, tmp_path, tmp_path_factory):
+        outside = tmp_path_factory.mktemp("outside")
+        (tmp_path / "kb").symlink_to(outside)
+
+        assert init(tmp_path).exit == 5
+        assert list(outside.iterdir()) == []
+
+    def test_a_place_that_cannot_be_written_is_told(self):
+        done = init("/proc/new")
+
+        assert done.exit == 1
+        assert "cannot write /proc/new/kb" in done.error["message"]
+
+
+class TestDryRun:
+    def test_says_what_would_be_created_and_writes_nothing(self, tmp_path):
+        done = run("review_init", "--into", tmp_path / "new", "--dry-run")
+
+        assert "would create: kb/review.toml" in done.out.splitlines()
+        assert not (tmp_path / "new").exists()
+
+
+class TestDefault:
+    def test_is_the_knowledge_base_that_the_current_folder_is_in(self, tmp_path, monkeypatch):
+        (tmp_path / "kb/notes/deep").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / "kb/notes/deep")
+
+        done = run("review_init", "--json")
+
+        assert done.json["into"] == str(tmp_path)
+
+    def test_else_the_current_folder(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+        assert run("review_init", "--json").json["into"] == str(tmp_path)
