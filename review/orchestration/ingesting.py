@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from review.artifacts import ArtifactStore
 from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
-from review.domain.identity import gate_id_of
 from review.errors import ReviewError
-from review.models import ReviewJob, ReviewPair
+from review.models import ReviewJob
 from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import IngestRequest
-from review.protocol.parser import ExpectedPair, all_blocks_closed
+from review.queries.recoverable import output_state
 
 
 @dataclass(frozen=True)
@@ -55,21 +53,4 @@ def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
     jobs = ReviewJob.objects.open().order_by("pk")
     if actor is not None:
         jobs = jobs.filter(claimed_by=actor)
-    store = ArtifactStore(config)
-    return [job.pk for job in jobs if _is_ready(job, store=store, config=config)]
-
-
-def _is_ready(job: ReviewJob, *, store: ArtifactStore, config: Config) -> bool:
-    data = store.read_output(job.bundle_output_path)
-    if not data:
-        return False
-    pairs = ReviewPair.objects.filter(job=job).select_related("note", "gate").order_by("ordinal")
-    expected = [
-        ExpectedPair(
-            ordinal=pair.ordinal,
-            note_path=pair.note.path,
-            gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-        )
-        for pair in pairs
-    ]
-    return all_blocks_closed(data, token=job.sentinel_token, expected=expected)
+    return [job.pk for job in jobs if output_state(job, config=config) == "complete"]

@@ -80,21 +80,21 @@ def list_recoverable(
 
 def output_state(job: ReviewJob, *, config: Config) -> OutputState:
     """How much of the job's output is there."""
-    pairs = ReviewPair.objects.filter(job=job).select_related("note", "gate").order_by("ordinal")
     try:
         data = ArtifactStore(config).read_output(job.bundle_output_path)
-        expected = [
-            ExpectedPair(
-                ordinal=pair.ordinal,
-                note_path=pair.note.path,
-                gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-            )
-            for pair in pairs
-        ]
     except ReviewError:
         return "unreadable"
     if data is None or not data.strip():
         return "none"
+    pairs = ReviewPair.objects.filter(job=job).select_related("note", "gate").order_by("ordinal")
+    expected = [
+        ExpectedPair(
+            ordinal=pair.ordinal,
+            note_path=pair.note.path,
+            gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+        )
+        for pair in pairs
+    ]
     parsed = parse_output(data, token=job.sentinel_token, expected=expected)
     if not parsed.has_own_blocks:
         return "foreign"

@@ -159,6 +159,16 @@ class TestReady:
         assert rest == [theirs.review_job_id, unclaimed.review_job_id]
         assert ReviewJob.objects.get(pk=unfinished.review_job_id).status == "running"
 
+    def test_a_folder_in_an_output_s_place_stops_no_other_job(self, root):
+        write_note(root, "b.md")
+        blocked, ready = make_jobs(root, ("a.md", "prose/x"), ("b.md", "prose/x"))
+        (root / blocked.bundle_output_path).mkdir()
+        (root / ready.bundle_output_path).write_bytes(make_output(ready.review_job_id))
+
+        result = ingest("--ready", "--all-actors")
+
+        assert [job["review_job_id"] for job in result.json["jobs"]] == [ready.review_job_id]
+
     def test_nothing_ready_is_done(self, root):
         result = ingest("--ready")
 
