@@ -80,25 +80,31 @@ def _differing_edges(survey: Survey, last: SurveyedLine, decision: Decision) -> 
 
 def _by_declarations(survey: Survey, text: str) -> ParsedDecision:
     """Rule 2: all declarations at the edges have one value, and nothing between says otherwise."""
-    edges = [edge for edge in survey.edges() if edge.statement and not _is_of_item(survey, edge)]
+    stated = [(edge, edge.statement) for edge in survey.edges() if edge.statement is not None]
+    whole = [(edge, said) for edge, said in stated if not _is_of_item(survey, edge)]
     objections = {
         edge.line.number: word
-        for edge in edges
-        if edge.statement
-        and edge.statement.decision is Decision.PASS
-        and (word := _objection_to(survey, edge, edge.statement))
+        for edge, said in whole
+        if said.decision is Decision.PASS and (word := _objection_to(survey, edge, said))
     }
-    declared = [edge for edge in edges if edge.line.number not in objections]
-    values = {edge.statement.decision: edge for edge in declared if edge.statement}
-    if not values:
-        return _without_declaration(survey, text, edges, objections)
-    decision, edge = next(iter(values.items()))
-    others = [Said(other, one.line.number) for other, one in values.items() if one is not edge]
-    others += _contradicting(survey.strong_hints, decision)
-    others += _contradicting(survey.weak_hints, decision)
-    others += _graver(survey.bare_words, decision)
+    declared = [edge for edge, _ in whole if edge.line.number not in objections]
+    if not declared or declared[0].statement is None:
+        return _without_declaration(survey, text, objections)
+    decision, number = declared[0].statement.decision, declared[0].line.number
+    others = [
+        *(
+            Said(said.decision, edge.line.number)
+            for edge, said in stated
+            if said.decision is not decision
+            and edge.line.number not in objections
+            and not (said.word == "ok" and _is_of_item(survey, edge))
+        ),
+        *_contradicting(survey.strong_hints, decision),
+        *_contradicting(survey.weak_hints, decision),
+        *_graver(survey.bare_words, decision),
+    ]
     if others:
-        return _unknown(_difference(decision, edge.line.number, others))
+        return _unknown(_difference(decision, number, others))
     if decision is Decision.PASS and (problem := _doubtful_pass(text, declared, objections)):
         return _unknown(problem)
     return ParsedDecision(decision, DecisionSource.DECLARED, "")
@@ -118,11 +124,11 @@ def _doubtful_pass(
 
 
 def _without_declaration(
-    survey: Survey, text: str, edges: Sequence[SurveyedLine], objections: Mapping[int, str]
+    survey: Survey, text: str, objections: Mapping[int, str]
 ) -> ParsedDecision:
     for number, word in objections.items():
         return _unknown(_taken_back_in(number, word))
-    if not edges and _closes_without_warn(survey, text):
+    if _closes_without_warn(survey, text):
         return ParsedDecision(Decision.PASS, DecisionSource.DECLARED, "")
     return _unknown(_why_nothing(survey))
 
@@ -145,11 +151,19 @@ def _has_grave_finding(text: str) -> bool:
 
 
 def _is_of_item(survey: Survey, edge: SurveyedLine) -> bool:
-    """Whether a word speaks for one item; a heading above it is an item's if it has fellows."""
-    if edge.statement is not None and edge.statement.labelled:
+    """Whether a word without a label speaks for one item, or is small talk.
+
+    A heading above it is an item's if it has fellows; below a longer text "Pass." is most often
+    the last item's own; "OK." opens a chat as often as it judges a note.
+    """
+    stated = edge.statement
+    if stated is None or stated.labelled:
         return False
-    if edge.statement is not None and edge.statement.word == "ok" and len(survey.opening) > 1:
-        return True  # "OK." opens a chat as often as it judges a note
+    if stated.word == "ok":
+        return len(survey.opening) > 1
+    is_far_below = not edge.opens and edge not in survey.first_lines()
+    if is_far_below and not stated.firm and stated.word != "clean pass":
+        return True
     return edge.of_item or (not edge.line.level and survey.headings[edge.section] > 1)
 
 

@@ -54,6 +54,7 @@ _REVISED = re.compile(
     r"\b(?:revis\w+|updated?|edit|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|no|never|zero|0|hardly|isn't)\b")
+_MENTION = re.compile('[`"\u201c\u201e\u00ab]')
 _LEADING_MARKS = re.compile(r"[\W\d_]*")
 
 _DECISIONS = {
@@ -100,7 +101,8 @@ class Hint:
     """What a labelled line says, read as loosely as possible; it never declares, it contradicts.
 
     `decision` is `unknown` for a value that is none of ours ("not a PASS"), None for a label whose
-    value stands on the next line. `strong` holds for a result line or any labelled heading.
+    value stands on the next line. `strong` holds for a result line or any labelled heading;
+    `revised` for a decision that replaces an earlier one, or could if its label says so.
     """
 
     decision: Decision | None
@@ -165,25 +167,44 @@ def says_no_warn(text: str) -> bool:
 
 
 def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | None:
-    """Read a line as loosely as possible: whatever could contradict a decision."""
-    folded = _without_leading_marks(fold(text[:_HEAD]))
+    """Read a line as loosely as possible: whatever could contradict a decision.
+
+    A line that begins inside a code span or quotation marks mentions a decision, it takes none.
+    """
+    folded = fold(text[:_HEAD])
+    marks = _LEADING_MARKS.match(folded)
+    start = marks.end() if marks else 0
+    if _MENTION.search(folded, 0, start):
+        return None
+    folded = folded[start:]
     several = names_several(folded)
     if several == TEMPLATE_COPIED:
         return None
     label = _LOOSE_LABEL.match(folded)
     if label is None:
-        value = _LOOSE_VALUE.match(folded) if after_label else None
-        decision = _loose_decision(value)
-        return Hint(decision, strong=True, revised=False) if decision else None
+        value = folded if after_label else ""
+        decision = _loose_decision(_LOOSE_VALUE.match(value))
+        return Hint(decision, strong=True, revised=_states(value)) if decision else None
+    return _labelled_hint(folded, label, level=level, several=bool(several))
+
+
+def _labelled_hint(folded: str, label: re.Match[str], *, level: int, several: bool) -> Hint | None:
+    value = folded[label.end() :]
     strong = (level > 0 or label["label"] == "result") and not label["aside"]
-    revised = _REVISED.search(label["lead"] + label["label"] + (label["aside"] or "")) is not None
+    revises = _REVISED.search(label["lead"] + label["label"] + (label["aside"] or "")) is not None
     if label["alone"] is not None:
-        return Hint(None, strong, revised)
-    decision = _hinted(folded[label.end() :], is_ours=label["label"] in _OUR_LABELS)
+        return Hint(None, strong, revises)
+    ours = label["label"] in _OUR_LABELS
+    # After a label that is not ours only a plain word counts: `Status: fail`, not `Edit: warn him`.
+    decision = _loose_decision(_LOOSE_VALUE.match(value)) if ours or _states(value) else None
     unread = level == _RESULT_LEVEL and label["label"] == "result"
     if several or (decision is None and unread):
-        return Hint(Decision.UNKNOWN, strong, revised)
-    return Hint(decision, strong, revised) if decision else None
+        decision = Decision.UNKNOWN
+    return Hint(decision, strong, revises and _states(value)) if decision else None
+
+
+def _states(value: str) -> bool:
+    return read_statement(value, level=0, after_label=True) is not None
 
 
 def _counted(counted: re.Match[str], tail: str) -> Statement | None:
@@ -214,14 +235,6 @@ def _stands_alone(word: str, tail: str, *, is_opening_heading: bool) -> bool:
     return not (tail.startswith(",") and _PROSE.search(tail.partition(". ")[0]))
 
 
-def _hinted(value: str, *, is_ours: bool) -> Decision | None:
-    """What a label's value hints at; after a label that is not ours only a plain word counts."""
-    if is_ours:
-        return _loose_decision(_LOOSE_VALUE.match(value))
-    stated = read_statement(value, level=0, after_label=True)
-    return stated.decision if stated else None
-
-
 def _loose_decision(value: re.Match[str] | None) -> Decision | None:
     if value is None:
         return None
@@ -240,8 +253,3 @@ def _without_emphasis(head: str) -> str:
     shown = head.replace("*", "")
     shown = (_UNDERSCORES.sub("", shown) if "_" in shown else shown).lstrip()
     return shown.rstrip() if len(head) < _HEAD else shown
-
-
-def _without_leading_marks(text: str) -> str:
-    marks = _LEADING_MARKS.match(text)
-    return text[marks.end() :] if marks else text

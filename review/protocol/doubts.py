@@ -56,13 +56,24 @@ _FOREIGN = (
     r"falta\w*|cumple|ma|pero|tranne|eccetto|tuttavia|non|mas|porem|exceto|nao|contudo|maar|"
     r"behalve|niet|echter|abgelehnt|verweigert|rechazad\w*|denegad\w*|refuse\w*|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
 )
-_DOUBT = re.compile(rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\?")
-_TURN = re.compile(
-    r"\W*(but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|"
-    r"caveat|fail|that said|having said|one (?:exception|caveat|problem|blocker|issue)|apart from|"
-    r"aside from|otherwise|wait|actually|correction|on reflection|on second|update|edit|scratch|"
-    r"revis\w*|sorry|aber|jedoch|mais|pero|sauf|salvo)\b"
+_DOUBT = re.compile(
+    rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|[?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
 )
+_TURN = re.compile(
+    r"\W*(but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|not|"
+    r"caveat|(?:fail|warn|error)\w*|that said|having said|apart from|aside from|otherwise|if|provided|"
+    r"pending|conditional\w*|on condition|assuming|as long as|subject to|once|until|with the exception|"
+    r"one (?:exception|caveat|problem|blocker|issue)|wait|actually|correction|on reflection|on second|"
+    r"update|edit|scratch|revis\w*|sorry|aber|jedoch|mais|pero|sauf|salvo)\b"
+)
+_COUNTED = re.compile(r"\b(?:[1-9]\d*|one|two|three|four|five|several)\s+(?:warn|fail|error)\w*")
+# In capitals these are decisions or severities, whatever the sentence.
+_SHOUTED = re.compile(r"\b(?:FAIL|WARN|ERROR|BLOCK)\w*")
+_SHOUTED_AND_DENIED = re.compile(
+    r"\b(?:[Nn]o|NO|0|zero|without)\s+(?:FAIL|WARN|ERROR)\w*"
+    r"(?:(?:\s+(?:or|nor|and)|,)\s+(?:no\s+|0\s+)?(?:FAIL|WARN|ERROR)\w*)*"
+)
+_CONTINUATION = ("(", "\u2026", "\u2014", "\u2013")
 _SHARE = re.compile(r"\b(\d{1,9})\s*(?:/|of|out of)\s*(\d{1,9})\b")
 _SENTENCE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]*_`]*(?:\s+(?=(\S))|$)")
 _ABBREVIATION = re.compile(
@@ -76,10 +87,17 @@ def taken_back_by(paragraph: str, *, next_text: str) -> str:
     """Give the word that takes a PASS back, else an empty string.
 
     `paragraph` is what stands after the word PASS in its paragraph, `next_text` what follows that.
-    What counts is the rest of the sentence, and a next one that opens with a turn ("However, …").
+    What counts is the rest of the sentence, a next one that opens with a turn ("However, ..."),
+    and the names of other decisions.
     """
     sentence, rest = _split_sentence(paragraph)
-    return doubt_in(sentence) or _turn_in(rest.strip() or next_text)
+    after = rest.strip() or next_text
+    return (
+        doubt_in(sentence)
+        or _turn_in(after)
+        or _first(_SHOUTED, _SHOUTED_AND_DENIED.sub(" ", rest))
+        or _first(_COUNTED, fold(after))
+    )
 
 
 def doubt_in(text: str) -> str:
@@ -103,13 +121,19 @@ def objection_in(text: str) -> str:
 
 def graver_words_in(text: str) -> str:
     """Give the first word that names a WARN, FAIL or ERROR without denying it."""
-    found = _GRAVER.search(_NEGATED.sub(" ", fold(text)))
-    return found[0] if found else ""
+    return _first(_GRAVER, _NEGATED.sub(" ", fold(text)))
 
 
-def _turn_in(rest: str) -> str:
-    found = _TURN.match(fold(rest[:200]))
+def _turn_in(after: str) -> str:
+    if after[:1].islower() or after.startswith(_CONTINUATION):
+        return doubt_in(_split_sentence(after)[0])
+    found = _TURN.match(fold(after[:200]))
     return found[1] if found else ""
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[0] if found else ""
 
 
 def _split_sentence(text: str) -> tuple[str, str]:

@@ -176,7 +176,7 @@ class _Surveyor:
         if hint.decision is None:
             self._hinted_label = hint
             return
-        if hint.revised or (label is not None and label.revised):
+        if hint.revised and (label is None or label.revised):
             self.survey.revised = self.survey.revised or line.number
         strong = hint.strong if label is None else label.strong
         hints = self.survey.strong_hints if strong else self.survey.weak_hints

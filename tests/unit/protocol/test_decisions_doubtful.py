@@ -56,6 +56,11 @@ class TestTakenBack:
             "PASS — aber nur halb",
             "PASS — pero no del todo",
             "PASS — кроме таблицы",
+            "PASS — \u274c",
+            "PASS. 1 WARN.",
+            "PASS: terms. Good: tone. FAIL: links.",
+            "PASS\n(only if the link is mended)",
+            "PASS\n\n… when the link is mended",
             "PASS — 有问题",
             "PASS (但是有问题)",
             "PASS — b\u03c5t it lies",
@@ -75,6 +80,9 @@ class TestTakenBack:
             pytest.param("**Pass.** But the table is off.", id="next-sentence"),
             pytest.param("Pass, narrowly\nbut the table is off.", id="wrapped-sentence"),
             pytest.param("PASS.\n\n- But the table is off.", id="list-below"),
+            pytest.param("PASS\n\nProvided that the link is mended.", id="condition"),
+            pytest.param("PASS\n\nTwo WARN, both in the table.", id="counted-below"),
+            pytest.param("Pass: terms. Fail: links.", id="two-halves"),
             pytest.param("PASS\n\nWait, the table is off.", id="second-thought"),
             pytest.param("PASS — " + "a word\n" * 60 + "but it is off.", id="very-long-sentence"),
         ],
@@ -111,6 +119,8 @@ class TestTakenBack:
             "PASS — only INFO",
             "PASS, no changes needed",
             "PASS (6/6)",
+            "**Pass.** No WARN, no FAIL.",
+            "PASS\n\n3 INFO, no WARN.",
         ],
     )
     def test_what_takes_nothing_back_leaves_a_pass(self, text):
@@ -164,6 +174,7 @@ class TestContradicted:
             ),
             pytest.param(f"PASS: absent\nWARN: present\n\n{LONG}", id="legend"),
             pytest.param(f"{LONG}\n\nOverall: one WARN, two FAILs", id="overall-both"),
+            pytest.param(f"Text.\n\n**WARN** — x\n\n{LONG}\n\nPass.", id="warn-and-pass-of-items"),
             pytest.param("- WARN: x\n\nText.\n\nMore.\n\nPASS", id="closing-word-after-a-warn"),
         ],
     )
@@ -172,6 +183,20 @@ class TestContradicted:
 
         assert parsed.decision is Decision.UNKNOWN
         assert parsed.problem
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            pytest.param("- `## Result: FAIL` is never explained", id="code-span"),
+            pytest.param("“Result: FAIL” is never explained.", id="quotation-marks"),
+            pytest.param("Revised outcome: pass rates rise by a third.", id="revised-prose"),
+            pytest.param("Edit: warn the reader first.", id="suggested-edit"),
+        ],
+    )
+    def test_a_mention_contradicts_nothing(self, line):
+        text = f"{LONG}\n\n{line}\n\n{LONG}\n\n## Result: PASS"
+
+        assert read_decision(text).decision is Decision.PASS
 
     def test_names_both_lines(self):
         parsed = read_decision("## Result: FAIL\n\nText.\n\n## Result: PASS")

@@ -207,6 +207,9 @@ class TestDeclarations:
 
         assert read_decision(text).decision is Decision.PASS
 
+    def test_are_not_muddled_by_small_talk(self):
+        assert read_decision(f"OK.\n\n{LONG}\n\nVerdict: WARN").decision is Decision.WARN
+
     def test_may_be_a_title_above_the_word(self):
         assert read_decision(f"# Review of a note\n\nPASS\n\n{LONG}").decision is Decision.PASS
 
@@ -245,6 +248,7 @@ class TestNothingDeclared:
             pytest.param("1. x: undefined.\n\n2. y\n\n   **PASS**", id="within-an-item"),
             pytest.param("### x\nUndefined.\n\n### y\nPASS", id="under-an-item-heading"),
             pytest.param("### x\nPass. Fine.\n\n### y\nUndefined.", id="first-item-passes"),
+            pytest.param(f"{LONG}\n\nPass.", id="sentence-case-far-below"),
             pytest.param("A note that does all this is a:\n\nPASS", id="led-in"),
             pytest.param("I would not call this a\nPASS", id="end-of-a-wrapped-sentence"),
             pytest.param("PASS: 3\nDONE: 4", id="tally"),
