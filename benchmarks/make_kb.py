@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from review.models import ReviewJob
+    from review.models import Finding, ReviewJob, ReviewPair
 
 SEED = 20260131
 MEDIAN_BYTES = 6000
@@ -227,7 +227,7 @@ def _job(job_id: int, partition_id: int, pair_count: int) -> ReviewJob:
     )
 
 
-def _pair(job: ReviewJob, ordinal: int, note: tuple[int, int], gate: tuple[int, int]) -> object:
+def _pair(job: ReviewJob, ordinal: int, note: tuple[int, int], gate: tuple[int, int]) -> ReviewPair:
     from review.models import ReviewPair
 
     warned = (note[0] + gate[0]) % WARN_EVERY == 0
@@ -245,16 +245,16 @@ def _pair(job: ReviewJob, ordinal: int, note: tuple[int, int], gate: tuple[int, 
     )
 
 
-def _text(pair: object) -> str:
-    return f"### Summary\n\nJudged by the benchmark.\n\n## Result: {pair.decision.upper()}\n"  # type: ignore[attr-defined]
+def _text(pair: ReviewPair) -> str:
+    return f"### Summary\n\nJudged by the benchmark.\n\n## Result: {pair.decision.upper()}\n"
 
 
-def _findings(pairs: Sequence[object]) -> Iterator[object]:
+def _findings(pairs: Sequence[ReviewPair]) -> Iterator[Finding]:
     from review.models import Finding
 
     for pair in pairs:
-        if pair.decision == "warn":  # type: ignore[attr-defined]
-            digest = hashlib.sha256(f"{pair.note_id}/{pair.gate_id}".encode())  # type: ignore[attr-defined]
+        if pair.decision == "warn":
+            digest = hashlib.sha256(f"{pair.note_id}/{pair.gate_id}".encode())
             yield Finding(
                 pair=pair,
                 ordinal=1,

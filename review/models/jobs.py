@@ -61,8 +61,8 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         return self.filter(model_partition__name=name)
 
     def with_names(self) -> ReviewJobQuerySet:
-        """With the partition, and `replacement_id`: the job that replaced this one, or None."""
-        return self.select_related("model_partition").annotate(replacement_id=F("replaced_by"))
+        """With the partition, and what `ReviewJob.replacement_id` gives, in one query."""
+        return self.select_related("model_partition").annotate(found_replacement=F("replaced_by"))
 
     def started_before(self, limit: datetime) -> ReviewJobQuerySet:
         """Running jobs that were taken before `limit`: the ones to ask about."""
@@ -171,9 +171,6 @@ class ReviewJob(models.Model):
     failure_reason = models.TextField(blank=True, default="")
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
 
-    # Set by `with_names`.
-    replacement_id: int | None
-
     objects: ClassVar[ReviewJobQuerySet] = ReviewJobQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
@@ -217,6 +214,12 @@ class ReviewJob(models.Model):
                 condition=~Q(replaces=models.F("pk")), name="review_job_not_its_own_replacement"
             ),
         ]
+
+    @property
+    def replacement_id(self) -> int | None:
+        """The job that replaced this one; loaded by `with_names`."""
+        found: int | None = self.__dict__["found_replacement"]
+        return found
 
     def __str__(self) -> str:
         return f"job {self.pk} ({self.status})"

@@ -74,7 +74,7 @@ def find_orphans(corpus: Corpus, coverage: Coverage) -> list[OrphanJson]:
 
     A file that was left out for a problem, or that lies outside the note roots, is still there.
     """
-    known = {item.path for item in (*coverage.notes, *coverage.gates)}
+    known = {note.path for note in coverage.notes} | {gate.path for gate in coverage.gates}
     known |= {problem.path for problem in coverage.problems}
     orphans = []
     for kind, column in (("note", "note_id"), ("gate", "gate_id")):
