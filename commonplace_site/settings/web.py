@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import review
 from commonplace_site.settings.base import *  # noqa: F403
 from commonplace_site.settings.secret import secret_key
 from review import conf
+
+_WEB = Path(review.__file__).parent / "web"
 
 SECRET_KEY = secret_key(conf.current().root / conf.REPORTS_FOLDER / ".secret-key")
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
@@ -32,17 +37,22 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "review.web.middleware.RefusalMiddleware",
+    "review.web.middleware.AccessMiddleware",
 ]
 
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [_WEB / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["review.web.template_tags"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "review.web.shell.shell",
             ],
         },
     }
@@ -53,7 +63,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "start"
+CSRF_FAILURE_VIEW = "review.web.refusals.csrf_failed"
 
 # Sessions live in signed cookies, without a table: a page view never queues behind an ingest.
 SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
@@ -68,7 +80,6 @@ CONTENT_SECURITY_POLICY = {
         "default-src": ["'self'"],
         "script-src": ["'self'"],
         "style-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],
@@ -77,6 +88,7 @@ CONTENT_SECURITY_POLICY = {
 }
 
 STATIC_URL = "/static/"
+STATICFILES_DIRS = [_WEB / "static"]
 # Served from the apps' own folders: nothing has to be collected, and nothing is written.
 WHITENOISE_USE_FINDERS = True
 

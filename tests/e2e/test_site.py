@@ -23,27 +23,27 @@ class TestPages:
 
         assert (response.status_code, response.content) == (200, b"ok\n")
 
-    def test_the_front_door_leads_to_the_admin(self, client):
-        assert client.get("/")["Location"] == "/admin/"
+    def test_the_front_door_wants_a_login(self, client):
+        assert client.get("/")["Location"] == "/login/?next=/"
 
     def test_the_admin_wants_a_login(self, client):
         response = client.get("/admin/")
 
         assert response.status_code == 302
-        assert response["Location"].startswith("/admin/login/")
+        assert response["Location"] == "/login/?next=/admin/"
 
     @pytest.mark.django_db
     def test_staff_get_in(self, admin_client):
         assert admin_client.get("/admin/").status_code == 200
 
     def test_no_page_runs_what_it_did_not_bring(self, client):
-        policy = client.get("/admin/login/")["Content-Security-Policy"]
+        policy = client.get("/login/")["Content-Security-Policy"]
 
         assert "default-src 'self'" in policy
         assert "unsafe" not in policy
 
     def test_a_page_sits_in_no_frame(self, client):
-        response = client.get("/admin/login/")
+        response = client.get("/login/")
 
         assert response["X-Frame-Options"] == "DENY"
         assert response["X-Content-Type-Options"] == "nosniff"

@@ -1,0 +1,52 @@
+"""`review-job/1` and `review-events/1`: one job with all that happened to it, and the log of all."""
+
+from __future__ import annotations
+
+from review.contracts.base import Document
+from review.contracts.jobs import JobJson
+
+
+class JobEventJson(Document, kw_only=True):
+    """A move of a job; `from_status` is null at its creation."""
+
+    review_job_event_id: int
+    review_job_id: int
+    from_status: str | None
+    to_status: str
+    actor: str
+    note: str
+    at: str | None
+
+
+class JobFileJson(Document, kw_only=True):
+    """A file of a job; `state` is `there`, `none`, `unreadable` or `outside`."""
+
+    path: str
+    state: str
+    byte_size: int | None
+
+
+class JobDetailsJson(Document, kw_only=True):
+    """The answer of the page of a job.
+
+    `recovery` says why somebody may have to see to it, by kind: `abandoned`, `ready`, `missing`.
+    """
+
+    schema: str = "review-job/1"
+    job: JobJson
+    events: list[JobEventJson]
+    prompt: JobFileJson
+    output: JobFileJson
+    manifest: JobFileJson
+    output_state: str
+    recovery: dict[str, str]
+    self_reported_model: str | None
+    telemetry: dict[str, object] | None
+    commands: list[str]
+
+
+class EventListJson(Document, kw_only=True):
+    """The answer of the page of events, newest first."""
+
+    schema: str = "review-events/1"
+    events: list[JobEventJson]

@@ -1,0 +1,123 @@
+"""What every request passes: a usable store, a login, and refusals shown as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.cache import patch_cache_control, patch_vary_headers
+
+from review import store
+from review.errors import ReviewError, StoreRefused, UsageRefused
+from review.web.pages import refusal, wants_json
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+
+class LoginNeeded(UsageRefused):
+    """Nobody is logged in."""
+
+    code = "login-needed"
+
+
+class StoreLacksLogins(StoreRefused):
+    """Only agents have used the store so far: it has no tables for people."""
+
+
+class RefusalMiddleware:
+    """Answers a refusal raised by a view, and a database error that an operator can mend."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass on; what depends on who asks is kept by no cache between us."""
+        response = self.get_response(request)
+        if not response.has_header("Cache-Control"):
+            patch_cache_control(response, private=True, no_cache=True)
+        patch_vary_headers(response, ("Accept",))
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """The refusal as a page, or None for a fault of ours."""
+        return answer_to(request, error)
+
+
+class AccessMiddleware:
+    """Lets nobody but staff see a page that is not marked `login_not_required`."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+        self._store_checked = False
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass on."""
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
+    ) -> HttpResponse | None:
+        """Ask for a login; refuse who is logged in and is not staff."""
+        is_open = not getattr(view, "login_required", True)
+        if is_open and request.method != "POST":
+            return None
+        if not _claims_a_login(request):
+            return None if is_open else ask_for_login(request)
+        try:
+            self._check_store()
+            known = request.user.is_authenticated
+        except (ReviewError, DatabaseError) as error:
+            answer = answer_to(request, error)
+            if answer is None:
+                raise
+            return answer
+        if is_open:
+            return None
+        if not known:
+            return ask_for_login(request)
+        if not request.user.is_staff:
+            raise PermissionDenied("these pages are for staff; ask an operator to make you that")
+        return None
+
+    def _check_store(self) -> None:
+        """Once a process: an older store, or one without our tables, is named and not touched."""
+        if self._store_checked:
+            return
+        store.ensure_store(write=False)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM django_migrations WHERE app = 'auth' LIMIT 1")
+            if cursor.fetchone() is None:
+                raise StoreLacksLogins(
+                    "the store has no tables for people yet", hint=f"run: {store.MIGRATE}"
+                )
+        self._store_checked = True
+
+
+def _claims_a_login(request: HttpRequest) -> bool:
+    """Whether the store has to be asked who this is; logging in counts."""
+    return SESSION_KEY in request.session or request.method == "POST"
+
+
+def ask_for_login(request: HttpRequest) -> HttpResponse:
+    """The way to the login, and back afterwards; for a program, a refusal."""
+    if wants_json(request):
+        error = LoginNeeded("log in first", hint=f"at {reverse('login')}")
+        return refusal(request, error, status=HTTPStatus.UNAUTHORIZED)
+    return redirect_to_login(request.get_full_path(), reverse("login"))
+
+
+def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """The refusal that `error` is or means; None for a fault of ours."""
+    if isinstance(error, ReviewError):
+        return refusal(request, error)
+    if isinstance(error, DatabaseError):
+        known = store.refusal_of(error)
+        return refusal(request, known) if known else None
+    return None

@@ -1,0 +1,78 @@
+"""Template tags of the pages: badges that never speak by colour alone, moments, keys, links."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from review.web.filters import Filters
+from review.web.words import GLYPHS, age, count_words, label
+
+register = template.Library()
+
+
+@register.simple_tag
+def badge(word: str, text: str = "") -> SafeString:
+    """A word of a closed list with its glyph and colour: `{% badge job.status %}`.
+
+    :param text: what to say in place of the word's own label.
+    """
+    if not word:
+        return SafeString("")
+    return format_html(
+        '<span class="badge is-{}"><span class="glyph" aria-hidden="true">{}</span>{}</span>',
+        word,
+        GLYPHS.get(word, "·"),
+        text or label(word),
+    )
+
+
+@register.simple_tag
+def when(moment: datetime | str | None, otherwise: str = "–") -> SafeString:
+    """How long ago, with the exact time for who points at it: `{% when job.started_at %}`."""
+    if not moment:
+        return SafeString(otherwise)
+    at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    exact = at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        exact,
+        age(timezone.now() - at),
+    )
+
+
+@register.simple_tag
+def key(keys: str) -> SafeString:
+    """The key that does the same, shown on a button; screen readers get it from the help."""
+    return format_html('<kbd class="key" aria-hidden="true">{}</kbd>', keys)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: dict[str, Any], **changes: str) -> str:
+    """This page with filters changed: `{% query status="failed" gate=None %}`."""
+    filters: Filters = context["filters"]
+    return filters.url(**changes)
+
+
+@register.filter
+def labelled(word: str) -> str:
+    """A stored word as people read it: `note-changed` is "note changed"."""
+    return label(word)
+
+
+@register.filter
+def counted(number: int, noun: str) -> str:
+    """`{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries"."""
+    return count_words(number, noun)
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """12345 as 12,345."""
+    return f"{number:,}"

@@ -1,0 +1,55 @@
+"""Who looks at the pages: a person who may act, one who may only see, one who is not let in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from tests.builders import make_root
+
+ACTED_ON = ("reviewjob", "reviewpair", "finding", "acceptance", "currentacceptance")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A knowledge base of one note and one gate, which the pages show."""
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+    return make_root(tmp_path)
+
+
+@pytest.fixture
+def operator(db) -> User:
+    """A person `ana` on the staff, who holds every `review.change_…` permission."""
+    user = User.objects.create_user("ana", password="a long password", is_staff=True)
+    user.user_permissions.set(
+        Permission.objects.filter(codename__in=[f"change_{name}" for name in ACTED_ON])
+        | Permission.objects.filter(content_type__app_label="review", codename__startswith="view_")
+    )
+    return user
+
+
+@pytest.fixture
+def web(operator: User) -> Client:
+    """The browser of `ana`."""
+    client = Client()
+    client.force_login(operator)
+    return client
+
+
+@pytest.fixture
+def reader(db) -> Client:
+    """The browser of `rita`, who is on the staff and holds no permission."""
+    client = Client()
+    client.force_login(User.objects.create_user("rita", is_staff=True))
+    return client
+
+
+@pytest.fixture
+def stranger(db) -> Client:
+    """The browser of somebody who can log in and is not on the staff."""
+    client = Client()
+    client.force_login(User.objects.create_user("sam"))
+    return client

@@ -1,0 +1,64 @@
+"""Who is let in, and what those who are not get to see."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import get_resolver
+
+OPEN = {"login", "logout", "enter", "healthz", "preferences"}
+ADDRESSES = ("/", "/jobs/", "/jobs/1", "/events/", "/queue/", "/nowhere", "/admin/", "/notes/a.md")
+
+
+class TestAnonymous:
+    @pytest.mark.parametrize("address", ADDRESSES)
+    def test_is_led_to_the_login_wherever_he_goes(self, client, db, address):
+        response = client.get(address)
+
+        assert response.status_code == 302
+        assert response["Location"].startswith("/login/?next=/")
+
+    def test_a_program_is_refused_in_its_own_language(self, client, db):
+        response = client.get("/jobs/", HTTP_ACCEPT="application/json")
+
+        assert response.status_code == 401
+        assert response.json()["code"] == "login-needed"
+
+    def test_only_the_named_views_are_open(self):
+        named = {
+            pattern.name
+            for pattern in _patterns(get_resolver().url_patterns)
+            if getattr(pattern.callback, "login_required", True) is False
+            and not str(pattern.pattern).startswith(("admin/", "favicon"))
+        }
+
+        assert named - {None} <= OPEN | {"login"}
+
+    def test_liveness_asks_no_store(self, client):
+        response = client.get("/healthz")
+
+        assert (response.status_code, response.content) == (200, b"ok\n")
+
+
+class TestLoggedIn:
+    def test_who_is_not_staff_is_refused(self, stranger):
+        response = stranger.get("/jobs/")
+
+        assert response.status_code == 403
+        assert "staff" in response.content.decode()
+
+    def test_staff_see_without_any_permission(self, reader, root):
+        assert reader.get("/jobs/").status_code == 200
+
+    def test_an_address_with_nothing_at_it_is_said_in_words(self, web):
+        response = web.get("/nowhere")
+
+        assert response.status_code == 404
+        assert "nothing is at this address" in response.content.decode()
+
+
+def _patterns(patterns):
+    for pattern in patterns:
+        if hasattr(pattern, "url_patterns"):
+            yield from _patterns(pattern.url_patterns)
+        else:
+            yield pattern
