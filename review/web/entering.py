@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
@@ -37,7 +37,7 @@ class _EntryTokens(PasswordResetTokenGenerator):
 _tokens = _EntryTokens()
 
 
-def entry_path(user: AbstractBaseUser) -> str:
+def entry_path(user: User) -> str:
     """The path of a link that logs `user` in, once."""
     return reverse("enter", args=[user.pk, _tokens.make_token(user)])
 

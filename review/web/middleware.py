@@ -95,7 +95,7 @@ class AccessMiddleware:
             cursor.execute("SELECT 1 FROM django_migrations WHERE app = 'auth' LIMIT 1")
             if cursor.fetchone() is None:
                 raise StoreLacksLogins(
-                    "the store has no tables for people yet", hint=f"run: {store.MIGRATE}"
+                    "the store has no tables for people yet", hint="run: commonplace migrate"
                 )
         self._store_checked = True
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.builders import make_root
-
-ACTED_ON = ("reviewjob", "reviewpair", "finding", "acceptance", "currentacceptance")
+from tests.helpers.people import make_operator, make_reader
 
 
 @pytest.fixture
@@ -23,12 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def operator(db) -> User:
     """A person `ana` on the staff, who holds every `review.change_…` permission."""
-    user = User.objects.create_user("ana", password="a long password", is_staff=True)
-    user.user_permissions.set(
-        Permission.objects.filter(codename__in=[f"change_{name}" for name in ACTED_ON])
-        | Permission.objects.filter(content_type__app_label="review", codename__startswith="view_")
-    )
-    return user
+    return make_operator()
 
 
 @pytest.fixture
@@ -43,7 +37,7 @@ def web(operator: User) -> Client:
 def reader(db) -> Client:
     """The browser of `rita`, who is on the staff and holds no permission."""
     client = Client()
-    client.force_login(User.objects.create_user("rita", is_staff=True))
+    client.force_login(make_reader())
     return client
 
 

@@ -101,7 +101,7 @@
   // The address names what gets the focus after an action: the next row.
   const arrive = () => {
     const name = decodeURIComponent(location.hash.slice(1));
-    const target = name && document.getElementById(name);
+    const target = name ? document.getElementById(name) : null;
     if (target?.matches("[data-row], [tabindex]")) focus(target);
   };
 
