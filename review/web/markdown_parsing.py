@@ -196,12 +196,11 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 
 def _named(children: Sequence[Token]) -> Iterator[Token]:
     """Children, where a link without words gets its target for a name."""
-    for token, following in pairwise((*children, None)):
-        if token is not None:
-            yield token
-            if token.type == "link_open" and following is not None:
-                if following.type == "link_close":
-                    yield Token("text", "", 0, content=str(token.attrGet("href") or "link"))
+    for index, token in enumerate(children, 1):
+        yield token
+        ends_at_once = children[index : index + 1] and children[index].type == "link_close"
+        if token.type == "link_open" and ends_at_once:
+            yield Token("text", "", 0, content=str(token.attrGet("href") or "link"))
 
 
 def _html(content: str) -> Token:
