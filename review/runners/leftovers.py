@@ -34,11 +34,6 @@ def end_leftovers(mark: str, *, session: int | None, until: float) -> bool:
         time.sleep(_PAUSE)
 
 
-def is_running(pid: int, mark: str) -> bool:
-    """Whether the process with this number is the one that carries `mark`."""
-    return _belongs(pid, mark.encode(), None)
-
-
 def _find(mark: bytes, session: int | None) -> Iterator[int]:
     me = os.getpid()
     with suppress(OSError):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from pathlib import Path
 from review.errors import ReviewError
 from review.runners.leftovers import end_leftovers
 
-MARK_VARIABLE = "COMMONPLACE_RUN"
 _FIRST_LOOK = 0.0005
 _LONGEST_LOOK = 0.05
 _GRACE = 1.0
@@ -35,6 +33,8 @@ class ProcessRequest:
     :param stdout_path: written byte for byte by the program itself; overwritten.
     :param timeout: seconds.
     :param max_bytes: what stdout and stderr each keep; more is cut off at the end.
+    :param mark: a variable of the environment, `NAME=value`, that is this run's alone: by it all
+        that the program starts is found.
     """
 
     argv: tuple[str, ...]
@@ -45,6 +45,7 @@ class ProcessRequest:
     stderr_path: Path
     timeout: float
     max_bytes: int
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -64,48 +65,33 @@ class ProcessResult:
     stderr_truncated: bool
 
 
-@dataclass(frozen=True)
-class Started:
-    """A program that runs: its process, also the id of its session, and its mark in `/proc`."""
-
-    pid: int
-    mark: str
-
-
-def run_process(
-    request: ProcessRequest,
-    *,
-    stop: threading.Event,
-    on_start: Callable[[Started], None] = lambda started: None,
-) -> ProcessResult:
+def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessResult:
     """Run a program in a session of its own, at most for its time and two seconds.
 
     When it has ended, or `stop` was set, or its time is up, all that it started is ended too.
 
     :raises ProgramNotStarted: the system does not start it.
     """
-    mark = secrets.token_hex(16)
     begun = time.monotonic()
     with (
         _captured(request.stdout_path, request.max_bytes) as out,
         _captured(request.stderr_path, request.max_bytes) as err,
     ):
-        process = _start(request, mark=mark, out=out, err=err)
+        process = _start(request, out=out, err=err)
         watch = _Watch(process, stop=stop, until=begun + request.timeout, captures=(out, err))
         try:
-            on_start(Started(process.pid, mark))
             watch.wait()
         finally:
-            watch.end(mark)
-    return ProcessResult(
-        exit_code=watch.exit_code,
-        signal=watch.signal,
-        timed_out=watch.timed_out,
-        interrupted=watch.interrupted,
-        duration=time.monotonic() - begun,
-        stdout_truncated=out.truncated,
-        stderr_truncated=err.truncated,
-    )
+            watch.end(request.mark)
+        return ProcessResult(
+            exit_code=watch.exit_code,
+            signal=watch.signal,
+            timed_out=watch.timed_out,
+            interrupted=watch.interrupted,
+            duration=time.monotonic() - begun,
+            stdout_truncated=out.truncated,
+            stderr_truncated=err.truncated,
+        )
 
 
 class _Capture:
@@ -166,7 +152,7 @@ class _Watch:
         # Before the process is reaped: until then its number is nobody else's.
         _signal_group(pid, signal.SIGKILL)
         until = time.monotonic() + _LAST_WAIT
-        end_leftovers(f"{MARK_VARIABLE}={mark}", session=pid, until=until)
+        end_leftovers(mark, session=pid, until=until)
         self._wait_until(until)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=0.01)
@@ -202,9 +188,8 @@ class _Watch:
             capture.cut()
 
 
-def _start(
-    request: ProcessRequest, *, mark: str, out: _Capture, err: _Capture
-) -> subprocess.Popen[bytes]:
+def _start(request: ProcessRequest, *, out: _Capture, err: _Capture) -> subprocess.Popen[bytes]:
+    name, _, value = request.mark.partition("=")
     with _input(request.stdin_path) as stdin:
         try:
             return subprocess.Popen(
@@ -213,7 +198,7 @@ def _start(
                 stdout=out.descriptor,
                 stderr=err.descriptor,
                 cwd=request.cwd,
-                env={**request.env, "PWD": str(request.cwd), MARK_VARIABLE: mark},
+                env={**request.env, "PWD": str(request.cwd), name: value},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

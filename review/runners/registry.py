@@ -64,8 +64,8 @@ _GEMINI = RunnerSpec(
 )
 _LLM = RunnerSpec(
     name="llm",
-    dialect=Dialect.TEXT,
-    command=("llm", "prompt", "--no-stream", "-n"),
+    dialect=Dialect.LLM,
+    command=("llm", "prompt", "--no-stream", "--no-log", "--json"),
     access={Access.READ: ()},
     model_options=("-m", "{model}"),
     effort_options=("-o", "reasoning_effort", "{effort}"),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 from review.errors import UsageRefused
 from review.settings_file import PLACEHOLDERS
@@ -32,6 +31,7 @@ class Dialect(StrEnum):
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
     GEMINI = "gemini"
+    LLM = "llm"
     TEXT = "text"
     JSON = "json"
     JSON_LINES = "jsonl"
@@ -90,6 +90,16 @@ class RunnerSpec:
         """Whether the prompt is given on stdin: always, unless the command names `{prompt_file}`."""
         return not self._mentions("prompt_file")
 
+    @property
+    def takes_model(self) -> bool:
+        """Whether the command has a place for a model's name."""
+        return self._mentions("model")
+
+    @property
+    def takes_effort(self) -> bool:
+        """Whether the command has a place for an effort."""
+        return self._mentions("effort")
+
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
         """Refuse what this runner cannot be told, before anything is claimed or started.
 
@@ -134,10 +144,6 @@ class RunnerSpec:
     def variables(self, values: Mapping[str, str]) -> dict[str, str]:
         """The environment variables to set, filled in."""
         return {name: _fill(value, values) for name, value in self.environment.items()}
-
-    def with_program(self, program: Path) -> tuple[str, ...]:
-        """The fixed part of the command with its program replaced by a full path."""
-        return (str(program), *self.command[1:])
 
     @property
     def _always(self) -> tuple[str, ...]:

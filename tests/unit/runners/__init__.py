@@ -1,3 +1,1 @@
-"""Tests of the doors to processes."""
-
-from __future__ import annotations
+"""Runners, tried with real child processes."""

@@ -1,0 +1,78 @@
+"""The environment a worker gets: the operator's, less what belongs to a harness around us, or to us."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+_MARK = "COMMONPLACE_RUN"
+# Set by a harness for what it starts: a CLI that finds them believes that it runs inside another.
+_HARNESS = frozenset(
+    [
+        "CLAUDECODE",
+        "CLAUDE_PROJECT_DIR",
+        "CLAUDE_ENV_FILE",
+        "CLAUDE_PID",
+        "CLAUDE_PLUGIN_ROOT",
+        "CLAUDE_EFFORT",
+        "AI_AGENT",
+        "CODEX_CI",
+        "CODEX_MANAGED_BY_NPM",
+        "CODEX_MANAGED_BY_BUN",
+        "CODEX_THREAD_ID",
+        "GEMINI_CLI",
+        "CURSOR_AGENT",
+        "CURSOR_TRACE_ID",
+        "OPENCODE",
+        "AGENT",
+    ]
+)
+_HARNESS_PREFIXES = ("CLAUDE_CODE_", "CODEX_SANDBOX", "GEMINI_CLI_IDE_", "OPENCODE_")
+# How a person is known to the service, or which service it is: no harness's own.
+_KEPT = frozenset(
+    f"CLAUDE_CODE_{name}"
+    for name in [
+        "API_KEY_HELPER_TTL_MS",
+        "CLIENT_CERT",
+        "CLIENT_KEY",
+        "CLIENT_KEY_PASSPHRASE",
+        "OAUTH_TOKEN",
+        "USE_BEDROCK",
+        "USE_FOUNDRY",
+        "USE_VERTEX",
+        "SKIP_BEDROCK_AUTH",
+        "SKIP_FOUNDRY_AUTH",
+        "SKIP_VERTEX_AUTH",
+        "MAX_OUTPUT_TOKENS",
+        "MAX_RETRIES",
+        "PROXY_RESOLVES_HOSTS",
+        "CERT_STORE",
+    ]
+)
+# Our own (the store's address, the pages' secret key), and what ties git to a hook's repository.
+_OURS_PREFIXES = ("COMMONPLACE_", "DJANGO_", "REVIEW_SWEEP_")
+_GIT = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"}
+)
+
+
+def worker_environment(environ: Mapping[str, str], *, extra: Mapping[str, str]) -> dict[str, str]:
+    """`environ` without the variables that are not a worker's business, then `extra`."""
+    kept = {name: value for name, value in environ.items() if _belongs_to_worker(name)}
+    return {**kept, **extra}
+
+
+def new_mark() -> str:
+    """A variable, `NAME=value`, by which the processes of one run are found."""
+    return f"{_MARK}={secrets.token_hex(16)}"
+
+
+def _belongs_to_worker(name: str) -> bool:
+    if name in _KEPT:
+        return True
+    return not (
+        name in _HARNESS
+        or name in _GIT
+        or name.startswith(_HARNESS_PREFIXES)
+        or name.startswith(_OURS_PREFIXES)
+    )

@@ -1,0 +1,95 @@
+"""Finds JSON objects in what a CLI printed, among noise; total, and linear in the input."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+_DECODER = json.JSONDecoder(strict=False)
+_MOST = 2**53
+_MOST_MONEY = 1e12
+_PATIENCE = 4  # how many times the length of the text may be read
+
+
+def objects_in(data: bytes) -> list[dict[str, Any]]:
+    """Every JSON object that begins a line, in order; those in a list one by one."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    return [item for value in _values(text) for item in _objects(value)]
+
+
+def look(value: object, path: str) -> object:
+    """What stands at a dotted path (`message.content.0.text`), or None."""
+    for part in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def table(value: object) -> Mapping[str, Any]:
+    """`value` where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def text(value: object) -> str | None:
+    """`value` where it is a text that is not blank."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def count(value: object) -> int | None:
+    """`value` where it counts something: a whole number from 0, and no truth value."""
+    return value if type(value) is int and 0 <= value < _MOST else None
+
+
+def money(value: object) -> float | None:
+    """`value` where it can be an amount: a number from 0, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < _MOST_MONEY else None
+
+
+def known(**values: object) -> dict[str, Any]:
+    """Only what is known: no key stands for nothing."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def total(values: Iterator[int | None]) -> int | None:
+    """The sum of what is known, or None when nothing is."""
+    counted = [value for value in values if value is not None]
+    return sum(counted) if counted else None
+
+
+def _values(source: str) -> Iterator[object]:
+    spent, at = 0, 0
+    while spent <= _PATIENCE * len(source):
+        match = _OPENING.search(source, at)
+        if match is None:
+            return
+        start = match.end()
+        try:
+            value, at = _DECODER.raw_decode(source, start)
+        except json.JSONDecodeError as error:
+            spent += error.pos - start
+            at = _next_line(source, start)
+        except (ValueError, RecursionError):  # a number too long, or too deep
+            spent += len(source)
+            at = _next_line(source, start)
+        else:
+            yield value
+
+
+def _next_line(source: str, start: int) -> int:
+    end = source.find("\n", start)
+    return len(source) if end < 0 else end + 1
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield item

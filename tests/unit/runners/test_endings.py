@@ -1,0 +1,161 @@
+"""How each CLI can end, as it was seen to: every ending comes to the right outcome."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.runners.outcome import RunnerFailure
+from review.vocabulary import FailureCode
+from tests.helpers.fake_runners import NOTES, TOKEN, Fake
+
+ERROR, NONE = FailureCode.RUNNER_ERROR, FailureCode.NO_OUTPUT
+LIMITED, EXHAUSTED = FailureCode.RATE_LIMITED, FailureCode.ACCOUNT_EXHAUSTED
+
+SUCCESSES = [
+    ("claude-code", "ok"), ("claude-code", "helper-model"), ("claude-code", "usage-says-zero"),
+    ("claude-code", "old-cost-name"), ("claude-code", "stream-json"), ("claude-code", "noise"),
+    ("claude-file", "wrote-file"),
+    ("codex", "ok"), ("codex", "progress-talk"), ("codex", "reconnected"), ("codex", "older-build"),
+    ("codex", "two-turns"), ("codex", "no-message"), ("codex-file", "wrote-file"),
+    ("gemini", "ok"), ("gemini", "noise"), ("gemini-file", "wrote-file"),
+    ("llm", "ok"), ("llm", "plain"),
+    ("text", "ok"), ("text", "quotes-an-error"), ("text", "ten-megabytes"), ("text", "invalid-utf8"),
+    ("text", "wrote-file"), ("file", "wrote-file"), ("json", "json"), ("jsonl", "json-lines"),
+]  # fmt: skip
+
+# runner, case, code, what the reason says, and what else is true of the failure
+FAILURES = [
+    ("claude-code", "rate-limited", LIMITED, "Request rejected (429) · slow down", "retryable"),
+    ("claude-code", "overloaded", LIMITED, "529 Overloaded", "retryable"),
+    ("claude-code", "server-error", ERROR, "API Error: 500 it broke", "retryable"),
+    ("claude-code", "unauthorised", ERROR, "Failed to authenticate", "unusable"),
+    ("claude-code", "bad-request", ERROR, "prompt is too long", ""),
+    ("claude-code", "output-limit", ERROR, "32000 output token maximum", ""),
+    ("claude-code", "not-logged-in", ERROR, "Please run /login", "unusable"),
+    ("claude-code", "usage-limit", EXHAUSTED, "resets 1pm (Europe/Lisbon)", "retryable exhausted"),
+    ("claude-code", "usage-limit-epoch", EXHAUSTED, "limit reached|1764291600", "retryable exhausted"),
+    ("claude-code", "no-credit", EXHAUSTED, "Credit balance is too low", "exhausted"),
+    ("claude-code", "error-exit-zero", LIMITED, "Rate limit reached", "retryable"),
+    ("claude-code", "plain-error-exit-zero", LIMITED, "Rate limit reached", "retryable"),
+    ("claude-code", "empty", NONE, "worker produced no output: it gave no answer", ""),
+    ("claude-code", "apology", NONE, "no review block is in what it wrote: Sorry, I can't help", ""),
+    ("claude-code", "write-refused", NONE, "it was not allowed to write x/out.md", ""),
+    ("claude-code", "claims-written", NONE, "I have written the review to", ""),
+    ("claude-file", "write-refused", NONE, "it was not allowed to write x/out.md", ""),
+    ("claude-file", "claims-written", NONE, "it wrote no review file during the run", ""),
+    ("claude-file", "ok", NONE, "holds review blocks, which this runner does not take", ""),
+    ("claude-code", "max-turns", ERROR, "error_max_turns: Reached maximum number of turns", ""),
+    ("claude-code", "aborted", ERROR, "PAIR REVIEW START", ""),
+    ("claude-code", "bad-flag", ERROR, "unknown option '--safe-mode'", "unusable"),
+    ("claude-code", "cut-json", NONE, 'no answer can be read in its output: {"type": "result"', ""),
+    ("claude-code", "terminated", ERROR, "exit code 143, without a word", ""),
+    ("codex", "rate-limited", LIMITED, "last status: 429 Too Many Requests", "retryable"),
+    ("codex", "server-error", LIMITED, "experiencing high demand", "retryable"),
+    ("codex", "unauthorised", ERROR, "unexpected status 401 Unauthorized", "unusable"),
+    ("codex", "bad-request", ERROR, "input is too long", ""),
+    ("codex", "cut-stream", ERROR, "stream disconnected before completion", "retryable"),
+    ("codex", "missing-key", ERROR, "Missing environment variable", "unusable"),
+    ("codex", "usage-limit", EXHAUSTED, "You've hit your usage limit", "retryable exhausted"),
+    ("codex", "empty", NONE, "it gave no answer", ""),
+    ("codex", "failed-exit-zero", ERROR, "model refused to continue", ""),
+    ("codex", "no-ending", ERROR, "stream ended before turn.completed", "retryable"),
+    ("codex", "outside-git", ERROR, "Not inside a trusted directory", "unusable"),
+    ("codex-file", "claims-written", NONE, "it wrote no review file during the run", ""),
+    ("gemini", "auth", ERROR, "Invalid auth method selected.", "unusable"),
+    ("gemini", "untrusted", ERROR, "not running in a trusted directory", "unusable"),
+    ("gemini", "turn-limit", ERROR, "Reached max session turns", ""),
+    ("gemini", "bad-request", ERROR, "API key not valid", ""),
+    ("gemini", "per-minute", LIMITED, "Please retry in 34.07s", "retryable"),
+    ("gemini", "per-day", EXHAUSTED, "exhausted your daily quota", "retryable exhausted"),
+    ("gemini", "resource-exhausted", LIMITED, "RESOURCE_EXHAUSTED", "retryable"),
+    ("gemini", "error-exit-zero", ERROR, "empty response with no text", "retryable"),
+    ("gemini", "nothing", LIMITED, "on stderr: Quota exceeded for quota metric", "retryable"),
+    ("gemini", "nothing-at-all", NONE, "it gave no answer", ""),
+    ("gemini", "not-json", NONE, "no answer can be read in its output: I looked at the note", ""),
+    ("gemini", "cancelled", ERROR, "exit code 130, without a word", ""),
+    ("gemini", "write-failed", NONE, "it was not allowed to write write_file", ""),
+    ("llm", "no-key", ERROR, "No key found", "unusable"),
+    ("llm", "rate-limited", LIMITED, "Error code: 429", "retryable"),
+    ("llm", "no-quota", EXHAUSTED, "insufficient_quota", "exhausted"),
+    ("llm", "server-error", ERROR, "Error code: 500", "retryable"),
+    ("llm", "bad-request", ERROR, "Error code: 400", ""),
+    ("llm", "connection", ERROR, "Connection error.", "retryable"),
+    ("llm", "unknown-model", ERROR, "Unknown model: gpt-nine", "unusable"),
+    ("llm", "old-version", ERROR, "No such option: --json", "unusable"),
+    ("llm", "empty", NONE, "it gave no answer", ""),
+    ("text", "empty", NONE, "worker produced no output: it gave no answer", ""),
+    ("text", "blank", NONE, "it gave no answer", ""),
+    ("text", "apology", NONE, "Sorry, I can't help with that.", ""),
+    ("text", "error-as-answer", LIMITED, "API Error: Rate limit reached", "retryable"),
+    ("text", "limit-as-answer", EXHAUSTED, "Claude AI usage limit reached", "retryable exhausted"),
+    ("text", "killed", ERROR, "ended by SIGKILL", ""),
+    ("text", "exit-without-a-word", ERROR, "exit code 3, without a word", ""),
+    ("text", "review-then-failure", ERROR, "it broke", ""),
+    ("file", "ok", NONE, "holds review blocks, which this runner does not take", ""),
+    ("file", "claims-written", NONE, "it wrote no review file during the run", ""),
+    ("file", "old-file", NONE, "it wrote no review file during the run", ""),
+    ("file", "blank-file", NONE, "its review file is blank", ""),
+    ("file", "pipe-as-file", NONE, "it wrote no review file during the run", ""),
+    ("file", "link-as-file", NONE, "it wrote no review file during the run", ""),
+    ("json", "json-error", LIMITED, "quota exceeded", "retryable"),
+    ("json", "apology", NONE, "no answer can be read in its output: Sorry", ""),
+]  # fmt: skip
+
+
+def traits_of(failure: RunnerFailure) -> str:
+    """The names of what is true of the failure."""
+    names = ("retryable", "exhausted", "unusable")
+    return " ".join(name for name in names if getattr(failure, name))
+
+
+class TestSuccess:
+    @pytest.mark.parametrize(
+        ("runner", "case"), [pytest.param(*row, id="-".join(row)) for row in SUCCESSES]
+    )
+    def test_gives_the_review_of_every_pair(self, runner, case, tmp_path):
+        outcome = Fake(runner, case).run(tmp_path).outcome
+
+        assert outcome.failure is None
+        for number, note in enumerate(NOTES, 1):
+            assert f"PAIR REVIEW END {TOKEN}/{number}: {note} ::".encode() in outcome.text
+
+
+class TestFailure:
+    @pytest.mark.parametrize(
+        ("runner", "case", "code", "says", "traits"),
+        [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in FAILURES],
+    )
+    def test_is_named_in_the_words_of_the_cli(self, runner, case, code, says, traits, tmp_path):
+        failure = Fake(runner, case).run(tmp_path).outcome.failure
+
+        assert (failure.code, traits_of(failure)) == (code, traits)
+        assert says in failure.reason
+
+    @pytest.mark.parametrize(
+        ("runner", "case"),
+        [
+            pytest.param("claude-code", "error-exit-zero", id="error-in-the-envelope"),
+            pytest.param("text", "error-as-answer", id="error-in-place-of-the-answer"),
+            pytest.param("claude-code", "claims-written", id="a-claim"),
+            pytest.param("text", "apology", id="an-apology"),
+        ],
+    )
+    def test_no_prose_is_taken_for_a_review(self, runner, case, tmp_path):
+        assert Fake(runner, case).run(tmp_path).outcome.text is None
+
+    def test_what_was_reviewed_before_it_failed_is_kept(self, tmp_path):
+        outcome = Fake("text", "review-then-failure").run(tmp_path).outcome
+
+        assert f"PAIR REVIEW END {TOKEN}/2".encode() in outcome.text
+
+    def test_the_reason_is_one_clean_line_without_keys(self, tmp_path):
+        failure = Fake("text", "control-characters").run(tmp_path).outcome.failure
+
+        assert failure.reason == "bad flag sk-…"
+
+    def test_the_reason_is_bounded_and_keeps_both_ends(self, tmp_path):
+        reason = Fake("text", "long-complaint").run(tmp_path).outcome.failure.reason
+
+        assert len(reason) <= 1000
+        assert reason.startswith("first word")
+        assert reason.endswith("last word")
