@@ -7,7 +7,7 @@ from review.contracts.selection import ProblemJson
 
 
 class GateStatusJson(Document, kw_only=True):
-    """One gate in one partition; `decisions` are those of all its current acceptances, on any text."""
+    """One gate in one partition; `decisions` count current acceptances of notes there are, on any text."""
 
     gate_id: str
     applicable: int

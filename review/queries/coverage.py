@@ -14,6 +14,7 @@ from review.corpus.gates import Gate
 from review.corpus.notes import NoteFacts
 from review.domain.problems import Problem
 from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewJob, batched
+from review.models.acceptances import CurrentAcceptanceQuerySet
 from review.queries.freshness import NoteStaleness, Scope, in_flight, partition_staleness
 from review.vocabulary import ACCEPTING_DECISIONS, JobStatus, ProblemCode, Staleness
 
@@ -132,15 +133,22 @@ def _partition(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> Par
 
 def _count_decisions(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> None:
     paths = {scope.path_ids[path]: path for path in counts if path in scope.path_ids}
-    rows = (
-        CurrentAcceptance.objects.of_partition(name)
-        .values_list("gate_id", "decision")
-        .annotate(Count("pk"))
-        .order_by()
-    )
-    for gate_id, decision, number in rows:
+    accepted = CurrentAcceptance.objects.of_partition(name)
+    for gate_id, decision, number in _decisions(accepted):
         if gate_id in paths:
             counts[paths[gate_id]].decisions[decision] += number
+    # Those of notes that are gone are no decisions about this base; there are few.
+    known = {scope.path_ids[note.path] for note in scope.notes if note.path in scope.path_ids}
+    gone = set(accepted.values_list("note_id", flat=True).distinct()) - known
+    for chunk in batched(sorted(gone), 500):
+        for gate_id, decision, number in _decisions(accepted.filter(note_id__in=chunk)):
+            if gate_id in paths:
+                counts[paths[gate_id]].decisions[decision] -= number
+
+
+def _decisions(accepted: CurrentAcceptanceQuerySet) -> Iterator[tuple[int, str, int]]:
+    rows = accepted.values_list("gate_id", "decision").annotate(Count("pk")).order_by()
+    yield from rows
 
 
 def _gate_status(gate: Gate, count: _GateCount) -> GateStatusJson:

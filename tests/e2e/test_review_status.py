@@ -122,6 +122,14 @@ class TestOrphans:
             {"path": NOTE_A, "kind": "note", "acceptances": 2},
         ]
 
+    def test_their_decisions_count_no_more(self, root):
+        review_all(root=root)
+        (root / NOTE_A).unlink()
+
+        (partition,) = status()["partitions"]
+
+        assert [gate["decisions"]["pass"] for gate in partition["gates"]] == [1, 1]
+
     @pytest.mark.parametrize(
         "spoil",
         [

@@ -16,7 +16,7 @@ from review.contracts.queue import (
     QueueJson,
 )
 from review.corpus import Corpus
-from review.errors import UsageRefused
+from review.errors import ExitCode, UsageRefused
 from review.integrations.queue_csv import queue_csv
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
@@ -46,6 +46,8 @@ class Command(ReviewCommand):
         "commonplace warn_selector --needs-a-look",
         "commonplace warn_selector --status deferred rejected --format csv",
     )
+
+    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown note or gate; near ones are named"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
