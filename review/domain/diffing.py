@@ -21,7 +21,7 @@ class TextDiff:
     truncated: bool
 
 
-class _Edit(NamedTuple):
+class LineEdit(NamedTuple):
     """Lines `old:old_end` of the one text stand where the other has `new:new_end`."""
 
     old: int
@@ -39,10 +39,10 @@ def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
     """
     if before == after:
         return TextDiff("", truncated=False)
-    old, new = _lines(before), _lines(after)
+    old, new = split_lines(before), split_lines(after)
     written: list[str] = [f"--- a/{path}\n", f"+++ b/{path}\n"]
     size = sum(map(len, written))
-    for line in _hunks(old, new, _edits(old, new)):
+    for line in _hunks(old, new, line_edits(old, new)):
         room = MAX_DIFF_CHARACTERS - size
         size += len(line)
         if len(written) >= MAX_DIFF_LINES or size > MAX_DIFF_CHARACTERS:
@@ -53,15 +53,16 @@ def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
     return TextDiff("".join(written), truncated=False)
 
 
-def _lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
+    """Give the lines with their line feeds; the last one may have none."""
     lines = text.split("\n")
     last = lines.pop()
     whole = [f"{line}\n" for line in lines]
     return [*whole, last] if last else whole
 
 
-def _edits(old: list[str], new: list[str]) -> list[_Edit]:
-    """Give the places where the texts differ, as few lines as possible."""
+def line_edits(old: list[str], new: list[str]) -> list[LineEdit]:
+    """Give the places where two lists of lines differ, in order, as few lines as possible."""
     shortest = min(len(old), len(new))
     head = 0
     while head < shortest and old[head] == new[head]:
@@ -71,7 +72,7 @@ def _edits(old: list[str], new: list[str]) -> list[_Edit]:
         tail += 1
     old_end, new_end = len(old) - tail, len(new) - tail
     if (old_end - head) * (new_end - head) > _MAX_CELLS:
-        return [_Edit(head, old_end, head, new_end)]
+        return [LineEdit(head, old_end, head, new_end)]
     # difflib needs 12 s for 16,000 lines with every second one changed; this, 0.03 s.
     from rapidfuzz.distance import Indel
 
@@ -80,11 +81,11 @@ def _edits(old: list[str], new: list[str]) -> list[_Edit]:
         [numbers.setdefault(line, len(numbers)) for line in old[head:old_end]],
         [numbers.setdefault(line, len(numbers)) for line in new[head:new_end]],
     )
-    edits: list[_Edit] = []
+    edits: list[LineEdit] = []
     for operation in operations:
         if operation.tag == "equal":
             continue
-        edit = _Edit(
+        edit = LineEdit(
             operation.src_start + head,
             operation.src_end + head,
             operation.dest_start + head,
@@ -96,8 +97,8 @@ def _edits(old: list[str], new: list[str]) -> list[_Edit]:
     return edits
 
 
-def _hunks(old: list[str], new: list[str], edits: list[_Edit]) -> Iterator[str]:
-    hunk: list[_Edit] = []
+def _hunks(old: list[str], new: list[str], edits: list[LineEdit]) -> Iterator[str]:
+    hunk: list[LineEdit] = []
     for edit in edits:
         if hunk and edit.old - hunk[-1].old_end > 2 * _CONTEXT:
             yield from _hunk(old, new, hunk)
@@ -107,7 +108,7 @@ def _hunks(old: list[str], new: list[str], edits: list[_Edit]) -> Iterator[str]:
         yield from _hunk(old, new, hunk)
 
 
-def _hunk(old: list[str], new: list[str], edits: list[_Edit]) -> Iterator[str]:
+def _hunk(old: list[str], new: list[str], edits: list[LineEdit]) -> Iterator[str]:
     first, last = edits[0], edits[-1]
     before = min(_CONTEXT, first.old)
     after = min(_CONTEXT, len(old) - last.old_end)
