@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import review
@@ -12,7 +13,9 @@ from review import conf
 _WEB = Path(review.__file__).parent / "web"
 
 SECRET_KEY = secret_key(conf.current().root / conf.REPORTS_FOLDER / ".secret-key")
-ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+# The names under which browsers reach the site, besides this machine's own.
+NAMED_HOSTS = [name for name in os.environ.get("COMMONPLACE_HOSTS", "").split(",") if name.strip()]
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *map(str.strip, NAMED_HOSTS)]
 ROOT_URLCONF = "commonplace_site.urls"
 WSGI_APPLICATION = "commonplace_site.wsgi.application"
 
@@ -65,6 +68,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "start"
+# In seconds: how long the link holds that logs in once. Passwords are not reset here.
+PASSWORD_RESET_TIMEOUT = 15 * 60
 CSRF_FAILURE_VIEW = "review.web.refusals.csrf_failed"
 
 # Sessions live in signed cookies, without a table: a page view never queues behind an ingest.
@@ -98,4 +103,8 @@ LOGGING = {
     "formatters": {"plain": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
+    # Not every request: one of them carries the link that logs in.
+    "loggers": {
+        "django.server": {"handlers": ["console"], "level": "WARNING", "propagate": False},
+    },
 }

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 from django.core.servers.basehttp import run
 from django.core.wsgi import get_wsgi_application
 
+from commonplace_site.operators import NoLocalOperator, local_operator
+from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
 from review.management.options import positive_int, word
+from review.web.entering import entry_path
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 
 
-class Command(ReviewCommand):
-    """Adds the admin's tables to the store where they are missing, then answers requests."""
+class NoHostName(UsageRefused):
+    """The server would listen everywhere, and no name is allowed for it."""
 
-    help = "Serve the pages and the admin on this machine, until Ctrl-C."
-    examples = ("commonplace serve", "commonplace serve --port 8080")
+
+class Command(ReviewCommand):
+    """Adds the tables for people to the store where they are missing, then answers requests."""
+
+    help = (
+        "Serve the pages and the admin on this machine, until Ctrl-C. On first run a user is made "
+        "for you; the printed link logs you in, once, without a password."
+    )
+    examples = (
+        "commonplace serve",
+        "commonplace serve --port 8080",
+        "commonplace serve --link    # another link, for a server that runs already",
+    )
+    exit_codes = {ExitCode.CONFLICT: "--link: no user on the staff has this machine user's name"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Where to listen."""
@@ -29,12 +45,62 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--port", type=positive_int, default=DEFAULT_PORT, help="port to listen on"
         )
+        parser.add_argument(
+            "--link", action="store_true", help="print a link that logs you in, and serve nothing"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until interrupted."""
-        host, port = options["host"], options["port"]
+        host = options["host"]
+        _allow(host)
         call_command("migrate", verbosity=0)
-        if not get_user_model().objects.exists():
-            self.notice("nobody can log in yet; run: commonplace createsuperuser")
-        self.notice(f"http://{host}:{port}/ (Ctrl-C stops)")
-        run(host, port, get_wsgi_application(), ipv6=":" in host, threading=True)
+        if options["link"]:
+            self._say_link(host, options["port"])
+            return
+        run(
+            host,
+            options["port"],
+            get_wsgi_application(),
+            ipv6=":" in host,
+            threading=True,
+            on_bind=lambda port: self._say_where(host, int(port)),
+        )
+
+    def _say_where(self, host: str, port: int) -> None:
+        try:
+            self._say_link(host, port)
+        except NoLocalOperator as nobody:
+            self.notice(f"{nobody.message}: {_address(host, port)}")
+        if not _is_local(host):
+            self.warn("others can reach this server, without encryption: see docs/deploy.md")
+        self.notice("Ctrl-C stops the server.")
+
+    def _say_link(self, host: str, port: int) -> None:
+        user = local_operator()
+        minutes = settings.PASSWORD_RESET_TIMEOUT // 60
+        self.notice(f"This link logs you in as {user.username}, once, within {minutes} minutes:")
+        self.write_text(f"{_address(host, port)}{entry_path(user)}")
+        self.stdout.flush()
+
+
+def _allow(host: str) -> None:
+    """Answer to the name we are told to listen on; what listens everywhere needs a name."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104
+        if not settings.NAMED_HOSTS:
+            raise NoHostName(
+                f"{host} is every address of this machine, and no name is allowed for it",
+                hint="set COMMONPLACE_HOSTS to the names that browsers will use",
+            )
+        return
+    settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, f"[{host}]" if ":" in host else host]
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
