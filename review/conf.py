@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from review.errors import ExitCode, ReviewError
+from review.errors import ExitCode, InputRejected, ReviewError
 from review.settings_file import Partition, RunnerSettings, read_settings
 
 DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
@@ -18,6 +19,10 @@ DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
 DEFAULT_ABANDONED_AFTER = timedelta(hours=2)
 DEFAULT_MAX_NOTE_BYTES = 5_000_000
 DEFAULT_MAX_PROMPT_TOKENS = 120_000
+DEFAULT_SWEEP_JOBS = 4
+MAX_SWEEP_JOBS = 64
+DEFAULT_SWEEP_TIMEOUT = timedelta(minutes=15)
+DEFAULT_SWEEP_ATTEMPTS = 3
 REPORTS_FOLDER = "kb/reports"
 RULES_PARTITION = "rules"
 _ENVIRONMENT = (
@@ -25,6 +30,7 @@ _ENVIRONMENT = (
     "COMMONPLACE_REVIEW_DB",
     "COMMONPLACE_REVIEW_ARTIFACTS",
     "COMMONPLACE_ACTOR",
+    "REVIEW_SWEEP_JOBS",
 )
 
 
@@ -32,6 +38,10 @@ class RootNotFound(ReviewError):
     """No folder above the current one holds `kb/`."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.INPUT_REJECTED
+
+
+class EnvironmentRefused(InputRejected):
+    """An environment variable has a value that is not understood."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class Config:
     :param gates_folder: root-relative POSIX folder of the gates.
     :param database: a path of an SQLite file, or a `postgres://` URL.
     :param max_note_bytes: bytes; a larger file is a problem.
+    :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
+    :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
     """
 
     root: Path
@@ -55,6 +67,10 @@ class Config:
     max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
     max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
     abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
+    sweep_jobs: int = DEFAULT_SWEEP_JOBS
+    sweep_timeout: timedelta = DEFAULT_SWEEP_TIMEOUT
+    sweep_attempts: int = DEFAULT_SWEEP_ATTEMPTS
+    sweep_max_cost_usd: Decimal | None = None
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
 
@@ -140,7 +156,7 @@ def root_to_start() -> Path:
 
 @lru_cache(maxsize=8)
 def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
-    _named_root, database, artifacts, actor = environment
+    _named_root, database, artifacts, actor, sweep_jobs = environment
     if not database:
         database = str(root / REPORTS_FOLDER / "review-store.sqlite")
     elif "://" not in database:
@@ -152,6 +168,14 @@ def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
         artifacts=folder if folder.is_absolute() else root / folder,
         actor=actor,
     )
-    if stamp is None:
-        return base
-    return replace(base, **read_settings(root / "kb" / "review.toml"))
+    if stamp is not None:
+        base = replace(base, **read_settings(root / "kb" / "review.toml"))
+    return replace(base, sweep_jobs=_jobs(sweep_jobs)) if sweep_jobs else base
+
+
+def _jobs(raw: str) -> int:
+    if not (raw.isascii() and raw.isdecimal() and 0 < int(raw) <= MAX_SWEEP_JOBS):
+        raise EnvironmentRefused(
+            f"REVIEW_SWEEP_JOBS is {raw!r}; expected a whole number from 1 to {MAX_SWEEP_JOBS}"
+        )
+    return int(raw)

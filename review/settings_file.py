@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,12 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
     "notes": {"roots": "note_roots", "excludes": "excludes", "max_bytes": "max_note_bytes"},
     "gates": {"folder": "gates_folder"},
     "jobs": {"abandoned_after": "abandoned_after", "max_prompt_tokens": "max_prompt_tokens"},
+    "sweeps": {
+        "jobs": "sweep_jobs",
+        "timeout": "sweep_timeout",
+        "max_attempts": "sweep_attempts",
+        "max_cost_usd": "sweep_max_cost_usd",
+    },
 }
 _PARTITION_KEYS = ("aliases", "any_effort")
 _RUNNER_KEYS = (
@@ -246,6 +253,12 @@ def _positive(path: Path, key: str, value: object) -> int:
     return value
 
 
+def _money(path: Path, key: str, value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+        _refuse(path, key, "an amount above 0, such as 2.50", value)
+    return Decimal(str(value))
+
+
 def _duration(path: Path, key: str, value: object) -> object:
     if not isinstance(value, str):
         _refuse(path, key, "a duration such as 90s, 15m, 2h or 3d", value)
@@ -262,6 +275,10 @@ _READERS: Mapping[str, Callable[[Path, str, object], object]] = {
     "gates_folder": _folder,
     "abandoned_after": _duration,
     "max_prompt_tokens": _positive,
+    "sweep_jobs": _positive,
+    "sweep_timeout": _duration,
+    "sweep_attempts": _positive,
+    "sweep_max_cost_usd": _money,
 }
 
 

@@ -167,9 +167,10 @@ class LeftQueuedJson(Document, kw_only=True):
 
 
 class RanJson(Document, kw_only=True):
-    """The answer of `run_review_jobs`."""
+    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for."""
 
     schema: str = "run-review-jobs/1"
     jobs: list[IngestedJobJson]
     left_queued: list[LeftQueuedJson]
     refused: list[RefusalJson]
+    stopped_because: str | None = None

@@ -1,51 +1,187 @@
-"""Runs one claimed job with the embedded reviewer: judges each pair by its gate's rule."""
+"""How the pairs of a claimed job are judged: by the embedded reviewer, or by a CLI in a process."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import ClassVar, Protocol
 
 from review.artifacts import ArtifactStore
-from review.conf import Config
+from review.conf import RULES_PARTITION, Config
 from review.corpus.gate_definition import read_definition
+from review.corpus.linked_files import read_linked_files
 from review.corpus.linking import Linker
 from review.domain.identity import gate_id_of
 from review.domain.links import extract_links, resolve_link
+from review.errors import Conflict
 from review.models import ReviewJob, ReviewPair
+from review.orchestration.provenance import PartitionMismatch
 from review.protocol.sentinels import end_line, start_line
+from review.runners.outcome import RunnerOutcome
 from review.runners.rules.judging import RULES, judge
 from review.runners.rules.rendering import render_block
 from review.runners.rules.values import RuleInput, RuleLink
+from review.runners.running import RunRequest, run_review, scratch_folder
+from review.runners.spec import RunnerSpec
 
 
-def pairs_with_texts(job: ReviewJob) -> list[ReviewPair]:
+class CannotRun(Conflict):
+    """This runner cannot judge the job; it stays queued for somebody who can."""
+
+
+class Execution(Protocol):
+    """A job that is ready to be run, once or several times."""
+
+    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+        """Run it; `number` counts from 1. Ends early when `stop` is set."""
+
+    def forget(self, number: int) -> None:
+        """Drop what a run left, when its output was taken in."""
+
+
+class Executor(Protocol):
+    """Judges jobs in one way."""
+
+    @property
+    def in_process(self) -> bool:
+        """Whether a run takes this process's own time, so that two at once are no faster."""
+
+    def prepare(self, job: ReviewJob) -> Execution:
+        """Make a queued job ready, before it is claimed.
+
+        :raises CannotRun: this executor cannot judge it.
+        :raises PartitionMismatch: the job is for a partition that it never reviews for.
+        """
+
+
+@dataclass(frozen=True)
+class RulesExecutor:
+    """The embedded reviewer: judges each pair by its gate's rule, in this process."""
+
+    linker: Linker
+    config: Config
+    in_process: ClassVar[bool] = True
+
+    def prepare(self, job: ReviewJob) -> Execution:
+        """See `Executor.prepare`."""
+        if job.model_partition.name != RULES_PARTITION:
+            raise PartitionMismatch(
+                f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
+                f" is no model and reviews only partition {RULES_PARTITION!r}",
+                hint="select for it: commonplace review_target_selector --rules-only --all-gates --model rules --json",
+            )
+        pairs = _pairs_with_texts(job)
+        without = _gates_without_rule(pairs, config=self.config)
+        if without:
+            raise CannotRun(f"no rule judges {', '.join(without)}")
+        return _RulesExecution(job, pairs, self.linker, self.config)
+
+
+@dataclass(frozen=True)
+class _RulesExecution:
+    job: ReviewJob
+    pairs: Sequence[ReviewPair]
+    linker: Linker
+    config: Config
+
+    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+        blocks = []
+        for pair in self.pairs:
+            gate_id = _gate_id(pair, self.config)
+            names = (self.job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
+            review = judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
+            blocks += [start_line(*names), render_block(review).rstrip("\n"), end_line(*names), ""]
+        return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"))
+
+    def forget(self, number: int) -> None:
+        """Nothing is left of a run."""
+
+
+@dataclass(frozen=True)
+class ProcessExecutor:
+    """A CLI in a process of its own, for at most `timeout`, out of the knowledge base's reach.
+
+    :param model: what the CLI is told to run; None leaves it to the CLI.
+    """
+
+    spec: RunnerSpec
+    model: str | None
+    effort: str | None
+    timeout: timedelta
+    linker: Linker
+    config: Config
+    in_process: ClassVar[bool] = False
+
+    def prepare(self, job: ReviewJob) -> Execution:
+        """See `Executor.prepare`."""
+        prompt = ArtifactStore(self.config).read_output(job.prompt_path)
+        if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
+            what = "gone" if prompt is None else "not what the job was made with"
+            raise CannotRun(
+                f"its prompt {job.prompt_path} is {what}",
+                hint="make it again: commonplace review_doctor --repair",
+            )
+        notes = {pair.note.path: pair.note_snapshot.text for pair in _pairs_with_notes(job)}
+        reading = read_linked_files(notes.items(), linker=self.linker, root=str(self.config.root))
+        return _ProcessExecution(self, job, prompt, reading)
+
+
+@dataclass(frozen=True)
+class _ProcessExecution:
+    executor: ProcessExecutor
+    job: ReviewJob
+    prompt: bytes
+    reading: Mapping[str, bytes]
+
+    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+        executor = self.executor
+        with scratch_folder() as scratch:
+            request = RunRequest(
+                spec=executor.spec,
+                prompt=self.prompt,
+                scratch=scratch,
+                files=run_folder(self.job, number, config=executor.config),
+                output=self.job.bundle_output_path,
+                model=executor.model,
+                effort=executor.effort,
+                timeout=executor.timeout.total_seconds(),
+                reading=self.reading,
+            )
+            return run_review(request, stop=stop)
+
+    def forget(self, number: int) -> None:
+        # What it holds was taken in, and stands in the job's output too.
+        folder = run_folder(self.job, number, config=self.executor.config)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_folder(job: ReviewJob, number: int, *, config: Config) -> Path:
+    """Where a run of the job keeps what its CLI says; `number` counts from 1."""
+    return (config.root / job.prompt_path).parent / f"run-{number}"
+
+
+def _pairs_with_texts(job: ReviewJob) -> list[ReviewPair]:
     """The job's pairs with the exact texts to judge, in their order."""
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     return list(job.pairs.select_related(*related).order_by("ordinal"))
 
 
-def gates_without_rule(pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:
+def _pairs_with_notes(job: ReviewJob) -> list[ReviewPair]:
+    return list(job.pairs.select_related("note", "note_snapshot").order_by("ordinal"))
+
+
+def _gates_without_rule(pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:
     """Ids of the gates that no rule judges, each once, in order of the pairs."""
     return list(
         dict.fromkeys(
             _gate_id(pair, config) for pair in pairs if _rule_of(pair, config) not in RULES
         )
     )
-
-
-def write_rules_output(
-    job: ReviewJob, pairs: Sequence[ReviewPair], *, linker: Linker, config: Config
-) -> None:
-    """Judge every pair and write the job's output file, as any worker would.
-
-    :raises UnknownRule: a gate names no rule; ask `gates_without_rule` first.
-    :raises ArtifactNotWritten: the system refused the file.
-    """
-    blocks = []
-    for pair in pairs:
-        names = (job.sentinel_token, pair.ordinal, pair.note.path, _gate_id(pair, config))
-        review = judge(_rule_of(pair, config), _rule_input(pair, linker))
-        blocks += [start_line(*names), render_block(review).rstrip("\n"), end_line(*names), ""]
-    ArtifactStore(config).write_text(job.bundle_output_path, "\n".join(blocks))
 
 
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:

@@ -136,6 +136,8 @@ def _gate_ids(pairs: Sequence[ReviewPair], config: Config) -> dict[int, str]:
 
 
 def _ending(output: JudgedOutput, request: IngestRequest, *, contradicted: bool) -> Ending:
+    if request.failure is not None:
+        return Ending(JobStatus.FAILED, request.failure.code, request.failure.reason)
     if output.missing:
         names = "; ".join(f"pair {ordinal}: {why}" for ordinal, why in output.missing.items())
         code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING

@@ -8,6 +8,7 @@ from typing import Any
 
 from review.errors import Conflict, InputRejected
 from review.models import Provenance
+from review.vocabulary import FailureCode
 
 
 class JobAlreadyCompleted(Conflict):
@@ -39,12 +40,21 @@ class NoBlocks(InputRejected):
 
 
 @dataclass(frozen=True)
+class RunFailed:
+    """The run that left an output is no success: what is complete is kept, and the job fails."""
+
+    code: FailureCode
+    reason: str
+
+
+@dataclass(frozen=True)
 class IngestRequest:
     """How to take in the outputs of one or more jobs.
 
     :param outputs: a job's output as bytes, where it does not stand in the job's own file.
     :param provenance: who ran the job, for jobs that nobody claimed.
     :param telemetry: evidence from the parent's harness, kept as it is.
+    :param failure: why the job fails, whatever its output holds.
     """
 
     actor: str
@@ -53,3 +63,4 @@ class IngestRequest:
     effort_unknown: bool = False
     telemetry: Mapping[str, Any] | None = None
     all_or_nothing: bool = False
+    failure: RunFailed | None = None

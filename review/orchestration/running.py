@@ -1,106 +1,171 @@
-"""Claims, runs and ingests queued jobs with the embedded reviewer: a parent like any other."""
+"""Runs one queued job: claims it, has it judged, as often as that can help, and takes the output in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from review.conf import RULES_PARTITION, Config
+from review.artifacts import ArtifactStore
+from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
-from review.corpus.linking import Linker
-from review.errors import ReviewError
+from review.domain.identity import gate_id_of
+from review.domain.parents import Parent
 from review.models import Provenance, ReviewJob
 from review.orchestration.claiming import ClaimRequest, JobNotClaimable, claim
-from review.orchestration.execution import (
-    gates_without_rule,
-    pairs_with_texts,
-    write_rules_output,
-)
+from review.orchestration.execution import CannotRun, Execution, Executor
+from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.ingesting import RefusedJob
-from review.orchestration.provenance import PartitionMismatch
-from review.queries.job_board import list_job_ids, require_job
-from review.vocabulary import JobStatus
+from review.orchestration.ingest_request import IngestRequest, NoBlocks, NoOutput, RunFailed
+from review.orchestration.judging import parse_for_job
+from review.orchestration.news import JobRun, JobStarted, LeftQueued, News, RunAgain
+from review.orchestration.patience import patiently
+from review.orchestration.retries import RetryPolicy
+from review.protocol.telemetry import merge_runs, read_usage
+from review.queries.job_board import require_job
+from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.vocabulary import FailureCode, JobStatus
 
-RULES_RUNNER = "rules"
-
-
-@dataclass(frozen=True)
-class LeftQueued:
-    """A job that the reviewer cannot judge: it stays queued for somebody who can."""
-
-    review_job_id: int
-    reason: str
+_STOPPED = "stopped before it could run"
 
 
 @dataclass(frozen=True)
-class RunResult:
-    """What became of each job."""
+class Worker:
+    """Whoever runs jobs: by what means, and what it says of itself when it claims them.
 
-    jobs: tuple[IngestedJobJson, ...]
-    left_queued: tuple[LeftQueued, ...]
-    refused: tuple[RefusedJob, ...]
-
-
-def run_rules_jobs(
-    job_ids: Sequence[int],
-    *,
-    actor: str,
-    linker: Linker,
-    config: Config,
-    clock: Callable[[], datetime],
-) -> RunResult:
-    """Run the jobs in order; a job without a rule for each gate is left queued, and named.
-
-    :param job_ids: none runs every queued job of the `rules` partition.
-    :param clock: read once a job: jobs take time.
+    :param parent: the process that sees to the jobs until they are closed.
+    :param clock: read when something happens: jobs take time.
     """
-    done: list[IngestedJobJson] = []
-    left: list[LeftQueued] = []
-    refused: list[RefusedJob] = []
-    for job_id in job_ids or queued_rules_jobs():
-        try:
-            outcome = _run_job(job_id, actor=actor, linker=linker, config=config, clock=clock)
-        except ReviewError as error:
-            refused.append(RefusedJob(job_id, error))
-            continue
-        if isinstance(outcome, LeftQueued):
-            left.append(outcome)
-        else:
-            done.append(outcome)
-    return RunResult(tuple(done), tuple(left), tuple(refused))
+
+    executor: Executor
+    actor: str
+    parent: Parent
+    provenance: Provenance
+    retry: RetryPolicy
+    config: Config
+    clock: Callable[[], datetime]
 
 
-def queued_rules_jobs() -> list[int]:
-    """Queued jobs of the embedded reviewer's own partition, oldest first."""
-    return list_job_ids(statuses=(JobStatus.QUEUED,), model_partition=RULES_PARTITION)
+def run_job(
+    job_id: int,
+    *,
+    worker: Worker,
+    stop: threading.Event,
+    tell: Callable[[News], None],
+) -> JobRun | LeftQueued:
+    """Run a queued job to its end; when `stop` is set, what is complete is kept and the job fails.
 
-
-def _run_job(
-    job_id: int, *, actor: str, linker: Linker, config: Config, clock: Callable[[], datetime]
-) -> IngestedJobJson | LeftQueued:
+    :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
+    :raises JobMoved, JobReplaced: it was taken from us meanwhile.
+    """
     job = require_job(job_id)
-    _refuse_unless_ours(job)
-    pairs = pairs_with_texts(job)
-    without = gates_without_rule(pairs, config=config)
-    if without:
-        return LeftQueued(job_id, f"no rule judges {', '.join(without)}")
-    provenance = Provenance(runner=RULES_RUNNER, runner_model=RULES_PARTITION)
-    claim(
-        ClaimRequest(actor=actor, provenance=provenance, job_id=job_id), config=config, now=clock()
-    )
-    write_rules_output(job, pairs, linker=linker, config=config)
-    return ingest_job(job_id, request=IngestRequest(actor=actor), config=config, now=clock())
-
-
-def _refuse_unless_ours(job: ReviewJob) -> None:
     if job.status != JobStatus.QUEUED:
         raise JobNotClaimable(f"job {job.pk} is {job.status}, not queued")
-    if job.model_partition.name != RULES_PARTITION:
-        raise PartitionMismatch(
-            f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer is"
-            f" no model and reviews only partition {RULES_PARTITION!r}",
-            hint="select for it: commonplace review_target_selector --rules-only --all-gates --model rules --json",
-        )
+    try:
+        execution = worker.executor.prepare(job)
+    except CannotRun as refused:
+        return LeftQueued(job_id, refused.message)
+    _claim(job, worker, stop)
+    began = worker.clock()
+    tell(JobStarted(job_id, job.lens, job.pair_count))
+    runs = _run(job_id, execution, worker=worker, stop=stop, tell=tell)
+    document = patiently(lambda: _take_in(job, runs, worker), stop=stop)
+    if runs.failure is None:
+        execution.forget(len(runs.outcomes))
+    return JobRun(
+        document=document,
+        usage=read_usage(runs.telemetry),
+        runs=len(runs.outcomes),
+        seconds=(worker.clock() - began).total_seconds(),
+        failure=runs.failure,
+    )
+
+
+def _claim(job: ReviewJob, worker: Worker, stop: threading.Event) -> None:
+    request = ClaimRequest(
+        actor=worker.actor,
+        provenance=worker.provenance,
+        job_id=job.pk,
+        parent=worker.parent,
+    )
+    patiently(lambda: claim(request, config=worker.config, now=worker.clock()), stop=stop)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Every run of a job, in order, and what the job fails for; None: the last run succeeded."""
+
+    outcomes: tuple[RunnerOutcome, ...]
+    failure: RunnerFailure | None
+
+    @property
+    def telemetry(self) -> dict[str, Any] | None:
+        return merge_runs([outcome.telemetry for outcome in self.outcomes])
+
+
+def _run(
+    job_id: int,
+    execution: Execution,
+    *,
+    worker: Worker,
+    stop: threading.Event,
+    tell: Callable[[News], None],
+) -> _Runs:
+    outcomes: list[RunnerOutcome] = []
+    while not stop.is_set():
+        outcome = execution.run(len(outcomes) + 1, stop=stop)
+        outcomes.append(outcome)
+        if outcome.failure is None:
+            return _Runs(tuple(outcomes), None)
+        pause = worker.retry.pause_after(len(outcomes), outcome.failure)
+        if pause is None:
+            return _Runs(tuple(outcomes), outcome.failure)
+        tell(RunAgain(job_id, outcome.failure.reason, pause))
+        stop.wait(pause.total_seconds())
+    before = outcomes[-1].failure if outcomes else None
+    why = f"{_STOPPED}; the run before it: {before.reason}" if before else _STOPPED
+    return _Runs(tuple(outcomes), RunnerFailure(FailureCode.INTERRUPTED, why))
+
+
+def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:
+    text = _best_text(job, runs, worker.config)
+    failure = None if runs.failure is None else RunFailed(runs.failure.code, runs.failure.reason)
+    if text is not None:
+        ArtifactStore(worker.config).keep_input(job.bundle_output_path, text)
+        request = IngestRequest(actor=worker.actor, telemetry=runs.telemetry, failure=failure)
+        try:
+            return ingest_job(job.pk, request=request, config=worker.config, now=worker.clock())
+        except (NoOutput, NoBlocks) as refused:
+            failure = failure or RunFailed(FailureCode.NO_OUTPUT, refused.message)
+    return fail_job(
+        job.pk,
+        request=FailRequest(
+            failure=failure or RunFailed(FailureCode.NO_OUTPUT, "the worker produced no output"),
+            actor=worker.actor,
+            telemetry=runs.telemetry,
+            raw=text,
+        ),
+        config=worker.config,
+        now=worker.clock(),
+    )
+
+
+def _best_text(job: ReviewJob, runs: _Runs, config: Config) -> bytes | None:
+    """The output to take in: of the run that succeeded, else that with the most complete blocks."""
+    if runs.failure is None:
+        return runs.outcomes[-1].text
+    texts = [outcome.text for outcome in runs.outcomes if outcome.text is not None]
+    if len(texts) < 2:
+        return texts[0] if texts else None
+    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    gate_ids = {
+        pair.pk: gate_id_of(pair.gate.path, gates_folder=config.gates_folder) for pair in pairs
+    }
+
+    def complete(text: bytes) -> int:
+        parsed = parse_for_job(text, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
+        return len(parsed.blocks)
+
+    return max(reversed(texts), key=complete)

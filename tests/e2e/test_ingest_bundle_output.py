@@ -7,7 +7,7 @@ import json
 import pytest
 
 from review.models import CurrentAcceptance, ReviewJob
-from tests.builders import PARTITION, PASS, make_gate, make_jobs, make_output, make_root, write_note
+from tests.builders import PASS, make_gate, make_jobs, make_output, make_root, write_note
 from tests.helpers.commands import run
 
 pytestmark = pytest.mark.django_db
@@ -224,10 +224,6 @@ class TestRules:
             pytest.param(("--runner", "rules"), id="no-jobs"),
             pytest.param(("--runner", "rules", "--all", 1), id="jobs-and-all"),
             pytest.param(("--all",), id="no-runner"),
-            pytest.param(("--runner", "gpt", "--all"), id="unknown-runner"),
-            pytest.param(
-                ("--runner", "rules", "--all", "--model-partition", PARTITION), id="a-model"
-            ),
         ],
     )
     def test_refuses_what_makes_no_sense(self, root, arguments):

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
-from django.utils import timezone
 
 from review import conf, store
-from review.conf import RULES_PARTITION
-from review.contracts.jobs import LeftQueuedJson, RanJson
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.ingest_output import (
-    exit_code,
-    job_lines,
-    refusal_documents,
-    refusal_lines,
-)
-from review.management.knowledge_base import open_corpus
-from review.management.options import positive_int, word
-from review.orchestration.running import RULES_RUNNER, RunResult, run_rules_jobs
+from review.management.options import duration, positive_int, word
+
+if TYPE_CHECKING:
+    from review.contracts.jobs import RanJson
+    from review.orchestration.job_batches import RunResult
 
 
 class Command(ReviewCommand):
-    """Run jobs with the embedded reviewer."""
+    """Run queued jobs with a runner."""
 
     help = (
         "Claim queued jobs, run them and ingest what comes back. The runner `rules` is the"
@@ -34,62 +27,77 @@ class Command(ReviewCommand):
     store_use = store.Use.WRITE
     examples = (
         "commonplace run_review_jobs --all --runner rules",
-        "commonplace run_review_jobs 7 8 --runner rules --json",
+        "commonplace run_review_jobs 7 8 --runner claude-code --json",
+        "commonplace run_review_jobs --all --runner codex --runner-model gpt-5.1-codex --jobs 2",
     )
     exit_codes = {
         ExitCode.FAILED: "a job ended failed",
         ExitCode.CONFLICT: "a named job is not queued, or of another partition",
+        ExitCode.INPUT_REJECTED: "no such runner, or it is not installed",
+        ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("job_ids", nargs="*", type=positive_int, metavar="JOB_ID")
         parser.add_argument("--all", action="store_true", help="every queued job of the partition")
-        parser.add_argument("--runner", required=True, choices=(RULES_RUNNER,))
-        parser.add_argument("--runner-model", type=word)
-        parser.add_argument("--runner-effort", type=word)
-        parser.add_argument("--model-partition", type=word, metavar="P", default=RULES_PARTITION)
-        parser.add_argument("--jobs", type=positive_int, metavar="N", help="rules run one by one")
+        parser.add_argument("--runner", type=word, required=True, metavar="R")
+        parser.add_argument(
+            "--runner-model",
+            type=word,
+            metavar="M",
+            help="the model as the runner calls it (default: by the name of the partition)",
+        )
+        parser.add_argument("--runner-effort", type=word, metavar="E")
+        parser.add_argument(
+            "--model-partition",
+            type=word,
+            metavar="P",
+            help="the partition to run for (default: that of the jobs)",
+        )
+        parser.add_argument(
+            "--jobs", type=positive_int, metavar="N", help="how many at once; rules run one by one"
+        )
+        parser.add_argument("--timeout", type=duration, metavar="15m", help="for each job")
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the named jobs, or all queued ones of the partition."""
-        _check(options)
-        config = conf.current()
-        with open_corpus(config) as corpus:
-            result = run_rules_jobs(
-                options["job_ids"],
-                actor=options["actor"],
-                linker=corpus.linker,
-                config=config,
-                clock=timezone.now,
-            )
+        from review.management.interrupting import stop_on_signals
+        from review.management.running_jobs import run_chosen_jobs
+
+        if bool(options["job_ids"]) == options["all"]:
+            raise UsageRefused("name the jobs to run, or give --all")
+        with stop_on_signals() as stop:
+            result = run_chosen_jobs(options, stop=stop, config=conf.current())
         if self.as_json:
             self.write_json(_document(result))
         else:
             self._print(result)
-        self.finish(exit_code(result.jobs, result.refused))
+        self.finish(ExitCode.INTERRUPTED if stop.is_set() else _exit_code(result))
 
     def _print(self, result: RunResult) -> None:
+        from review.management.ingest_output import job_lines, refusal_lines
+
         self.write_lines((*job_lines(result.jobs), *refusal_lines(result.refused)))
         for left in result.left_queued:
             self.write_lines([f"job {left.review_job_id}: left queued: {left.reason}"])
+        if result.stopped_for is not None:
+            self.warn(f"stopped: {result.stopped_for.reason}")
         if not (result.jobs or result.left_queued or result.refused):
-            self.notice("no queued job of partition rules")
+            self.notice("no queued job")
 
 
-def _check(options: dict[str, Any]) -> None:
-    if bool(options["job_ids"]) == options["all"]:
-        raise UsageRefused("name the jobs to run, or give --all")
-    named = {options["model_partition"], options["runner_model"] or RULES_PARTITION}
-    if named != {RULES_PARTITION} or options["runner_effort"]:
-        raise UsageRefused(
-            f"the runner {RULES_RUNNER!r} is no model: its partition is {RULES_PARTITION!r},"
-            " and it has no effort"
-        )
+def _exit_code(result: RunResult) -> ExitCode:
+    from review.management.ingest_output import exit_code
+
+    return exit_code(result.jobs, result.refused)
 
 
 def _document(result: RunResult) -> RanJson:
+    from review.contracts.jobs import LeftQueuedJson, RanJson
+    from review.management.ingest_output import refusal_documents
+
     return RanJson(
         jobs=list(result.jobs),
         left_queued=[
@@ -97,4 +105,5 @@ def _document(result: RunResult) -> RanJson:
             for left in result.left_queued
         ],
         refused=refusal_documents(result.refused),
+        stopped_because=None if result.stopped_for is None else result.stopped_for.reason,
     )

@@ -1,0 +1,50 @@
+"""Turns Ctrl-C, SIGTERM and a closed terminal into an orderly end of long work."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE = 3
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """An event that is set when the process is asked to end, in place of ending it.
+
+    A signal that is ignored (`nohup`) stays so. Who asks three times is not asked to wait longer:
+    the third signal has the effect that it has without this.
+    """
+    stop = threading.Event()
+    asked = 0
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked += 1
+        stop.set()
+        if asked == _PATIENCE - 1:
+            restore()
+
+    before = {
+        number: signal.getsignal(number)
+        for number in _SIGNALS
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield stop
+    finally:
+        restore()

@@ -1,0 +1,114 @@
+"""Reads what a harness says a run cost, in the shapes that harnesses write; what is not said is unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Our own words first, then those of the harnesses' own documents.
+_COST = ("cost_usd", "total_cost_usd")
+_TOKENS: Mapping[str, tuple[str, ...]] = {
+    "input_tokens": ("input_tokens", "inputTokens"),
+    "output_tokens": ("output_tokens", "outputTokens"),
+    "cached_input_tokens": ("cached_input_tokens", "cache_read_input_tokens", "cacheReadInputTokens"),
+}  # fmt: skip
+_SUMMED = (
+    "duration_seconds", "turns", "input_tokens", "output_tokens", "cached_input_tokens",
+    "cache_write_tokens", "reasoning_tokens", "cost_usd",
+)  # fmt: skip
+_WITHOUT_COST = "runs_without_cost"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What is known of a run's or a job's cost; None is unknown, and never zero.
+
+    :param whole: False when a part of it is known not to be in `cost_usd`.
+    """
+
+    cost_usd: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    seconds: float | None = None
+    whole: bool = True
+
+
+def read_usage(telemetry: Mapping[str, Any] | None) -> Usage:
+    """What `telemetry` says; a value that is no number, or a negative one, says nothing."""
+    if telemetry is None:
+        return Usage()
+    tokens = {name: _tokens(telemetry, words) for name, words in _TOKENS.items()}
+    return Usage(
+        cost_usd=_first(telemetry, _COST),
+        seconds=_seconds(telemetry),
+        whole=not telemetry.get(_WITHOUT_COST),
+        **tokens,
+    )
+
+
+def merge_runs(runs: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
+    """The telemetry of a job that was run several times: sums of what is known, the rest as last said.
+
+    A run whose cost is not known is counted in `runs_without_cost`, so that the sum is not taken
+    for the whole.
+    """
+    said = [dict(run) for run in runs if run is not None]
+    if len(runs) < 2 or not said:
+        return said[0] if said else None
+    merged = {name: value for run in said for name, value in run.items()}
+    for name in _SUMMED:
+        known = [number for run in said if (number := _number(run.get(name))) is not None]
+        if known:
+            total = sum(known)
+            merged[name] = int(total) if all(map(float.is_integer, known)) else total
+    without = len(runs) - sum(_number(run.get("cost_usd")) is not None for run in said)
+    if "cost_usd" in merged and without:
+        merged[_WITHOUT_COST] = without
+    return merged | {"runs": len(runs)}
+
+
+def _seconds(telemetry: Mapping[str, Any]) -> float | None:
+    seconds = _number(telemetry.get("duration_seconds"))
+    if seconds is not None:
+        return seconds
+    milliseconds = _number(telemetry.get("duration_ms"))
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _tokens(telemetry: Mapping[str, Any], words: tuple[str, ...]) -> int | None:
+    own = _first(telemetry, words)
+    if own is not None:
+        return int(own)
+    # The models' own accounts before the summary: the two can disagree, and those were right.
+    for place in (_models(telemetry), [telemetry.get("usage")]):
+        known = [
+            number
+            for item in place
+            if isinstance(item, Mapping) and (number := _first(item, words)) is not None
+        ]
+        if known:
+            return int(sum(known))
+    return None
+
+
+def _models(telemetry: Mapping[str, Any]) -> Iterator[object]:
+    for name in ("models_usage", "modelUsage"):
+        place = telemetry.get(name)
+        if isinstance(place, Mapping):
+            yield from place.values()
+
+
+def _first(place: Mapping[str, Any], words: Iterable[str]) -> float | None:
+    return next(
+        (number for word in words if (number := _number(place.get(word))) is not None), None
+    )
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    number = float(value) if abs(value) < 1e300 else math.inf
+    return number if math.isfinite(number) and number >= 0 else None

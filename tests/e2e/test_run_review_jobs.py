@@ -1,0 +1,227 @@
+"""`run_review_jobs` with runners that are processes of their own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.helpers.commands import REPOSITORY, process_environment, run_process
+from tests.helpers.scripted import MODEL, is_running, make_scripted, note
+
+JOBS = ("run_review_jobs", "--json")
+
+
+def queue(base, *, partition=MODEL, grouping="note"):
+    """Queued jobs for all that is stale."""
+    selection = command(
+        base, "review_target_selector", "--all-gates", "--model", partition, "--json"
+    )
+    created = command(
+        base, "create_review_jobs", "--input", "-", "--grouping", grouping, "--json",
+        stdin=selection.out,
+    )  # fmt: skip
+    return [job["review_job_id"] for job in created.json["jobs"]]
+
+
+def command(base, *arguments, stdin=None):
+    return run_process(*arguments, root=base.root, stdin=stdin, env=base.env)
+
+
+def listed(base):
+    return {
+        job["review_job_id"]: job for job in command(base, "review_job_list", "--json").json["jobs"]
+    }
+
+
+class TestProcesses:
+    def test_are_run_several_at_once_and_their_answers_taken_in(self, tmp_path):
+        base = make_scripted(tmp_path, notes=6, seconds=0.3)
+        job_ids = queue(base)
+
+        began = time.monotonic()
+        done = command(base, *JOBS, "--all", "--runner", "scripted", "--jobs", "6")
+        seconds = time.monotonic() - began
+
+        assert done.exit == 0
+        assert [job["review_job_id"] for job in done.json["jobs"]] == job_ids
+        assert {pair["decision"] for job in done.json["jobs"] for pair in job["pairs"]} == {"pass"}
+        assert seconds < 6 * 0.3 + 0.4
+        job = listed(base)[job_ids[0]]
+        assert (job["runner"], job["runner_model"], job["status"]) == (
+            "scripted", MODEL, "completed",
+        )  # fmt: skip
+
+    def test_what_a_run_left_is_dropped_once_its_output_is_taken_in(self, tmp_path):
+        base = make_scripted(tmp_path, notes=1)
+        queue(base)
+
+        command(base, *JOBS, "--all", "--runner", "scripted")
+
+        folder = base.root / "kb/reports/bundle-reviews/review-job-1"
+        assert not list(folder.glob("run-*"))
+        assert (folder / "bundle-output.md").is_file()
+
+    def test_a_run_that_fails_keeps_what_it_said_and_the_job_says_why(self, tmp_path):
+        base = make_scripted(tmp_path, notes=2, script={note(0): "broken"})
+        queue(base)
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted")
+
+        assert done.exit == 1
+        first, second = done.json["jobs"]
+        assert (first["status"], first["failure_code"]) == ("failed", "runner-error")
+        assert "it broke" in first["failure_reason"]
+        assert [pair["pair_status"] for pair in first["pairs"]] == ["missing"]
+        assert second["status"] == "completed"
+        folder = base.root / "kb/reports/bundle-reviews/review-job-1/run-1"
+        assert (folder / "stderr").read_text() == "it broke\n"
+
+    def test_one_that_shows_that_none_will_succeed_ends_the_work(self, tmp_path):
+        base = make_scripted(tmp_path, notes=3, script={"*": "bad-flag"})
+        queue(base)
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted", "--jobs", "1")
+
+        assert done.exit == 1
+        assert len(done.json["jobs"]) == 1
+        assert "unknown option" in done.json["stopped_because"]
+        assert [job["status"] for job in listed(base).values()] == ["failed", "queued", "queued"]
+
+    def test_half_an_answer_in_the_time_there_is_keeps_its_complete_reviews(self, tmp_path):
+        gates = ("prose/x", "prose/y")
+        base = make_scripted(tmp_path, notes=1, gates=gates, script={"*": "half"})
+        queue(base)
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted", "--timeout", "1s")
+
+        (job,) = done.json["jobs"]
+        assert (job["status"], job["failure_code"]) == ("failed", "runner-timeout")
+        assert [pair["pair_status"] for pair in job["pairs"]] == ["completed", "missing"]
+        assert [pair["accepted"] for pair in job["pairs"]] == [True, False]
+        assert not any(is_running(pid) for pid in base.pids())
+
+    def test_an_answer_without_one_of_the_pairs_fails_the_job_and_keeps_the_others(self, tmp_path):
+        gates = ("prose/x", "prose/y")
+        base = make_scripted(tmp_path, notes=1, gates=gates, script={"*": "first-only"})
+        queue(base)
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted")
+
+        (job,) = done.json["jobs"]
+        assert (job["status"], job["failure_code"]) == ("failed", "pairs-missing")
+        assert [pair["pair_status"] for pair in job["pairs"]] == ["completed", "missing"]
+
+    def test_ctrl_c_ends_the_children_and_keeps_what_they_had(self, tmp_path):
+        gates = ("prose/x", "prose/y")
+        base = make_scripted(tmp_path, notes=2, gates=gates, script={"*": "half"})
+        queue(base)
+        process = start(base, *JOBS, "--all", "--runner", "scripted")
+        wait_for(lambda: len(base.blocks()) == 2)
+
+        process.send_signal(signal.SIGINT)
+        out, _err = process.communicate(timeout=20)
+
+        assert process.returncode == 130
+        assert out.startswith('{"schema":"run-review-jobs/1"')
+        assert not any(is_running(pid) for pid in base.pids())
+        for job in listed(base).values():
+            assert (job["status"], job["failure_code"]) == ("failed", "interrupted")
+            assert [pair["pair_status"] for pair in job["pairs"]] == ["completed", "missing"]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "code", "exit_code"),
+        [
+            pytest.param(("--runner", "scriptet"), "unknown-runner", 5, id="unknown"),
+            pytest.param(("--runner", "llm"), "runner-not-installed", 5, id="not-installed"),
+            pytest.param(
+                ("--runner", "scripted", "--runner-model", "other", "--model-partition", MODEL),
+                "partition-mismatch", 4, id="another-model",
+            ),
+            pytest.param(
+                ("--runner", "rules", "--model-partition", MODEL),
+                "partition-mismatch", 4, id="rules-for-a-model",
+            ),
+            pytest.param(
+                ("--runner", "scripted", "--runner-effort", "high"),
+                "runner-cannot", 2, id="no-place-for-an-effort",
+            ),
+        ],
+    )  # fmt: skip
+    def test_come_before_anything_is_claimed(self, tmp_path, arguments, code, exit_code):
+        base = make_scripted(tmp_path, notes=1)
+        queue(base)
+
+        done = command(base, *JOBS, "--all", *arguments)
+
+        assert (done.exit, done.error["code"]) == (exit_code, code)
+        assert [job["status"] for job in listed(base).values()] == ["queued"]
+
+    def test_jobs_of_two_partitions_are_not_run_as_one(self, tmp_path):
+        base = make_scripted(tmp_path, notes=1)
+        queue(base)
+        queue(base, partition="other-2")
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted")
+
+        assert done.exit == 2
+        assert "other-2, scripted-1" in done.error["message"]
+
+    def test_a_prompt_that_was_changed_is_not_run(self, tmp_path):
+        base = make_scripted(tmp_path, notes=1)
+        queue(base)
+        prompt = base.root / "kb/reports/bundle-reviews/review-job-1/prompt.md"
+        prompt.write_text(prompt.read_text().replace("The text", "Another text"))
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted")
+
+        (left,) = done.json["left_queued"]
+        assert "not what the job was made with" in left["reason"]
+        assert not base.pids()
+
+    def test_no_jobs_and_no_all_is_a_usage_error(self, tmp_path, monkeypatch):
+        base = make_scripted(tmp_path, notes=1)
+        monkeypatch.setenv("COMMONPLACE_ROOT", str(base.root))
+
+        assert command(base, *JOBS, "--runner", "scripted").exit == 2
+
+    def test_a_job_that_is_not_there_is_named(self, tmp_path):
+        base = make_scripted(tmp_path, notes=1)
+
+        done = command(base, *JOBS, "99", "--runner", "scripted")
+
+        assert (done.exit, done.error["code"]) == (5, "unknown-job")
+
+    def test_nothing_queued_is_nothing_to_do(self, tmp_path):
+        base = make_scripted(tmp_path, notes=1)
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted")
+
+        assert done.exit == 0
+        assert done.json["jobs"] == []
+
+
+def start(base, *arguments):
+    """A command that the test does not wait for."""
+    return subprocess.Popen(
+        [sys.executable, str(REPOSITORY / "manage.py"), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=base.root,
+        env=process_environment(base.root) | base.env,
+        text=True,
+    )
+
+
+def wait_for(holds, *, seconds=20.0):
+    """Wait until something holds; fail when it never does."""
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.02)
