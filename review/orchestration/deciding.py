@@ -24,7 +24,7 @@ from review.models import (
 )
 from review.orchestration.accepting import Candidate, accept
 from review.orchestration.ack import key_json
-from review.orchestration.ack_moves import Superseded
+from review.orchestration.ack_moves import GateEdited, NoteEdited, Superseded
 from review.orchestration.naming import named_gates, named_note
 from review.orchestration.note_shelf import DraftPair, NoteShelf, gate_snapshot
 from review.orchestration.provenance import partition_contradicts, telemetry_models
@@ -49,6 +49,8 @@ class OverrideRequest:
     """The pairs of one note that a person accepts as they are, and why.
 
     :param gates: gate ids or paths; a bundle is none.
+    :param expect_note_sha256: refuse unless these are the note's bytes; None takes any.
+    :param expect_gate_sha256: the same for every one of the gates.
     """
 
     note: str
@@ -56,6 +58,8 @@ class OverrideRequest:
     model_partition: str
     reason: str
     actor: str
+    expect_note_sha256: str | None = None
+    expect_gate_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,13 @@ def override_acceptance(
 
     :raises UsageRefused: no reason or no actor is given.
     :raises NoSuchNote, UnknownGate, NotOneGate, UnreadableFile: a name stands for no file to read.
+    :raises NoteEdited, GateEdited: a text is not the one that was expected; nothing was written.
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
     _require_words(reason=request.reason, actor=request.actor)
     note = named_note(corpus, NoteShelf(corpus), request.note)
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
+    _require_texts(pairs, request)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
@@ -140,6 +146,18 @@ def _require_words(*, reason: str, actor: str) -> None:
         raise UsageRefused("a person's decision needs a reason: --reason R")
     if not actor.strip():
         raise UsageRefused("a person's decision needs to say whose it is: --actor A")
+
+
+def _require_texts(pairs: Sequence[DraftPair], request: OverrideRequest) -> None:
+    for pair in pairs:
+        name = f"{pair.note.path} {pair.gate.gate_id}"
+        if request.expect_note_sha256 not in (None, pair.note.sha256):
+            raise NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
+        if request.expect_gate_sha256 not in (None, pair.gate.sha256):
+            raise GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
+
+
+_READ_AGAIN = "look at it again; nothing was written"
 
 
 def _overrides(
