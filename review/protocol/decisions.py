@@ -171,6 +171,7 @@ def _objection_to(survey: Survey, edge: SurveyedLine, statement: Statement) -> s
     """What takes this PASS back: in its sentence, or near the end anywhere below it."""
     following = [one.line for one in survey.opening if one.line.number > edge.line.number]
     below = [one.line for one in survey.closing if one.line.number > edge.line.number]
+    unstated = [one.line for one in survey.closing if one.statement is None and one.line in below]
     if edge not in survey.opening:
         following = below
     paragraph = list(takewhile(_continues, following)) if not edge.line.level else []
@@ -182,7 +183,7 @@ def _objection_to(survey: Survey, edge: SurveyedLine, statement: Statement) -> s
     if word := taken_back_by(words, next_text=next_text):
         return word
     is_near_the_end = edge in survey.closing and not edge.opens
-    return next(filter(None, (objection_in(line.text) for line in below if is_near_the_end)), "")
+    return next(filter(None, (objection_in(line.text) for line in unstated if is_near_the_end)), "")
 
 
 def _continues(line: ReviewLine) -> bool:

@@ -1,4 +1,4 @@
-"""What must never become a PASS: taken back, contradicted, hidden, copied or disguised."""
+"""What must never become a PASS: one that its review takes back or contradicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from review.protocol.decisions import read_decision
 from review.vocabulary import Decision
 
-REVIEW = "### Summary\nThe note names its terms.\n\n### Findings\n- INFO: one is late\n\n"
 LONG = "\n\n".join(["The note names its terms.", "It links them.", "It ends well.", "So be it."])
 
 
@@ -44,8 +43,8 @@ class TestTakenBack:
             "PASS — no other issues",
             "PASS (revised)",
             "PASS (expected)",
-            "PASS (e.g. The link) but the rest lies",
-            "PASS... but it lies",
+            "PASS — e.g. The link, but the rest lies",
+            "PASS — fine... Yes, but it lies",
             "PASS (first part only)",
             "PASS — denied",
             "PASS — maybe?",
@@ -127,7 +126,7 @@ class TestTakenBack:
         assert read_decision(f"{text}\n\n{LONG}").decision is Decision.PASS
 
     def test_a_pass_that_was_taken_back_leaves_a_clear_warn(self):
-        text = f"PASS, but one claim is open.\n\n{LONG}\n\n## Result: WARN"
+        text = f"PASS — but one claim is open.\n\n{LONG}\n\n## Result: WARN"
 
         assert read_decision(text).decision is Decision.WARN
 
@@ -161,6 +160,12 @@ class TestContradicted:
             pytest.param(f"## Result for x: FAIL\n\n{LONG}\n\n## Result: PASS", id="for-a-part"),
             pytest.param(f"Final: FAIL\n\n{LONG}\n\n## Result: PASS", id="final"),
             pytest.param(f"PASS\n\n{LONG}\n\nCorrection: FAIL", id="correction"),
+            pytest.param(f"Revised result: PASS\n\n{LONG}\n\n## Result: PASS", id="revised-alike"),
+            pytest.param(
+                f"{LONG}\n\n### Verdict\nFAIL\n\n{LONG}\n\n## Result: PASS", id="label-mid"
+            ),
+            pytest.param(f"{LONG}\n\nPASS\n\n## Result: FAIL", id="pass-right-above-fail"),
+            pytest.param(f"{LONG}\n\n**FAIL** — x\n\n{LONG}\n\nNo WARNs found.", id="no-warn"),
             pytest.param(f"Revised result: FAIL\n\n{LONG}\n\n## Result: PASS", id="revised-fail"),
             pytest.param(
                 f"## Result: FAIL\n\n{LONG}\n\n## Revised result: PASS", id="revised-pass"
@@ -202,98 +207,3 @@ class TestContradicted:
         parsed = read_decision("## Result: FAIL\n\nText.\n\n## Result: PASS")
 
         assert parsed.problem == "the declarations differ: pass in line 5, fail in line 1"
-
-
-class TestHiddenResultLines:
-    @pytest.mark.parametrize(
-        ("ending", "place"),
-        [
-            pytest.param("```\n## Result: PASS\n```", "a code fence", id="fence"),
-            pytest.param("~~~\n## Result: PASS", "a code fence", id="unclosed-fence"),
-            pytest.param("> ## Result: PASS", "a quotation", id="quotation"),
-            pytest.param(">> Verdict: PASS", "a quotation", id="nested-quotation"),
-            pytest.param("> The reviewer wrote\nVerdict: PASS", "a quotation", id="lazy-line"),
-            pytest.param("<!-- Result: PASS -->", "an HTML", id="comment"),
-            pytest.param("<!--\n## Result: PASS\n-->", "an HTML", id="long-comment"),
-            pytest.param("<!--\n## Result: PASS", "an HTML", id="unclosed-comment"),
-            pytest.param("so <!-- then\n## Result: PASS\n-->", "an HTML", id="comment-in-a-line"),
-            pytest.param("<pre>\n## Result: PASS\n</pre>", "an HTML", id="preformatted"),
-            pytest.param("    ## Result: PASS", "indented code", id="indented"),
-            pytest.param("\t## Result: PASS", "indented code", id="tabbed"),
-            pytest.param("- ## Result: PASS", "a list item", id="list-item"),
-            pytest.param("1. Result: PASS", "a list item", id="numbered-item"),
-            pytest.param("- Checks\n\n  ## Result: PASS", "a list item", id="within-an-item"),
-            pytest.param("| Result: PASS |", "a table", id="table"),
-        ],
-    )
-    def test_declare_nothing_and_the_place_is_named(self, ending, place):
-        parsed = read_decision(f"{LONG}\n\n{ending}\n")
-
-        assert parsed.decision is Decision.UNKNOWN
-        assert place in parsed.problem
-
-    def test_a_comment_that_is_only_mentioned_hides_nothing(self):
-        text = "The note opens `<!--` twice, and <!-- once.\n\n## Result: PASS"
-
-        assert read_decision(text).decision is Decision.PASS
-
-    def test_a_review_that_is_one_fence_says_nothing(self):
-        parsed = read_decision("```\n## Result: PASS\n```")
-
-        assert parsed.problem == "the review says nothing outside code fences and quotations"
-
-
-class TestCopiedAndDisguised:
-    @pytest.mark.parametrize(
-        "line",
-        [
-            "## Result: PASS|WARN|FAIL|ERROR",
-            "## Result: PASS | WARN | FAIL | ERROR",
-            "## Result: <PASS|WARN|FAIL|ERROR>",
-            "**Result:** [PASS|WARN|FAIL]",
-        ],
-    )
-    @pytest.mark.parametrize("first", ["The note.", "PASS"])
-    def test_a_copied_template_line_has_its_own_message(self, first, line):
-        parsed = read_decision(f"{first}\n\n{LONG}\n\n{line}\n")
-
-        assert parsed.decision is Decision.UNKNOWN
-        assert "the template's, copied" in parsed.problem
-
-    @pytest.mark.parametrize(
-        "line", ["## Result: PASS/WARN", "PASS or FAIL", "Verdict: PASS, FAIL"]
-    )
-    def test_several_words_choose_none(self, line):
-        parsed = read_decision(f"{LONG}\n\n{line}")
-
-        assert parsed.decision is Decision.UNKNOWN
-        assert "names several decisions" in parsed.problem
-
-    @pytest.mark.parametrize(
-        "word",
-        [
-            pytest.param("\u0420ASS", id="cyrillic-p"),
-            pytest.param("P\u0391SS", id="greek-alpha"),
-            pytest.param("PA\u200bSS", id="zero-width-space"),
-            pytest.param("PA\u00adSS", id="soft-hyphen"),
-            pytest.param("\uff30\uff21\uff33\uff33", id="full-width"),
-            pytest.param("PÁSS", id="accent"),
-            pytest.param("PA\u017f\u017f", id="long-s"),
-            pytest.param("\U0001d40f\U0001d400\U0001d412\U0001d412", id="mathematical-bold"),
-            pytest.param("PASS\u202e", id="direction-override"),
-            pytest.param("PASSED", id="passed"),
-            pytest.param("PASS?", id="question"),
-            pytest.param("~~PASS~~", id="struck-out"),
-            pytest.param('"PASS', id="open-quotation-mark"),
-        ],
-    )
-    @pytest.mark.parametrize("shape", ["{}", "## {}", "## Result: {}", "Result\n{}"])
-    def test_what_only_looks_like_pass_is_unknown(self, shape, word):
-        assert read_decision(f"{LONG}\n\n{shape.format(word)}").decision is Decision.UNKNOWN
-
-    def test_odd_letters_are_named_as_the_reason(self):
-        parsed = read_decision("Text.\n\n## Result: PA\u200bSS")
-
-        assert (
-            parsed.problem == "line 3 looks like a decision, but holds letters that are not plain"
-        )

@@ -88,13 +88,16 @@ class TestResultLine:
     def test_stands_whatever_prose_is_above_it(self, line):
         assert read_decision(f"{line}\n\n## Result: PASS").decision is Decision.PASS
 
-    def test_stands_above_milder_decisions_of_items(self):
-        text = (
-            "1. Terms\n   Outcome: PASS\n2. Links\n   Outcome: WARN\n\nOutcome: INFO\n\n"
-            "## Result: WARN"
-        )
-
-        assert read_decision(text).decision is Decision.WARN
+    @pytest.mark.parametrize(
+        "items",
+        [
+            pytest.param("1. Terms\n   Outcome: PASS\n2. Links\n   Outcome: WARN", id="list"),
+            pytest.param(f"{LONG}\n\nLinks:\nOutcome: INFO", id="lines"),
+            pytest.param(f"{LONG}\n\n## Result for the links: PASS", id="a-part"),
+        ],
+    )
+    def test_stands_above_milder_decisions_of_items(self, items):
+        assert read_decision(f"{items}\n\n## Result: WARN").decision is Decision.WARN
 
 
 class TestDeclarations:
@@ -177,6 +180,11 @@ class TestDeclarations:
     def test_are_read_from_metadata_at_the_top(self, top):
         assert read_decision(f"{top}\n\n{LONG}\n").decision is Decision.PASS
 
+    def test_are_read_from_metadata_below_a_fence(self):
+        text = f"```\n## Result: FAIL\n```\n---\na: b\nc: d\ne: f\nverdict: pass\n---\n\n{LONG}\n"
+
+        assert read_decision(text).decision is Decision.PASS
+
     @pytest.mark.parametrize(
         "top",
         [
@@ -242,6 +250,9 @@ class TestNothingDeclared:
             pytest.param("No WARN was looked for.", id="not-looked-for"),
             pytest.param("No WARN. One FAIL: the table.", id="no-warn-one-fail"),
             pytest.param("No WARN, but one term is odd.", id="no-warn-but"),
+            pytest.param("No warnings. The table fails.", id="no-warn-fails"),
+            pytest.param(f"{LONG}\n\n    No WARNs found.", id="no-warn-in-code"),
+            pytest.param(f"{LONG}\n\n### Terms\nNo WARNs found.", id="no-warn-of-an-item"),
             pytest.param(f"No WARNs found.\n\n{LONG}", id="no-warn-is-not-the-last-line"),
             pytest.param("1. x: undefined.\n2. y: defined.\nPass.", id="item-continued"),
             pytest.param("1. x: undefined.\n\n2. y: defined.\n\nPass.", id="after-items"),
@@ -249,6 +260,9 @@ class TestNothingDeclared:
             pytest.param("### x\nUndefined.\n\n### y\nPASS", id="under-an-item-heading"),
             pytest.param("### x\nPass. Fine.\n\n### y\nUndefined.", id="first-item-passes"),
             pytest.param(f"{LONG}\n\nPass.", id="sentence-case-far-below"),
+            pytest.param(f"{LONG}\n\n### Terms\nPASS", id="under-one-item-heading"),
+            pytest.param("- The link is there.\nVerdict: PASS", id="line-that-continues-an-item"),
+            pytest.param("Pass (as a verb) has two senses.", id="parenthesis-in-prose"),
             pytest.param("A note that does all this is a:\n\nPASS", id="led-in"),
             pytest.param("I would not call this a\nPASS", id="end-of-a-wrapped-sentence"),
             pytest.param("PASS: 3\nDONE: 4", id="tally"),

@@ -85,6 +85,7 @@ class TestBullets:
         ("bullet", "text"),
         [
             pytest.param("- WARN (minor): a", "(minor) a", id="parenthesis"),
+            pytest.param("- WARN (\u0130\u0130): a", "(\u0130\u0130) a", id="letters-that-grow"),
             pytest.param("- WARN [line 3]: a", "[line 3] a", id="bracket"),
             pytest.param("- **WARN: Head.** a", "Head. a", id="emphasis-over-the-head"),
             pytest.param("- **WARN — Head.** **b** a", "Head. **b** a", id="emphasis-twice"),
@@ -140,6 +141,9 @@ class TestWhatBelongsToAFinding:
         text = "- WARN: a\n  - b\n  - FAIL: c\n    - d\n- INFO: e"
 
         assert brief(text) == [("warn", "a\n- b\n- FAIL: c\n  - d", ""), ("info", "e", "")]
+
+    def test_a_heading_within_it_does_not_cut_it(self):
+        assert brief("- WARN: a\n\n  ### b\n  c\n") == [("warn", "a\n### b c", "")]
 
     def test_a_heading_in_a_fence_does_not_cut_it(self):
         text = "- WARN: a\n  ```md\n  ### Findings\n  - FAIL: b\n  ```\n  c\n- INFO: d"
