@@ -10,7 +10,7 @@ from typing import NamedTuple
 from review.protocol.declarations import Statement, names_several, says_no_warn
 from review.protocol.doubts import doubt_in, graver_words_in, objection_in, taken_back_by
 from review.protocol.findings import read_findings
-from review.protocol.review_lines import Place, ReviewLine
+from review.protocol.review_lines import Place
 from review.protocol.surveying import EDGE, OPENING, Survey, SurveyedLine, survey_review
 from review.vocabulary import Decision, DecisionSource, Severity
 
@@ -168,25 +168,29 @@ def _is_of_item(survey: Survey, edge: SurveyedLine) -> bool:
 
 
 def _objection_to(survey: Survey, edge: SurveyedLine, statement: Statement) -> str:
-    """What takes this PASS back: in its sentence, or near the end anywhere below it."""
-    following = [one.line for one in survey.opening if one.line.number > edge.line.number]
-    below = [one.line for one in survey.closing if one.line.number > edge.line.number]
-    unstated = [one.line for one in survey.closing if one.statement is None and one.line in below]
-    if edge not in survey.opening:
-        following = below
+    """What takes this PASS back: in its sentence, or near the end anywhere below it.
+
+    Lines that state a decision of their own are left out; they are compared, not searched.
+    """
+    lines = survey.opening if edge in survey.opening else survey.closing
+    following = [one for one in lines if one.line.number > edge.line.number]
     paragraph = list(takewhile(_continues, following)) if not edge.line.level else []
     if len(paragraph) >= OPENING - EDGE:
         return "a sentence without an end"
-    words = " ".join([statement.tail, *(line.text for line in paragraph)])
-    rest = following[len(paragraph) :]
+    words = " ".join([statement.tail, *(one.line.text for one in paragraph)])
+    rest = [one.line for one in following[len(paragraph) :] if one.statement is None]
     next_text = next((line.text for line in rest if not line.level), "")
     if word := taken_back_by(words, next_text=next_text):
         return word
-    is_near_the_end = edge in survey.closing and not edge.opens
-    return next(filter(None, (objection_in(line.text) for line in unstated if is_near_the_end)), "")
+    if edge not in survey.closing or edge.opens:
+        return ""
+    below = (one for one in survey.closing if one.line.number > edge.line.number)
+    objections = (objection_in(one.line.text) for one in below if one.statement is None)
+    return next(filter(None, objections), "")
 
 
-def _continues(line: ReviewLine) -> bool:
+def _continues(one: SurveyedLine) -> bool:
+    line = one.line
     return line.place is Place.BODY and not line.starts and not line.level
 
 

@@ -38,6 +38,10 @@ _NOTHING = re.compile(
 )
 _MARKS = "<!->|+*# \t"
 _SENTENCE_END = re.compile(r"[.!?:;)\]\"'\u201d*_`]$")
+_UNFINISHED = re.compile(
+    r"(?:\b(?:not|never|cannot|an?|the|to|would|should|must|could|is|be|no)|n['\u2019]t)$"
+)
+_UNFINISHED_LENGTH = 20
 _KEY_VALUE = re.compile(r"\W{0,4}[A-Za-z][\w /-]{0,30}\W{0,3}:")
 
 
@@ -221,7 +225,10 @@ class _Surveyor:
 
 def _leads_in(above: SurveyedLine | None) -> bool:
     """Whether the line above announces this one, as an example or the end of its sentence."""
-    return above is not None and not above.line.level and above.line.text.endswith(":")
+    if above is None or above.line.level:
+        return False
+    end = ascii_lower(above.line.text[-_UNFINISHED_LENGTH:])
+    return end.endswith(":") or _UNFINISHED.search(end) is not None
 
 
 class _Section(NamedTuple):

@@ -160,6 +160,7 @@ class TestContradicted:
             pytest.param(f"## Result for x: FAIL\n\n{LONG}\n\n## Result: PASS", id="for-a-part"),
             pytest.param(f"Final: FAIL\n\n{LONG}\n\n## Result: PASS", id="final"),
             pytest.param(f"PASS\n\n{LONG}\n\nCorrection: FAIL", id="correction"),
+            pytest.param("PASS\n\n---\n\nFAIL", id="two-words"),
             pytest.param(f"Revised result: PASS\n\n{LONG}\n\n## Result: PASS", id="revised-alike"),
             pytest.param(
                 f"{LONG}\n\n### Verdict\nFAIL\n\n{LONG}\n\n## Result: PASS", id="label-mid"

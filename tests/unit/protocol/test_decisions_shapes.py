@@ -263,6 +263,7 @@ class TestNothingDeclared:
             pytest.param(f"{LONG}\n\n### Terms\nPASS", id="under-one-item-heading"),
             pytest.param("- The link is there.\nVerdict: PASS", id="line-that-continues-an-item"),
             pytest.param("Pass (as a verb) has two senses.", id="parenthesis-in-prose"),
+            pytest.param("I would say that it does not\n\nPASS", id="end-of-a-broken-sentence"),
             pytest.param("A note that does all this is a:\n\nPASS", id="led-in"),
             pytest.param("I would not call this a\nPASS", id="end-of-a-wrapped-sentence"),
             pytest.param("PASS: 3\nDONE: 4", id="tally"),
