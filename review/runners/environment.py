@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 
@@ -65,6 +66,11 @@ def worker_environment(environ: Mapping[str, str], *, extra: Mapping[str, str]) 
 def new_mark() -> str:
     """A variable, `NAME=value`, by which the processes of one run are found."""
     return f"{_MARK}={secrets.token_hex(16)}"
+
+
+def is_mark(text: object) -> bool:
+    """Whether `text` is such a variable: what carries it may be killed."""
+    return isinstance(text, str) and re.fullmatch(rf"{_MARK}=[0-9a-f]{{32}}", text) is not None
 
 
 def _belongs_to_worker(name: str) -> bool:

@@ -11,7 +11,7 @@ _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _MOST = 2**53
 _MOST_MONEY = 1e12
-_PATIENCE = 4  # how many times the length of the text may be read
+_MOST_TRIES = 20  # each may read all of the text
 
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
@@ -66,25 +66,30 @@ def total(values: Iterator[int | None]) -> int | None:
 
 
 def _values(source: str) -> Iterator[object]:
-    spent, at = 0, 0
-    while spent <= _PATIENCE * len(source):
-        match = _OPENING.search(source, at)
-        if match is None:
-            return
-        start = match.end()
-        try:
-            value, at = _DECODER.raw_decode(source, start)
-        except json.JSONDecodeError as error:
-            spent += error.pos - start
-            at = _next_line(source, start)
-        except (ValueError, RecursionError):  # a number too long, or too deep
-            spent += len(source)
-            at = _next_line(source, start)
-        else:
+    """Values that begin a line and end on it; or on a later one, which is tried a few times only."""
+    at, tries = 0, _MOST_TRIES
+    while match := _OPENING.search(source, at):
+        start, line_end = match.end(), _line_end(source, match.end())
+        value, end = _decode(source[start:line_end])
+        if end is None and tries:
+            value, end = _decode(source, start)
+            tries -= end is None
+        elif end is not None:
+            end += start
+        if end is not None:
             yield value
+        at = line_end if end is None else end
 
 
-def _next_line(source: str, start: int) -> int:
+def _decode(source: str, start: int = 0) -> tuple[object, int | None]:
+    """A value and where it ends; no end: there is none."""
+    try:
+        return _DECODER.raw_decode(source, start)
+    except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+        return None, None
+
+
+def _line_end(source: str, start: int) -> int:
     end = source.find("\n", start)
     return len(source) if end < 0 else end + 1
 

@@ -13,8 +13,6 @@ MAX_REASON = 1000
 MAX_SAID = 300
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _STACK_LINE = re.compile(r"^\s+at .*$|^\s+File \".*\", line \d+.*$", re.MULTILINE)
-# Signs that turn text around or hide: bidi controls, zero widths, line and paragraph separators.
-_INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]")
 _SECRET = re.compile(r"\b((?:sk|rk|pk|ghp|gho|xox[a-z])[-_]|AIza)[A-Za-z0-9_\-]{12,}")
 _STATUS = re.compile(
     r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
@@ -117,7 +115,8 @@ def clean(text: str, *, limit: int) -> str:
     if len(text) > limit * 50:
         text = f"{text[: limit * 25]} {text[-limit * 25 :]}"
     text = _STACK_LINE.sub(" ", _ESCAPES.sub("", text))
-    text = _INVISIBLE.sub("", "".join(char if char.isprintable() else " " for char in text))
+    # Not printable are controls, and what turns text around or hides it: bidi, zero widths.
+    text = "".join(char if char.isprintable() else " " for char in text)
     text = _SECRET.sub(r"\1…", " ".join(text.split()))
     if len(text) <= limit:
         return text

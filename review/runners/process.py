@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -206,15 +207,15 @@ def _start(request: ProcessRequest, *, out: _Capture, err: _Capture) -> subproce
 
 
 def _not_started(request: ProcessRequest, error: OSError | ValueError) -> str:
+    told = f"cannot start {request.argv[0]!r}: "
     if not isinstance(error, OSError):
-        return f"cannot start {request.argv[0]!r}: {error}"
-    size = sum(len(os.fsencode(item)) + 1 for item in request.argv)
-    named = f"folder {error.filename!r}" if error.filename == str(request.cwd) else None
-    return (
-        f"cannot start {request.argv[0]!r}: {error.strerror}"
-        + (f" ({named})" if named else "")
-        + (f" ({size:,} bytes of arguments)" if error.errno == 7 else "")
-    )
+        return f"{told}{error}"
+    if error.errno == errno.E2BIG:
+        size = sum(len(os.fsencode(item)) + 1 for item in request.argv)
+        return f"{told}{error.strerror} ({size:,} bytes of arguments)"
+    if not request.cwd.is_dir():
+        return f"{told}there is no folder {str(request.cwd)!r}"
+    return f"{told}{error.strerror}"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 
 from review.conf import Config
 from review.errors import ReviewError
-from review.runners.environment import new_mark, worker_environment
+from review.runners.environment import is_mark, new_mark, worker_environment
 from review.runners.leftovers import end_leftovers
 from review.runners.outcome import Captured, RunnerFailure, RunnerOutcome
 from review.runners.process import ProcessRequest, ProcessResult, ProgramNotStarted, run_process
@@ -30,6 +30,7 @@ MAX_CAPTURED_BYTES = 32_000_000
 _SCRATCH_PREFIX = "commonplace-run-"
 _PROMPT, _STDOUT, _STDERR, _LAST_MESSAGE = "prompt.md", "stdout", "stderr", "last-message"
 _RECORD = "run.json"
+_RECORDED = {"runner", "access", "mark", "scratch", "output", "since_ns", "timeout", "result"}
 _ORPHANS_END_WITHIN = 2.0
 
 
@@ -292,4 +293,5 @@ def _read_record(files: Path) -> dict[str, Any] | None:
         record = json.loads((files / _RECORD).read_bytes())
     except (OSError, ValueError):
         return None
-    return record if isinstance(record, dict) else None
+    complete = isinstance(record, dict) and record.keys() >= _RECORDED and is_mark(record["mark"])
+    return record if complete else None

@@ -1,0 +1,205 @@
+"""Adapters and messages are total: any bytes give an account, in linear time."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from review.runners.claude_code import read_claude_code
+from review.runners.codex import read_codex
+from review.runners.gemini import read_gemini
+from review.runners.json_output import count, look, money, objects_in
+from review.runners.messages import clean, failure_of
+from review.runners.outcome import Account, Captured
+from review.runners.plain import read_fields, read_llm, read_text
+from review.runners.proving import holds_review
+from review.runners.spec import Reading
+from review.vocabulary import FailureCode
+
+ADAPTERS = [read_claude_code, read_codex, read_gemini, read_llm, read_fields, read_text]
+FIELDS = Reading({"answer": "a.b", "error": "e", "model": "m", "cost_usd": "c"}, {"type": "t"})
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+KEYS = st.sampled_from(
+    ["type", "subtype", "result", "is_error", "errors", "usage", "modelUsage", "item", "text", "error", "message", "response", "stats", "models", "tokens", "tools", "byName", "permission_denials", "tool_input", "a", "b", "e", "m", "c", "prompt", "candidates"]
+)  # fmt: skip
+DOCUMENTS = st.recursive(
+    SCALARS | st.sampled_from(["result", "item.completed", "turn.failed", "agent_message", "t"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+def captured(*documents: object) -> Captured:
+    """Documents as lines of stdout, and of stderr."""
+    lines = "".join(json.dumps(item) + "\n" for item in documents).encode()
+    return Captured(stdout=lines, stderr=lines)
+
+
+class TestTotal:
+    @pytest.mark.parametrize("adapter", ADAPTERS)
+    @given(data=st.binary(max_size=200))
+    def test_any_bytes_give_an_account(self, adapter, data):
+        assert isinstance(adapter(Captured(stdout=data, stderr=data), FIELDS), Account)
+
+    @pytest.mark.parametrize("adapter", ADAPTERS)
+    @given(documents=st.lists(st.dictionaries(KEYS, DOCUMENTS, max_size=8), max_size=4))
+    def test_any_json_gives_an_account_that_can_be_stored(self, adapter, documents):
+        account = adapter(captured(*documents), FIELDS)
+
+        assert account.answer is None or isinstance(account.answer, bytes)
+        assert all(isinstance(name, str) for name in account.models)
+        json.dumps(dict(account.telemetry), allow_nan=False)
+
+    @given(text=st.text(), limit=st.integers(10, 300))
+    def test_any_message_becomes_one_printable_line(self, text, limit):
+        line = clean(text, limit=limit)
+
+        assert len(line) <= limit
+        assert line.isprintable()
+        assert line == line.strip()
+
+    @given(data=st.binary(max_size=300))
+    def test_any_bytes_are_a_review_or_not(self, data):
+        assert holds_review(data) is False
+
+
+class TestObjects:
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            pytest.param('{"a": 1}', [{"a": 1}], id="alone"),
+            pytest.param('\ufeff{"a": 1}', [{"a": 1}], id="behind-a-bom"),
+            pytest.param('noise\n{"a": 1}\nnoise', [{"a": 1}], id="in-noise"),
+            pytest.param('{"a": 1}\n{"b": 2}\r\n', [{"a": 1}, {"b": 2}], id="lines"),
+            pytest.param('{\n "a": {\n  "b": 1\n }\n}', [{"a": {"b": 1}}], id="indented"),
+            pytest.param('[{"a": 1}, 2, {"b": 2}]', [{"a": 1}, {"b": 2}], id="list"),
+            pytest.param('{"a": "x\ty"}', [{"a": "x\ty"}], id="raw-tab"),
+            pytest.param('{"a": \n{"b": 2}', [{"b": 2}], id="unclosed-before"),
+            pytest.param('{oops}\n{"b": 2} trailing', [{"b": 2}], id="broken-before"),
+            pytest.param('an {"a": 1} inside a line', [], id="inside-a-line"),
+            pytest.param('{"a": 1', [], id="cut"),
+            pytest.param("", [], id="empty"),
+        ],
+    )
+    def test_are_found_where_they_begin_a_line(self, text, found):
+        assert objects_in(text.encode()) == found
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param('{"a":\n' * 200_000, id="ever-deeper"),
+            pytest.param("[\n" * 400_000, id="lists"),
+            pytest.param('{"a": "\n' * 200_000, id="unclosed-texts"),
+            pytest.param("{" + "\n{" * 400_000, id="braces"),
+            pytest.param('{"a": ' + "9" * 1_000_000 + "}\n", id="a-long-number"),
+        ],
+    )
+    def test_are_looked_for_in_linear_time(self, text):
+        begun = time.monotonic()
+
+        objects_in(text.encode())
+
+        assert time.monotonic() - begun < 5
+
+    @pytest.mark.parametrize("value", [True, -1, 1.5, "3", None, 2**60, [], float("nan")])
+    def test_what_counts_nothing_is_unknown(self, value):
+        assert count(value) is None
+
+    @pytest.mark.parametrize("value", [True, -0.1, "3", None, float("nan"), float("inf"), 10**400])
+    def test_what_is_no_amount_is_unknown(self, value):
+        assert money(value) is None
+
+    @pytest.mark.parametrize(
+        ("path", "value"),
+        [("a.b.1", "y"), ("a.b.2", None), ("a.x.y", None), ("a.b.c", None), ("", None)],
+    )
+    def test_are_looked_into_by_a_dotted_path(self, path, value):
+        assert look({"a": {"b": ["x", "y"]}}, path) == value
+
+
+# message, status that the CLI gives beside it, code, and what else is true
+MESSAGES = [
+    ("API Error: Rate limit reached", None, FailureCode.RATE_LIMITED, "retryable"),
+    ("anything", 429, FailureCode.RATE_LIMITED, "retryable"),
+    ("anything", 529, FailureCode.RATE_LIMITED, "retryable"),
+    ("anything", 503, FailureCode.RUNNER_ERROR, "retryable"),
+    ("anything", 400, FailureCode.RUNNER_ERROR, ""),
+    ("anything", 403, FailureCode.RUNNER_ERROR, "unusable"),
+    ("anything", None, FailureCode.RUNNER_ERROR, ""),
+    ("5-hour limit reached ∙ resets 3pm", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("Weekly limit reached", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("You've reached your usage limit", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("Your credit balance is too low", 400, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
+    ("insufficient_quota", 429, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
+    ("unexpected status 502 Bad Gateway", None, FailureCode.RUNNER_ERROR, "retryable"),
+    ("Request failed (503)", None, FailureCode.RUNNER_ERROR, "retryable"),
+    ("unexpected status 404 Not Found", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("read ECONNRESET", None, FailureCode.RUNNER_ERROR, "retryable"),
+    ("Incorrect API key provided: sk-abc", 401, FailureCode.RUNNER_ERROR, "unusable"),
+    ("There's an issue with the selected model (x).", 404, FailureCode.RUNNER_ERROR, "unusable"),
+    ("The model `x` does not exist", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("error: unexpected argument '--ephemeral' found", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("line 429 of the note is long", None, FailureCode.RUNNER_ERROR, ""),
+    ("", None, FailureCode.RUNNER_ERROR, ""),
+]  # fmt: skip
+
+
+class TestMessages:
+    @pytest.mark.parametrize(("message", "status", "code", "traits"), MESSAGES)
+    def test_say_what_can_be_done(self, message, status, code, traits):
+        failure = failure_of(message, status=status)
+
+        names = ("retryable", "exhausted", "unusable")
+        assert failure.code == code
+        assert " ".join(name for name in names if getattr(failure, name)) == traits
+
+    @pytest.mark.parametrize(
+        ("message", "reason"),
+        [
+            pytest.param(
+                '{"error": {"message": "too long", "code": 400}}', "too long", id="wrapped"
+            ),
+            pytest.param(
+                json.dumps({"error": {"message": json.dumps({"error": {"message": "deep"}})}}),
+                "deep",
+                id="wrapped-twice",
+            ),
+            pytest.param('{"error": "flat"}', "flat", id="flat"),
+            pytest.param('{"code": 1}', '{"code": 1}', id="no-message"),
+            pytest.param("[1]", "[1]", id="list"),
+            pytest.param("broke\n    at f (x.js:1:2)\n    at g", "broke", id="stack"),
+            pytest.param("\x1b]0;title\x07\x1b[1mbold\x1b[0m", "bold", id="escapes"),
+            pytest.param("a\u202eb\u2028c\u200bd", "a b c d", id="invisible"),
+            pytest.param("key sk-ant-api03-abcdefghijklmnop.", "key sk-….", id="key"),
+        ],
+    )
+    def test_are_given_in_the_services_own_words(self, message, reason):
+        assert failure_of(message).reason == reason
+
+    def test_a_blank_one_is_said_to_be(self):
+        assert failure_of(" \n", fallback="without a word").reason == "without a word"
+
+
+class TestReview:
+    @pytest.mark.parametrize(
+        ("text", "is_one"),
+        [
+            pytest.param(b"=== PAIR REVIEW START 0a1b2c3d/1: a :: b ===", True, id="sentinel"),
+            pytest.param(
+                b"x\r\n**=== pair review start 0A1B2C3D/1: a :: b ===**\r\n", True, id="bold"
+            ),
+            pytest.param(
+                b"=== PAIR REVIEW START 0a1b2c3d/<n>: <note> :: <gate> ===", False, id="template"
+            ),
+            pytest.param(b"> === PAIR REVIEW START 0a1b2c3d/1: a :: b ===", False, id="quoted"),
+            pytest.param(b"=== PAIR REVIEW END 0a1b2c3d/1: a :: b ===", False, id="end-alone"),
+            pytest.param(b"", False, id="empty"),
+            pytest.param(None, False, id="none"),
+        ],
+    )
+    def test_is_told_by_a_line_that_opens_a_block(self, text, is_one):
+        assert holds_review(text) is is_one
