@@ -47,10 +47,14 @@ class ArtifactFolder(FileSystemStorage):
         """At most `limit` bytes of an ordinary file."""
         # Without O_NONBLOCK a pipe that a worker put there would hang us.
         descriptor = os.open(self.path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as stream:
+        try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError("it is not an ordinary file")
-            return stream.read(limit)
+            # A folder's descriptor would be left open by `fdopen`, which refuses it.
+            with os.fdopen(descriptor, "rb", closefd=False) as stream:
+                return stream.read(limit)
+        finally:
+            os.close(descriptor)
 
     def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
         """Make a folder that appears complete; False when something is there under its name.
@@ -85,6 +89,11 @@ class ArtifactFolder(FileSystemStorage):
         """The folders in it, hidden ones too."""
         with os.scandir(self.location) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+    def leads_out(self, name: str) -> bool:
+        """Whether a link in the folder, at `name` or on the way there, leads somewhere else."""
+        real = os.path.realpath(self.path(name))
+        return not real.startswith(os.path.join(os.path.realpath(self.location), ""))
 
     def exists_there(self, name: str) -> bool:
         """Whether anything has this name, a dangling link included."""

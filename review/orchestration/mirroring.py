@@ -16,7 +16,6 @@ from review.protocol.records import (
     render_manifest,
     render_result,
 )
-from review.vocabulary import PairStatus
 
 
 def mirror_job(job_id: int, *, config: Config) -> list[str]:
@@ -58,7 +57,7 @@ def _documents(
 ) -> Iterator[tuple[str, str]]:
     texts = dict(ReviewText.objects.filter(pair__job=job).values_list("pair_id", "text"))
     for pair in pairs:
-        if pair.status == PairStatus.COMPLETED and pair.pk in texts:
+        if pair.result_path and pair.pk in texts:
             yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
     yield manifest_path(job.prompt_path), render_manifest(manifest_of(job, pairs, config))
 

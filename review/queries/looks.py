@@ -111,7 +111,6 @@ def _reviewed(pair: ReviewPair) -> ReviewedPair:
         note_path=pair.note.path,
         gate_path=pair.gate.path,
         moved=False,
-        text_read_at=pair.job.created_at,
         note_sha256=pair.note_snapshot.content_sha256,
     )
 

@@ -15,7 +15,7 @@ from review.corpus import Corpus
 from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, FindingState, finding_state
 from review.domain.identity import fingerprint
-from review.models import Disposition, Finding, batched
+from review.models import Disposition, Finding, ReviewPair, batched
 from review.protocol.findings import locate_quote
 from review.vocabulary import DispositionState, Severity
 
@@ -24,7 +24,6 @@ class ReviewedPair(NamedTuple):
     """A pair whose findings are wanted.
 
     :param moved: the acceptance was carried over: the review judged the text under another path.
-    :param text_read_at: when the text that the reviewer read was taken: an ack does not move it.
     :param note_sha256: digest of the text that the reviewer read.
     """
 
@@ -32,7 +31,6 @@ class ReviewedPair(NamedTuple):
     note_path: str
     gate_path: str
     moved: bool
-    text_read_at: datetime
     note_sha256: str
 
     @property
@@ -92,21 +90,29 @@ class FindingReader:
             for pair in pairs
         }
         decided = _decided(mark for items in known.values() for mark, _row in items)
+        read_at = _texts_read_at(
+            pair.pair_id for pair in pairs if any(mark in decided for mark, _row in known[pair.key])
+        )
         return {
             pair.key: [
-                self._finding(pair, mark, row, decided.get(mark)) for mark, row in known[pair.key]
+                self._finding(pair, mark, row, self._state(pair, decided.get(mark), read_at))
+                for mark, row in known[pair.key]
             ]
             for pair in pairs
         }
 
-    def _finding(
-        self, pair: ReviewedPair, mark: str, row: _Row, decided: Decided | None
-    ) -> QueueFinding:
+    def _state(
+        self, pair: ReviewedPair, decided: Decided | None, read_at: Mapping[int, datetime]
+    ) -> FindingState:
+        if decided is None:
+            return _OPEN
         digest = self._digests.get(pair.note_path, "")
-        state: FindingState = finding_state(
-            decided, text_read_at=pair.text_read_at, note_sha256=digest
-        )
-        unchanged = digest == pair.note_sha256
+        return finding_state(decided, text_read_at=read_at[pair.pair_id], note_sha256=digest)
+
+    def _finding(
+        self, pair: ReviewedPair, mark: str, row: _Row, state: FindingState
+    ) -> QueueFinding:
+        unchanged = self._digests.get(pair.note_path, "") == pair.note_sha256
         return QueueFinding(
             fingerprint=mark,
             severity=Severity(row.severity),
@@ -128,6 +134,18 @@ class FindingReader:
             return self._corpus.read_note(note_path).text
         except UnreadableFile:
             return ""
+
+
+_OPEN = FindingState(DispositionState.OPEN)
+
+
+def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
+    """When the text that a pair's reviewer read was taken; an ack since then does not move it."""
+    found: dict[int, datetime] = {}
+    for chunk in batched(pair_ids, 500):
+        rows = ReviewPair.objects.filter(pk__in=chunk)
+        found.update(rows.values_list("pk", "job__created_at"))
+    return found
 
 
 def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:

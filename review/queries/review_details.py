@@ -104,7 +104,6 @@ class DetailedReviews:
             note_path=shown.note_path,
             gate_path=shown.gate_path,
             moved=(shown.note_path, shown.gate_path) != (pair.note.path, pair.gate.path),
-            text_read_at=pair.job.created_at,
             note_sha256=pair.note_snapshot.content_sha256,
         )
         return [finding.as_json() for finding in reader.read([reviewed])[reviewed.key]]

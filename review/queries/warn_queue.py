@@ -62,9 +62,10 @@ class _Row(NamedTuple):
     accepted_at: datetime
     event_id: int
     pair_id: int
-    pair_note_path: str
-    pair_gate_path: str
-    text_read_at: datetime
+    note_id: int
+    gate_id: int
+    pair_note_id: int
+    pair_gate_id: int
     passed_in: tuple[str, ...]
 
     @property
@@ -93,8 +94,7 @@ def read_warn_queue(corpus: Corpus, request: QueueRequest) -> WarnQueue:
                 pair_id=row.pair_id,
                 note_path=row.note_path,
                 gate_path=row.gate_path,
-                moved=(row.note_path, row.gate_path) != (row.pair_note_path, row.pair_gate_path),
-                text_read_at=row.text_read_at,
+                moved=(row.note_id, row.gate_id) != (row.pair_note_id, row.pair_gate_id),
                 note_sha256=row.reviewed_sha256,
             )
             for row in rows
@@ -168,9 +168,10 @@ _COLUMNS = (
     "event__accepted_at",
     "event_id",
     "event__review_pair_id",
-    "event__review_pair__note__path",
-    "event__review_pair__gate__path",
-    "event__review_pair__job__created_at",
+    "note_id",
+    "gate_id",
+    "event__review_pair__note_id",
+    "event__review_pair__gate_id",
 )
 
 
