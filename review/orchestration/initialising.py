@@ -60,7 +60,8 @@ def initialise(request: InitRequest) -> Initialised:
     items = sorted(_items(), key=lambda item: item.target)
     for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
         _refuse_taken(request.into, folder)
-    created, kept = [], []
+    created: list[_Item] = []
+    kept: list[_Item] = []
     for item in items:
         (created if _place(item, request) else kept).append(item)
     if not (request.into / NOTES_FOLDER).is_dir():

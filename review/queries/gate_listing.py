@@ -29,7 +29,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
         problems += found.problems
     kept = [gate for gate in gates if found is None or applies(gate.requirement, found.kind)]
     return GatesJson(
-        note_path=found and found.path,
+        note_path=None if found is None else found.path,
         gates=[_gate_json(gate) for gate in kept],
         not_applicable=[gate.gate_id for gate in gates if gate not in kept],
         problems=[problem_json(problem) for problem in problems],

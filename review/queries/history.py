@@ -50,8 +50,9 @@ def read_reviews(
     :raises NoReview: there is none; says what is near.
     :raises BadPath: the note or gate is no path below the root.
     """
+    unreviewed: list[CurrentAcceptance] = []
     if request.pair_id is not None:
-        shown, unreviewed = [_one(request.pair_id)], []
+        shown = [_one(request.pair_id)]
     else:
         shown, unreviewed = _of_note(request, config)
     details = DetailedReviews(corpus, config=config, tell=tell)

@@ -85,7 +85,7 @@ class DetailedReviews:
             not_accepted_because=pair.not_accepted or None,
             is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
             later_review_pair_id=_later(shown),
-            acceptance=accepted and acceptance_json(accepted, self._gates_folder),
+            acceptance=None if accepted is None else acceptance_json(accepted, self._gates_folder),
             note=self._state(shown.note_path, pair.note_snapshot.content_sha256, self._note_state),
             gate=self._state(shown.gate_path, pair.gate_snapshot.content_sha256, self._gate_digest),
             provenance=self._provenance(pair.job),
