@@ -3,59 +3,51 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from review.protocol.folding import ascii_lower, fold
+from review.protocol.folding import ascii_lower, compiled, fold
 from review.vocabulary import Decision
 
 # A statement stands at the start of its line; what follows the head is only searched for doubt.
 _HEAD = 300
 _LABEL = r"(?:(?:final|overall|gate|review|pair|my|the)\s+){0,2}(?:result|verdict|outcome|decision)"
-_LABELLED = re.compile(
-    rf"(?:{_LABEL}|overall)\s*(?::|\s[-\u2013\u2014]{{1,2}}\s|[\u2013\u2014])\s*"
-)
-_LABEL_ALONE = re.compile(rf"{_LABEL}\s*:?\s*")
-_WORD = re.compile(
-    r"(?P<mark>[`\"']?)(?P<word>clean\s+pass|pass|warning|warn|fail|error|ok|clean|info)(?P=mark)(?!\w)",
-)
-_COUNTED = re.compile(
+_LABELLED = rf"(?:{_LABEL}|overall)\s*(?::|\s[-\u2013\u2014]{{1,2}}\s|[\u2013\u2014])\s*"
+_LABEL_ALONE = rf"{_LABEL}\s*:?\s*"
+_WORD = r"(?P<mark>[`\"']?)(?P<word>clean\s+pass|pass|warning|warn|fail|error|ok|clean|info)(?P=mark)(?!\w)"
+_COUNTED = (
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|several|an?|[1-9]\d{0,3})\s+"
-    r"(?P<word>warn|warning|fail|failure)s?(?!\w)",
+    r"(?P<word>warn|warning|fail|failure)s?(?!\w)"
 )
-_DELIMITED = re.compile(r"\s*$|[.,:](?=\s|$)|\s*[\u2013\u2014(]|(?:\s+-{1,3}|--)(?=\s|$)")
-_AFTER_PARENTHESIS = re.compile(r"\s*(?:$|[.,:;](?=\s|$)|[\u2013\u2014]|-{1,3}\s)")
-_EXACT = re.compile(r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$")
-_TALLY = re.compile(
-    r"\s*\(\d+\)\s*(?::|$)|:\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)"
+_DELIMITED = r"\s*$|[.,:](?=\s|$)|\s*[\u2013\u2014(]|(?:\s+-{1,3}|--)(?=\s|$)"
+_AFTER_PARENTHESIS = r"\s*(?:$|[.,:;](?=\s|$)|[\u2013\u2014]|-{1,3}\s)"
+_EXACT = r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$"
+_TALLY = r"\s*\(\d+\)\s*(?::|$)|:\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)"
+_PROSE = r"\b(?:is|are|was|were|be|means?|refers?|denotes?|stands?|has|have|counts?)\b"
+_SEVERAL = (
+    r"[\[<{(]?\s*(?:pass|warn|fail|error)\s*(?:[|/,]\s*(?:or\s+)?|or\s+)(?:pass|warn|fail|error)\b"
 )
-_PROSE = re.compile(r"\b(?:is|are|was|were|be|means?|refers?|denotes?|stands?|has|have|counts?)\b")
-_SEVERAL = re.compile(
-    r"[\[<{(]?\s*(?:pass|warn|fail|error)\s*(?:[|/,]\s*(?:or\s+)?|or\s+)(?:pass|warn|fail|error)\b",
-)
-_NO_WARN = re.compile(
+_NO_WARN = (
     r"(?:overall\s*:\s*)?no\s+(?:fail(?:ure)?s?\s+(?:or|and|nor)\s+(?:no\s+)?)?warn(?:ing)?s?"
     r"(?:\s+(?:or|and|nor)\s+(?:no\s+)?fail(?:ure)?s?)?"
     r"(?:\s+(?:found|detected|raised|present|reported|to\s+report|findings?|issues?|instances?))*"
-    r"\s*(?:$|[.,:;(\u2013\u2014]|-\s)",
+    r"\s*(?:$|[.,:;(\u2013\u2014]|-\s)"
 )
-_LOOSE_LABEL = re.compile(
+_LOOSE_LABEL = (
     r"(?P<lead>(?:[\w'\u2019-]{1,30}\s+){0,3}?)(?P<label>result|verdict|outcome|decision|overall|final|"
     r"correction|edit|update|grade|rating|status|conclusion|assessment|judge?ment|ruling)s?\b\s*"
     r"(?P<aside>\([^()]{0,60}\)|(?:on|for|of)\s[^:]{0,60}(?=:))?\s*(?:(?P<alone>:?$)|[:=\u2013\u2014-]+)\s*"
 )
-_LOOSE_VALUE = re.compile(
+_LOOSE_VALUE = (
     r"\W*(?P<lead>(?:(?:not|no|never|zero|0|hardly|isn't|a|an|the|one|two|three|\d{1,4}|soft|hard|"
     r"partial|conditional|likely|still|now|is)\s+){0,4})"
     r"(?P<word>(?P<good>pass(?:ed|es|ing)?|ok|okay|clean|info)|(?P<warn>warn(?:s|ed|ings?)?)|"
     r"(?P<fail>fail(?:s|ed|ing|ures?)?)|(?P<error>errors?)|(?P<other>block(?:ed|er|ing)?|"
     r"reject(?:ed)?|needs?|unknown|unclear|inconclusive|pending))\b"
 )
-_REVISED = re.compile(
-    r"\b(?:revis\w+|updated?|edit|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
-)
-_NEGATION = re.compile(r"\b(?:not|no|never|zero|0|hardly|isn't)\b")
-_MENTION = re.compile('[`"\u201c\u201e\u00ab]')
-_LEADING_MARKS = re.compile(r"[\W\d_]*")
+_REVISED = r"\b(?:revis\w+|updated?|edit|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
+_NEGATION = r"\b(?:not|no|never|zero|0|hardly|isn't)\b"
+_MENTION = '[`"\u201c\u201e\u00ab]'
+_LEADING_MARKS = r"[\W\d_]*"
 
 _DECISIONS = {
     "pass": Decision.PASS,
@@ -70,7 +62,7 @@ _DECISIONS = {
 }
 # These are decisions only alone or after a label: in prose they are ordinary words.
 _WEAK = frozenset({"ok", "clean", "info"})
-_UNDERSCORES = re.compile(r"(?<!\w)_+|_+(?!\w)")
+_UNDERSCORES = r"(?<!\w)_+|_+(?!\w)"
 _OUR_LABELS = frozenset({"result", "verdict", "outcome", "decision", "overall"})
 _RESULT_LEVEL = 2
 _A_CHOICE_OF_TWO = 2
@@ -81,8 +73,7 @@ TEMPLATE_COPIED = (
 SEVERAL_NAMED = "the line names several decisions and chooses none"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """A decision stated by a line; `tail` is what follows the word, `exact` the form we ask for.
 
     `firm` holds for a word that is a heading, emphasised, in capitals or after a label.
@@ -96,8 +87,7 @@ class Statement:
     word: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """What a labelled line says, read as loosely as possible; it never declares, it contradicts.
 
     `decision` is `unknown` for a value that is none of ours ("not a PASS"), None for a label whose
@@ -119,12 +109,16 @@ def read_statement(
     """
     shown, rest = _without_emphasis(text[:_HEAD]), text[_HEAD:]
     head = ascii_lower(shown)
-    label = _LABELLED.match(head)
+    label = compiled(_LABELLED).match(head)
     start = label.end() if label else 0
-    if label and label[0].startswith("overall") and (counted := _COUNTED.match(head, start)):
+    if (
+        label
+        and label[0].startswith("overall")
+        and (counted := compiled(_COUNTED).match(head, start))
+    ):
         return _counted(counted, shown[counted.end() :] + rest)
     labelled = label is not None or after_label
-    found = _WORD.match(head, start)
+    found = compiled(_WORD).match(head, start)
     if found is None or (found["mark"] and not labelled):
         return None
     tail = shown[found.end() :] + rest
@@ -137,7 +131,7 @@ def read_statement(
         decision=_DECISIONS[word.removeprefix("clean ")],
         tail=tail,
         labelled=labelled,
-        exact=level == _RESULT_LEVEL and not rest and _EXACT.match(head) is not None,
+        exact=level == _RESULT_LEVEL and not rest and compiled(_EXACT).match(head) is not None,
         firm=labelled or level > 0 or text[:1] in "*_" or text[: len(word)].isupper(),
         word=word,
     )
@@ -147,15 +141,15 @@ def is_label_alone(text: str) -> bool:
     """Whether the line is a label whose decision may stand on the next one."""
     return (
         len(text) < _HEAD
-        and _LABEL_ALONE.fullmatch(ascii_lower(_without_emphasis(text))) is not None
+        and compiled(_LABEL_ALONE).fullmatch(ascii_lower(_without_emphasis(text))) is not None
     )
 
 
 def names_several(text: str) -> str:
     """Say why a line that lists several decisions chooses none; empty for any other line."""
     head = ascii_lower(_without_emphasis(text[:_HEAD]))
-    label = _LABELLED.match(head)
-    if _SEVERAL.match(head, label.end() if label else 0) is None:
+    label = compiled(_LABELLED).match(head)
+    if compiled(_SEVERAL).match(head, label.end() if label else 0) is None:
         return ""
     words = set(re.findall("pass|warn|fail|error", head))
     return TEMPLATE_COPIED if "|" in head and len(words) > _A_CHOICE_OF_TWO else SEVERAL_NAMED
@@ -163,7 +157,7 @@ def names_several(text: str) -> str:
 
 def says_no_warn(text: str) -> bool:
     """Whether the line closes a review by saying that there is no WARN."""
-    return _NO_WARN.match(ascii_lower(_without_emphasis(text[:_HEAD]))) is not None
+    return compiled(_NO_WARN).match(ascii_lower(_without_emphasis(text[:_HEAD]))) is not None
 
 
 def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | None:
@@ -172,18 +166,18 @@ def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | Non
     A line that begins inside a code span or quotation marks mentions a decision, it takes none.
     """
     folded = fold(text[:_HEAD])
-    marks = _LEADING_MARKS.match(folded)
+    marks = compiled(_LEADING_MARKS).match(folded)
     start = marks.end() if marks else 0
-    if _MENTION.search(folded, 0, start):
+    if compiled(_MENTION).search(folded, 0, start):
         return None
     folded = folded[start:]
     several = names_several(folded)
     if several == TEMPLATE_COPIED:
         return None
-    label = _LOOSE_LABEL.match(folded)
+    label = compiled(_LOOSE_LABEL).match(folded)
     if label is None:
         value = folded if after_label else ""
-        decision = _loose_decision(_LOOSE_VALUE.match(value))
+        decision = _loose_decision(compiled(_LOOSE_VALUE).match(value))
         return Hint(decision, strong=True, revised=_states(value)) if decision else None
     return _labelled_hint(folded, label, level=level, several=bool(several))
 
@@ -191,12 +185,17 @@ def read_hint(text: str, *, level: int, after_label: bool = False) -> Hint | Non
 def _labelled_hint(folded: str, label: re.Match[str], *, level: int, several: bool) -> Hint | None:
     value = folded[label.end() :]
     strong = (level > 0 or label["label"] == "result") and not label["aside"]
-    revises = _REVISED.search(label["lead"] + label["label"] + (label["aside"] or "")) is not None
+    revises = (
+        compiled(_REVISED).search(label["lead"] + label["label"] + (label["aside"] or ""))
+        is not None
+    )
     if label["alone"] is not None:
         return Hint(None, strong, revises)
     ours = label["label"] in _OUR_LABELS
     # After a label that is not ours only a plain word counts: `Status: fail`, not `Edit: warn him`.
-    decision = _loose_decision(_LOOSE_VALUE.match(value)) if ours or _states(value) else None
+    decision = (
+        _loose_decision(compiled(_LOOSE_VALUE).match(value)) if ours or _states(value) else None
+    )
     unread = level == _RESULT_LEVEL and label["label"] == "result"
     if several or (decision is None and unread):
         decision = Decision.UNKNOWN
@@ -216,13 +215,13 @@ def _counted(counted: re.Match[str], tail: str) -> Statement | None:
 
 
 def _is_delimited(tail: str) -> bool:
-    found = _DELIMITED.match(tail)
+    found = compiled(_DELIMITED).match(tail)
     if found is None:
         return False
     if not found[0].endswith("("):
         return True
     closed = tail.find(")", found.end())
-    return closed < 0 or _AFTER_PARENTHESIS.match(tail, closed + 1) is not None
+    return closed < 0 or compiled(_AFTER_PARENTHESIS).match(tail, closed + 1) is not None
 
 
 def _stands_alone(word: str, tail: str, *, is_opening_heading: bool) -> bool:
@@ -230,15 +229,15 @@ def _stands_alone(word: str, tail: str, *, is_opening_heading: bool) -> bool:
     if word in _WEAK:
         return not tail.strip(" .") or (word == "info" and is_opening_heading)
     tail = ascii_lower(tail)
-    if _TALLY.match(tail):
+    if compiled(_TALLY).match(tail):
         return False
-    return not (tail.startswith(",") and _PROSE.search(tail.partition(". ")[0]))
+    return not (tail.startswith(",") and compiled(_PROSE).search(tail.partition(". ")[0]))
 
 
 def _loose_decision(value: re.Match[str] | None) -> Decision | None:
     if value is None:
         return None
-    negated = _NEGATION.search(value["lead"]) is not None
+    negated = compiled(_NEGATION).search(value["lead"]) is not None
     if value["good"]:
         return Decision.UNKNOWN if negated else Decision.PASS
     if negated:
@@ -251,5 +250,5 @@ def _loose_decision(value: re.Match[str] | None) -> Decision | None:
 
 def _without_emphasis(head: str) -> str:
     shown = head.replace("*", "")
-    shown = (_UNDERSCORES.sub("", shown) if "_" in shown else shown).lstrip()
+    shown = (compiled(_UNDERSCORES).sub("", shown) if "_" in shown else shown).lstrip()
     return shown.rstrip() if len(head) < _HEAD else shown

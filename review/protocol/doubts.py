@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
-from review.protocol.folding import fold
+from review.protocol.folding import compiled, fold
 
 _NOUNS = (
     r"(?:fail(?:ure|ing)?|warn(?:ing)?|error|block(?:er|ing)?|contradiction|issue|problem|caveat|"
     r"exception|concern|violation|defect|reservation|doubt)s?"
 )
 # "no blockers", "0 WARN", "without warnings or failures" speak for a PASS, not against it.
-_NEGATED = re.compile(
+_NEGATED = (
     rf"\b(?:no|zero|0|without(?: any)?)\s+{_NOUNS}(?:\s+(?:or|nor)\s+(?:no\s+)?{_NOUNS})*\b(?!-)"
     r"|\binfos? only\b|\bonly (?:\w+ )?infos?\b"
     r"|\bfailure modes? (?:(?:is|are|was) )?(?:absent|not (?:present|found|observed|seen))\b"
@@ -42,13 +40,13 @@ _ENGLISH = (
     r"desired|example|template|sample|placeholder"
 )
 # What objects in a later sentence; there "could", "if" or "see" are no sign of doubt.
-_OBJECTION = re.compile(
+_OBJECTION = (
     r"\b(?:but|except|however|although|unless|not|never|cannot|\w+n['\u2019]t|contradict\w*|fail\w*|"
     r"warn\w*|error\w*|block\w*|must|should|broken|wrong\w*|incorrect\w*|missing|unclear|violat\w*|"
     r"reject\w*|revis(?:ed|ing|it)|withdraw\w*|retract\w*|correction|actually|"
     r"aber|nicht|jedoch|mais|pas|sauf|pero|salvo)\b"
 )
-_GRAVER = re.compile(r"\b(?:fail|warn|error|block)\w*")
+_GRAVER = r"\b(?:fail|warn|error|block)\w*"
 # The same in the languages a reviewer most often falls into; other scripts are doubt as a whole.
 _FOREIGN = (
     r"aber|jedoch|allerdings|ausser|nicht|kein\w*|trotz\w*|obwohl|fehl\w*|sondern|mais|sauf|"
@@ -56,29 +54,25 @@ _FOREIGN = (
     r"falta\w*|cumple|ma|pero|tranne|eccetto|tuttavia|non|mas|porem|exceto|nao|contudo|maar|"
     r"behalve|niet|echter|abgelehnt|verweigert|rechazad\w*|denegad\w*|refuse\w*|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
 )
-_DOUBT = re.compile(
-    rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|[?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
-)
-_TURN = re.compile(
+_DOUBT = rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|[?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
+_TURN = (
     r"\W*(but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|not|"
     r"caveat|(?:fail|warn|error)\w*|that said|having said|apart from|aside from|otherwise|if|provided|"
     r"pending|conditional\w*|on condition|assuming|as long as|subject to|once|until|with the exception|"
     r"one (?:exception|caveat|problem|blocker|issue)|wait|actually|correction|on reflection|on second|"
     r"update|edit|scratch|revis\w*|sorry|aber|jedoch|mais|pero|sauf|salvo)\b"
 )
-_COUNTED = re.compile(r"\b(?:[1-9]\d*|one|two|three|four|five|several)\s+(?:warn|fail|error)\w*")
+_COUNTED = r"\b(?:[1-9]\d*|one|two|three|four|five|several)\s+(?:warn|fail|error)\w*"
 # In capitals these are decisions or severities, whatever the sentence.
-_SHOUTED = re.compile(r"\b(?:FAIL|WARN|ERROR|BLOCK)\w*")
-_SHOUTED_AND_DENIED = re.compile(
+_SHOUTED = r"\b(?:FAIL|WARN|ERROR|BLOCK)\w*"
+_SHOUTED_AND_DENIED = (
     r"\b(?:[Nn]o|NO|0|zero|without)\s+(?:FAIL|WARN|ERROR)\w*"
     r"(?:(?:\s+(?:or|nor|and)|,)\s+(?:no\s+|0\s+)?(?:FAIL|WARN|ERROR)\w*)*"
 )
 _CONTINUATION = ("(", "\u2026", "\u2014", "\u2013")
-_SHARE = re.compile(r"\b(\d{1,9})\s*(?:/|of|out of)\s*(\d{1,9})\b")
-_SENTENCE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]*_`]*(?:\s+(?=(\S))|$)")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|nr|approx|resp|sec|p|pp|[a-z])$", re.I
-)
+_SHARE = r"\b(\d{1,9})\s*(?:/|of|out of)\s*(\d{1,9})\b"
+_SENTENCE_END = r"[.!?][\"'\u201d\u2019)\]*_`]*(?:\s+(?=(\S))|$)"
+_ABBREVIATION = r"(?i:(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|nr|approx|resp|sec|p|pp|[a-z])$)"
 _ABBREVIATION_LENGTH = 8
 _LAST_LATIN = 0x24F
 
@@ -95,7 +89,7 @@ def taken_back_by(paragraph: str, *, next_text: str) -> str:
     return (
         doubt_in(sentence)
         or _turn_in(after)
-        or _first(_SHOUTED, _SHOUTED_AND_DENIED.sub(" ", rest))
+        or _first(_SHOUTED, compiled(_SHOUTED_AND_DENIED).sub(" ", rest))
         or _first(_COUNTED, fold(after))
     )
 
@@ -103,46 +97,46 @@ def taken_back_by(paragraph: str, *, next_text: str) -> str:
 def doubt_in(text: str) -> str:
     """Give the first word of doubt anywhere in `text`, else an empty string."""
     folded = fold(text)
-    for share in _SHARE.finditer(folded):
+    for share in compiled(_SHARE).finditer(folded):
         if share[1].lstrip("0") != share[2].lstrip("0"):
             return share[0]
-    if found := _DOUBT.search(_NEGATED.sub(" ", folded)):
+    if found := compiled(_DOUBT).search(compiled(_NEGATED).sub(" ", folded)):
         return found[0]
     return _foreign_letter_in(folded)
 
 
 def objection_in(text: str) -> str:
     """Give the first word of a later sentence that objects to a PASS, else an empty string."""
-    folded = _NEGATED.sub(" ", fold(text))
-    if found := _OBJECTION.search(folded):
+    folded = compiled(_NEGATED).sub(" ", fold(text))
+    if found := compiled(_OBJECTION).search(folded):
         return found[0]
     return _foreign_letter_in(folded)
 
 
 def graver_words_in(text: str) -> str:
     """Give the first word that names a WARN, FAIL or ERROR without denying it."""
-    return _first(_GRAVER, _NEGATED.sub(" ", fold(text)))
+    return _first(_GRAVER, compiled(_NEGATED).sub(" ", fold(text)))
 
 
 def _turn_in(after: str) -> str:
     if after[:1].islower() or after.startswith(_CONTINUATION):
         return doubt_in(_split_sentence(after)[0])
-    found = _TURN.match(fold(after[:200]))
+    found = compiled(_TURN).match(fold(after[:200]))
     return found[1] if found else ""
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(text)
+def _first(pattern: str, text: str) -> str:
+    found = compiled(pattern).search(text)
     return found[0] if found else ""
 
 
 def _split_sentence(text: str) -> tuple[str, str]:
-    for found in _SENTENCE_END.finditer(text):
+    for found in compiled(_SENTENCE_END).finditer(text):
         after = found[1] or ""
         head = text[max(0, found.start() - _ABBREVIATION_LENGTH) : found.start()]
         if text[found.start() - 1 : found.start()] == "." and found.start():
             continue  # an ellipsis trails off, it does not end
-        if after.islower() or after.isdigit() or _ABBREVIATION.search(head):
+        if after.islower() or after.isdigit() or compiled(_ABBREVIATION).search(head):
             continue
         return text[: found.end()], text[found.end() :]
     return text, ""

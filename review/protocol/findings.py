@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from review.domain.markdown_lines import Line, iter_lines
-from review.protocol.folding import ascii_lower
+from review.protocol.folding import ascii_lower, compiled
 from review.protocol.quotes import locate_quote
 from review.vocabulary import Severity
 
@@ -14,18 +14,18 @@ __all__ = ["ParsedFinding", "locate_quote", "read_findings"]
 
 # A severity stands at the start of its line; the rest of a line is never searched.
 _HEAD = 200
-_MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)")
-_CHECKBOX = re.compile(r"\[[ xX]\][ \t]+")
-_SEVERITY = re.compile(
+_MARKER = r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)"
+_CHECKBOX = r"\[[ xX]\][ \t]+"
+_SEVERITY = (
     r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>info|warning|warn|failure|fail)"
-    r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})",
+    r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})"
 )
-_DELIMITER = re.compile(r"\s*:[*_]{0,3}(?:\s+|$)|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$")
-_MARKED_WORD = re.compile(r"[\[(*_`]")
-_FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?")
-_OTHER_PART = re.compile(r"(?:suggested revisions?|summary|result|verdict)\b")
-_NO_FINDING = re.compile(
-    r"(?:none|nothing|n/?a|0|-|<finding>)(?:\s+(?:found|noted|observed|to report))?\s*[.!]?",
+_DELIMITER = r"\s*:[*_]{0,3}(?:\s+|$)|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$"
+_MARKED_WORD = r"[\[(*_`]"
+_FINDINGS = r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?"
+_OTHER_PART = r"(?:suggested revisions?|summary|result|verdict)\b"
+_NO_FINDING = (
+    r"(?:none|nothing|n/?a|0|-|<finding>)(?:\s+(?:found|noted|observed|to report))?\s*[.!]?"
 )
 _MAX_HEADING = 6
 _CODE_INDENT = 4
@@ -88,7 +88,7 @@ class _Draft:
         if self.quotes:
             return False
         text = self.text()
-        return not text or _NO_FINDING.fullmatch(ascii_lower(text[:_HEAD])) is not None
+        return not text or compiled(_NO_FINDING).fullmatch(ascii_lower(text[:_HEAD])) is not None
 
 
 class _Reader:
@@ -132,7 +132,7 @@ class _Reader:
         if level and (self._open is None or column < self._open.column):
             self._enter(text.lstrip("#").strip("# *_\t"), level)
             return
-        marker = _MARKER.match(text)
+        marker = compiled(_MARKER).match(text)
         if self._open is not None and self._belongs(column, is_bullet=marker is not None):
             own_line = self._after_blank or self._after_fence or marker is not None
             self._continue(raw, own_line=own_line)
@@ -164,15 +164,15 @@ class _Reader:
         if _is_findings(title):
             self._section = level
             self.has_section = True
-        elif level <= self._section or _OTHER_PART.match(ascii_lower(title[:_HEAD])):
+        elif level <= self._section or compiled(_OTHER_PART).match(ascii_lower(title[:_HEAD])):
             self._section = 0
 
     def _finding(self, content: str, column: int) -> _Draft | None:
         content = content[_checkbox_end(content) :]
-        severity = _SEVERITY.match(ascii_lower(content[:_HEAD]))
+        severity = compiled(_SEVERITY).match(ascii_lower(content[:_HEAD]))
         if severity is None:
             return None
-        delimiter = _DELIMITER.match(content, severity.end())
+        delimiter = compiled(_DELIMITER).match(content, severity.end())
         if delimiter is None and not _is_set_apart(severity, content):
             return None
         end = delimiter.end() if delimiter else severity.end()
@@ -192,17 +192,17 @@ class _Reader:
 
 
 def _is_findings(title: str) -> bool:
-    return len(title) < _HEAD and _FINDINGS.fullmatch(ascii_lower(title)) is not None
+    return len(title) < _HEAD and compiled(_FINDINGS).fullmatch(ascii_lower(title)) is not None
 
 
 def _is_set_apart(severity: re.Match[str], content: str) -> bool:
     """Whether marks set the word apart, as in `[WARN] text`, so that no delimiter is needed."""
-    closed = bool(_MARKED_WORD.search(severity["open"]) and severity["close"])
+    closed = bool(compiled(_MARKED_WORD).search(severity["open"]) and severity["close"])
     return closed and content[severity.end() : severity.end() + 1].isspace()
 
 
 def _checkbox_end(content: str) -> int:
-    found = _CHECKBOX.match(content)
+    found = compiled(_CHECKBOX).match(content)
     return found.end() if found else 0
 
 

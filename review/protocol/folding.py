@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import string
 import unicodedata
+from functools import cache
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # Combining marks, and characters that take no room: joiners, direction marks, soft hyphens.
@@ -21,3 +23,9 @@ def fold(text: str) -> str:
         decomposed = unicodedata.normalize("NFKD", text)
         text = "".join(char for char in decomposed if unicodedata.category(char) not in _UNSEEN)
     return text.casefold().replace("*", "").replace("_", " ")
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern at its first use: start-up must not pay for a grammar it may not need."""
+    return re.compile(pattern)

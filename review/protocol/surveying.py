@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from review.protocol.declarations import (
@@ -14,7 +13,7 @@ from review.protocol.declarations import (
     read_hint,
     read_statement,
 )
-from review.protocol.folding import ascii_lower, fold
+from review.protocol.folding import ascii_lower, compiled, fold
 from review.protocol.review_lines import Place, ReviewLine, end_of_top_block, walk_review
 from review.vocabulary import Decision
 
@@ -22,31 +21,28 @@ EDGE = 3
 # The sentence of an opening PASS is read to its end within these many lines.
 OPENING = 40
 _HEAD = 300
-_TELLING = re.compile(
+_TELLING = (
     r"result|verdict|outcome|decision|overall|final|correction|edit|update|grade|rating|status|"
     r"conclusion|assessment|judge?ment|ruling|pass|warn|fail|error|info|ok|clean"
 )
-_WHOLE_REVIEW = re.compile(
+_WHOLE_REVIEW = (
     r"(?:the\s+)?(?:(?:final|overall|gate|review|pair)\s+)*"
     r"(?:summary|findings?|suggested revisions?|results?|verdict|outcome|decision|overall|"
     r"conclusions?|assessment|review|notes?|rationale|reasoning|analysis|recommendations?|report)"
     r"\s*(?:$|[:(\u2013\u2014-]|(?<=review)\b|(?<=report)\b)"
 )
-_NOTHING = re.compile(
+_NOTHING = (
     r"\W*(?:none|nothing|n/?a|0|no (?:findings?|issues?|instances?|items?|points?))"
     r"(?: (?:found|noted|observed|here|to report))?\W*"
 )
 _MARKS = "<!->|+*# \t"
-_SENTENCE_END = re.compile(r"[.!?:;)\]\"'\u201d*_`]$")
-_UNFINISHED = re.compile(
-    r"(?:\b(?:not|never|cannot|an?|the|to|would|should|must|could|is|be|no)|n['\u2019]t)$"
-)
+_SENTENCE_END = r"[.!?:;)\]\"'\u201d*_`]$"
+_UNFINISHED = r"(?:\b(?:not|never|cannot|an?|the|to|would|should|must|could|is|be|no)|n['\u2019]t)$"
 _UNFINISHED_LENGTH = 20
-_KEY_VALUE = re.compile(r"\W{0,4}[A-Za-z][\w /-]{0,30}\W{0,3}:")
+_KEY_VALUE = r"\W{0,4}[A-Za-z][\w /-]{0,30}\W{0,3}:"
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyedLine:
+class SurveyedLine(NamedTuple):
     """A line outside fences and quotations, and what it states about the decision.
 
     `section` is the level of the heading that may be the review's title or an item's, 0 under
@@ -62,7 +58,7 @@ class SurveyedLine:
     disguised: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Survey:
     """What one pass over a review found; the rest of its text is forgotten.
 
@@ -119,7 +115,7 @@ class _Surveyor:
 
     def pass_over(self, line: ReviewLine) -> None:
         """Remember a quoted or fenced result line, only to say that it does not count."""
-        if _TELLING.search(ascii_lower(line.text[:_HEAD])):
+        if compiled(_TELLING).search(ascii_lower(line.text[:_HEAD])):
             self._misplace(line)
 
     def take(self, line: ReviewLine) -> None:
@@ -127,7 +123,7 @@ class _Surveyor:
         held = self._held
         if held is not None:
             self._settle(held, following=line)
-        telling = _TELLING.search(fold(line.text[:_HEAD])) is not None
+        telling = compiled(_TELLING).search(fold(line.text[:_HEAD])) is not None
         if telling or self._hinted_label is not None:
             self._hint(line)
         self._held = self._read(line, held) if telling else self._plain(line, held)
@@ -152,11 +148,11 @@ class _Surveyor:
             line.text, level=line.level, after_label=self._label, first=above is None
         )
         if statement is None or not _stands(line, statement, after_label=self._label):
-            return replace(plain, disguised=self._is_disguised(line))
+            return plain._replace(disguised=self._is_disguised(line))
         if statement.exact:
             self.survey.exact = line.number
         of_item = not statement.labelled and self._is_of_item(line, statement, above)
-        return replace(plain, statement=statement, of_item=of_item)
+        return plain._replace(statement=statement, of_item=of_item)
 
     def _is_disguised(self, line: ReviewLine) -> bool:
         """Whether only odd letters or unseen characters keep the line from stating something."""
@@ -190,7 +186,7 @@ class _Surveyor:
         statement = held.statement
         if statement is not None and not statement.labelled:
             if _heads_nothing(held, following):
-                held = replace(held, statement=None)
+                held = held._replace(statement=None)
             else:
                 self.survey.bare_words.setdefault(statement.decision, held.line.number)
         if len(self.survey.opening) < OPENING:
@@ -206,7 +202,7 @@ class _Surveyor:
             self._enter(line)
 
     def _enter(self, line: ReviewLine) -> None:
-        if _WHOLE_REVIEW.match(ascii_lower(line.text[:_HEAD])) or (
+        if compiled(_WHOLE_REVIEW).match(ascii_lower(line.text[:_HEAD])) or (
             self._held and self._held.statement
         ):
             self._section = _NO_SECTION
@@ -228,7 +224,7 @@ def _leads_in(above: SurveyedLine | None) -> bool:
     if above is None or above.line.level:
         return False
     end = ascii_lower(above.line.text[-_UNFINISHED_LENGTH:])
-    return end.endswith(":") or _UNFINISHED.search(end) is not None
+    return end.endswith(":") or compiled(_UNFINISHED).search(end) is not None
 
 
 class _Section(NamedTuple):
@@ -244,7 +240,9 @@ def _stands(line: ReviewLine, statement: Statement, *, after_label: bool) -> boo
     if line.starts or line.level or after_label:
         return True
     before = line.before[-_HEAD:]
-    return statement.labelled and bool(_SENTENCE_END.search(before) or _KEY_VALUE.match(before))
+    return statement.labelled and bool(
+        compiled(_SENTENCE_END).search(before) or compiled(_KEY_VALUE).match(before)
+    )
 
 
 def _heads_nothing(held: SurveyedLine, following: ReviewLine | None) -> bool:
@@ -252,4 +250,4 @@ def _heads_nothing(held: SurveyedLine, following: ReviewLine | None) -> bool:
     statement = held.statement
     if statement is None or following is None or not held.line.level or statement.tail.strip(" :"):
         return False
-    return _NOTHING.fullmatch(ascii_lower(following.text[:_HEAD])) is not None
+    return compiled(_NOTHING).fullmatch(ascii_lower(following.text[:_HEAD])) is not None
