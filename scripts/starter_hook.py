@@ -7,7 +7,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class StarterHook(BuildHookInterface):
+class StarterHook(BuildHookInterface[Any]):
     """Copies what `copies` in pyproject.toml names, from the checkout into the package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

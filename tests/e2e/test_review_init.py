@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
 from tests.helpers.commands import REPOSITORY, run, run_process
@@ -153,3 +155,18 @@ class TestDefault:
         monkeypatch.chdir(tmp_path)
 
         assert run("review_init", "--json").json["into"] == str(tmp_path)
+
+
+class TestWheel:
+    def test_carries_everything_that_the_starter_set_names(self):
+        project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+        copies = project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["copies"]
+        starter = REPOSITORY / "review" / "starter"
+        named = {
+            entry["from"]
+            for entry in tomllib.loads((starter / "manifest.toml").read_text())["copy"]
+        }
+
+        assert {name for name in named if not (starter / name).exists()} == set(copies)
+        assert all((REPOSITORY / name).exists() for name in copies)
+        assert all(target == f"review/starter/{name}" for name, target in copies.items())
