@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-sqlite test-postgresql check serve bench coverage lock clean \
+.PHONY: help setup clis demo test test-sqlite test-postgresql check serve bench coverage lock clean \
 	check-style check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
@@ -20,12 +20,14 @@ help:  ## say what there is to type
 setup: $(VENV)/.installed  ## make .venv from the locked requirements; quick when nothing changed
 	@$(PY) -m compileall -q $(PACKAGES)
 
+clis: $(VENV)/.clis  ## install the real reviewer CLIs that tests drive, where a registry has them
+
 demo: setup  ## the main job on this repository's own knowledge base, on a copy
 	@bash scripts/demo.sh
 
 test: test-sqlite test-postgresql  ## the whole suite on SQLite, then its database tests on PostgreSQL
 
-test-sqlite: setup  ## the whole suite, on SQLite
+test-sqlite: setup clis  ## the whole suite, on SQLite
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS)
 
 test-postgresql: setup  ## the tests that use the database, on PostgreSQL
@@ -72,6 +74,10 @@ clean:  ## remove .venv and what the tools left; the knowledge base and its stor
 # Two steps, so that a change of pyproject.toml alone does not look at every package again.
 $(VENV)/.installed: pyproject.toml $(VENV)/.requirements
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.clis: scripts/real_clis.sh | $(VENV)/.installed
+	@bash scripts/real_clis.sh $(VENV)/clis $(PY)
 	@touch $@
 
 # Bytecode is compiled by hand, since PYTHONDONTWRITEBYTECODE is common where agents work, and

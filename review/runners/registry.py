@@ -34,6 +34,8 @@ _CLAUDE_CODE = RunnerSpec(
     },
     model_options=("--model", "{model}"),
     effort_options=("--effort", "{effort}"),
+    # Else it sends the whole prompt a second time, to the same model, for a title nobody sees.
+    environment={"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"},
 )
 _CODEX = RunnerSpec(
     name="codex",
@@ -158,7 +160,7 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
         effort_options=settings.effort_options or base.effort_options,
         options=settings.options,
         closing=() if settings.command else base.closing,
-        environment=settings.environment,
+        environment={**base.environment, **settings.environment},
         writes_file=writes_file,
     )
 
