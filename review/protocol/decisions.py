@@ -8,7 +8,13 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from review.protocol.declarations import Statement, names_several, says_no_warn
-from review.protocol.doubts import doubt_in, graver_words_in, objection_in, taken_back_by
+from review.protocol.doubts import (
+    doubt_in,
+    graver_words_in,
+    objection_in,
+    retracted,
+    taken_back_by,
+)
 from review.protocol.findings import read_findings
 from review.protocol.review_lines import Place
 from review.protocol.surveying import EDGE, OPENING, Survey, SurveyedLine, survey_review
@@ -42,6 +48,11 @@ def read_decision(block_text: str) -> ParsedDecision:
     last = survey.closing[-1]
     if last.line.place is Place.BODY and (problem := names_several(last.line.text)):
         return _unknown(f"line {last.line.number}: {problem}")
+    for edge in survey.edges():
+        if edge.line.place is Place.BODY and retracted(edge.line.text):
+            return _unknown(
+                f"line {edge.line.number} strikes a decision out, or marks it with a note"
+            )
     if survey.revised is not None:
         return _unknown(f"line {survey.revised} revises a decision made before")
     if last.statement is not None and last.statement.exact:

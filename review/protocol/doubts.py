@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.protocol.folding import compiled, fold
+from review.protocol.folding import ascii_lower, compiled, fold
 
 _NOUNS = (
     r"(?:fail(?:ure|ing)?|warn(?:ing)?|error|block(?:er|ing)?|contradiction|issue|problem|caveat|"
@@ -70,11 +70,22 @@ _SHOUTED_AND_DENIED = (
     r"(?:(?:\s+(?:or|nor|and)|,)\s+(?:no\s+|0\s+)?(?:FAIL|WARN|ERROR)\w*)*"
 )
 _CONTINUATION = ("(", "\u2026", "\u2014", "\u2013")
+_DECISION_WORD = r"\b(?:pass|warn|fail|error)\b"
+_FOOTNOTED = r"\b(?:pass|warn|fail|error)\*+(?=[\s(.,:;]|$)"
 _SHARE = r"\b(\d{1,9})\s*(?:/|of|out of)\s*(\d{1,9})\b"
 _SENTENCE_END = r"[.!?][\"'\u201d\u2019)\]*_`]*(?:\s+(?=(\S))|$)"
 _ABBREVIATION = r"(?i:(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|nr|approx|resp|sec|p|pp|[a-z])$)"
 _ABBREVIATION_LENGTH = 8
 _LAST_LATIN = 0x24F
+
+
+def retracted(line: str) -> bool:
+    """Whether a decision word on the line is struck through, or carries a footnote's asterisk."""
+    # By splitting: a pattern over the whole line would be quadratic where a strike never ends.
+    struck = line.split("~~")[1:-1:2]
+    if any(compiled(_DECISION_WORD).search(ascii_lower(part)) for part in struck):
+        return True
+    return line.count("*") % 2 == 1 and bool(compiled(_FOOTNOTED).search(ascii_lower(line)))
 
 
 def taken_back_by(paragraph: str, *, next_text: str) -> str:

@@ -208,3 +208,29 @@ class TestContradicted:
         parsed = read_decision("## Result: FAIL\n\nText.\n\n## Result: PASS")
 
         assert parsed.problem == "the declarations differ: pass in line 5, fail in line 1"
+
+
+class TestRetracted:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("## Result: PASS\n~~PASS~~ FAIL", id="struck-out-below"),
+            pytest.param("~~PASS~~\n\n## Result: PASS", id="struck-out-above"),
+            pytest.param("## Result: PASS*", id="footnote-mark"),
+            pytest.param("PASS* (see note)", id="footnote-mark-first-line"),
+        ],
+    )
+    def test_is_unknown(self, text):
+        assert read_decision(text).decision is Decision.UNKNOWN
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("## Result: **PASS**", id="bold-word"),
+            pytest.param("**Result: PASS**", id="bold-line"),
+            pytest.param("*Pass.* Text.", id="italic-word"),
+            pytest.param("An ~~old~~ new word.\n\n## Result: PASS", id="another-word-struck-out"),
+        ],
+    )
+    def test_emphasis_is_no_retraction(self, text):
+        assert read_decision(text).decision is Decision.PASS
