@@ -84,22 +84,27 @@ class FindingReader:
 
     def read(self, pairs: Sequence[ReviewedPair]) -> dict[tuple[str, str], list[QueueFinding]]:
         """Findings in their order by note and gate path; a pair without any has an empty list."""
+        return {pair.key: found for pair, found in zip(pairs, self.read_each(pairs), strict=True)}
+
+    def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFinding]]:
+        """Findings of each pair, in the order of `pairs`, which may be several of one key."""
         rows = _rows({pair.pair_id for pair in pairs})
-        known = {
-            pair.key: [(_fingerprint(pair, row), row) for row in rows.get(pair.pair_id, ())]
-            for pair in pairs
-        }
-        decided = _decided(mark for items in known.values() for mark, _row in items)
+        known = [
+            [(_fingerprint(pair, row), row) for row in rows.get(pair.pair_id, ())] for pair in pairs
+        ]
+        decided = _decided(mark for items in known for mark, _row in items)
         read_at = _texts_read_at(
-            pair.pair_id for pair in pairs if any(mark in decided for mark, _row in known[pair.key])
+            pair.pair_id
+            for pair, items in zip(pairs, known, strict=True)
+            if any(mark in decided for mark, _row in items)
         )
-        return {
-            pair.key: [
+        return [
+            [
                 self._finding(pair, mark, row, self._state(pair, decided.get(mark), read_at))
-                for mark, row in known[pair.key]
+                for mark, row in items
             ]
-            for pair in pairs
-        }
+            for pair, items in zip(pairs, known, strict=True)
+        ]
 
     def _state(
         self, pair: ReviewedPair, decided: Decided | None, read_at: Mapping[int, datetime]
