@@ -8,7 +8,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import ClassVar, Protocol
 
 from review.artifacts import ArtifactStore
@@ -22,6 +21,7 @@ from review.errors import Conflict
 from review.models import ReviewJob, ReviewPair
 from review.orchestration.provenance import PartitionMismatch
 from review.protocol.sentinels import end_line, start_line
+from review.queries.left_runs import run_folder
 from review.runners.outcome import RunnerOutcome
 from review.runners.rules.judging import RULES, judge
 from review.runners.rules.rendering import render_block
@@ -158,11 +158,6 @@ class _ProcessExecution:
         # What it holds was taken in, and stands in the job's output too.
         folder = run_folder(self.job, number, config=self.executor.config)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def run_folder(job: ReviewJob, number: int, *, config: Config) -> Path:
-    """Where a run of the job keeps what its CLI says; `number` counts from 1."""
-    return (config.root / job.prompt_path).parent / f"run-{number}"
 
 
 def _pairs_with_texts(job: ReviewJob) -> list[ReviewPair]:

@@ -31,16 +31,30 @@ def estimate_cost(*, model_partition: str, runner: str, prompt_tokens: int) -> C
     """Estimate by what the latest jobs of this runner and partition cost for a token of the prompt."""
     if model_partition == RULES_PARTITION:
         return CostEstimate(0.0, 0)
-    rows = _run_jobs().filter(model_partition__name=model_partition, runner=runner)
-    cost, tokens, jobs = 0.0, 0, 0
-    latest = rows.order_by("-pk").values_list("telemetry", "estimated_prompt_tokens")[:_PAST_JOBS]
-    for telemetry, estimated in latest:
-        usage = _usage_of(telemetry)
-        if usage.cost_usd is not None and usage.whole:
-            cost, tokens, jobs = cost + usage.cost_usd, tokens + estimated, jobs + 1
+    past = _past_costs(model_partition, runner)
+    tokens = sum(estimated for _cost, estimated in past)
     if not tokens:
         return CostEstimate(None, 0)
-    return CostEstimate(cost * prompt_tokens / tokens, jobs)
+    cost = sum(cost for cost, _estimated in past)
+    return CostEstimate(cost * prompt_tokens / tokens, len(past))
+
+
+def mean_cost(*, model_partition: str, runner: str) -> float | None:
+    """What one of the latest jobs of this runner and partition cost; None when none of them told."""
+    past = _past_costs(model_partition, runner)
+    return sum(cost for cost, _estimated in past) / len(past) if past else None
+
+
+def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
+    """Cost and estimated prompt tokens of the latest jobs that told all of their cost."""
+    rows = _run_jobs().filter(model_partition__name=model_partition, runner=runner)
+    latest = rows.order_by("-pk").values_list("telemetry", "estimated_prompt_tokens")[:_PAST_JOBS]
+    usages = [(_usage_of(telemetry), estimated) for telemetry, estimated in latest]
+    return [
+        (usage.cost_usd, estimated)
+        for usage, estimated in usages
+        if usage.cost_usd is not None and usage.whole
+    ]
 
 
 def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJson:
