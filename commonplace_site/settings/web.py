@@ -61,6 +61,9 @@ TEMPLATES = [
     }
 ]
 
+# In the administration; the pages say how long ago, and the exact moment on pointing.
+DATETIME_FORMAT = "Y-m-d H:i:s \\U\\T\\C"
+
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

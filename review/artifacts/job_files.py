@@ -85,6 +85,16 @@ class ArtifactStore:
             raise OutputNotReadable(f"{path} is larger than {MAX_OUTPUT_BYTES:,} bytes")
         return data
 
+    def read_to_show(self, path: str) -> bytes | None:
+        """`read_output` for a page: a link that a worker put there leads to no other file.
+
+        :raises OutputNotReadable: as for `read_output`, or the file is elsewhere.
+        """
+        files, name = self._locate(path)
+        if files.leads_out(name):
+            raise OutputNotReadable(f"{path} leads out of the folder of job files")
+        return self.read_output(path)
+
     def folders(self) -> list[str]:
         """The names of all folders in the artifacts folder, sorted; none when it is not there."""
         try:

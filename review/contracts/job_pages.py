@@ -26,10 +26,18 @@ class JobFileJson(Document, kw_only=True):
     byte_size: int | None
 
 
+class JobCommandJson(Document, kw_only=True):
+    """Something to type; `why` says what it does to this job."""
+
+    why: str
+    command: str
+
+
 class JobDetailsJson(Document, kw_only=True):
     """The answer of the page of a job.
 
-    `recovery` says why somebody may have to see to it, by kind: `abandoned`, `ready`, `missing`.
+    `output_state` is `none`, `unreadable`, `foreign`, `partial` or `complete`. `recovery` says why
+    somebody may have to see to it, by kind: `abandoned`, `ready`, `missing`.
     """
 
     schema: str = "review-job/1"
@@ -42,7 +50,7 @@ class JobDetailsJson(Document, kw_only=True):
     recovery: dict[str, str]
     self_reported_model: str | None
     telemetry: dict[str, object] | None
-    commands: list[str]
+    commands: list[JobCommandJson]
 
 
 class EventListJson(Document, kw_only=True):

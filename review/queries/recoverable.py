@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -14,7 +15,7 @@ from review.contracts.base import timestamp
 from review.contracts.recovery import RecoverableJson, RecoveryListJson
 from review.domain.identity import gate_id_of
 from review.errors import ReviewError
-from review.models import ReviewJob, ReviewPair
+from review.models import ReviewJob, ReviewPair, batched
 from review.protocol.parser import ExpectedPair, parse_output
 from review.runners.process_table import Processes
 from review.vocabulary import JobStatus, PairStatus
@@ -39,7 +40,7 @@ def abandoned_jobs(
     """
     found = []
     for job in ReviewJob.objects.filter(status=JobStatus.RUNNING).order_by("pk"):
-        because = _why_abandoned(job, older_than=older_than, processes=processes, now=now)
+        because = abandonment(job, older_than=older_than, processes=processes, now=now)
         if because:
             found.append(Abandoned(job.pk, because))
     return found
@@ -59,7 +60,8 @@ def list_recoverable(
     abandoned = abandoned_jobs(older_than=older_than, processes=processes, now=now)
     why = {item.job_id: item.because for item in abandoned}
     jobs = list(_shown(ReviewJob.objects.open()))
-    states = {job.pk: output_state(job, config=config) for job in jobs}
+    failed = list(_shown(_unanswered()))
+    states = output_states([*jobs, *failed], config=config)
     return RecoveryListJson(
         abandoned=[_entry(job, why[job.pk], states[job.pk]) for job in jobs if job.pk in why],
         ready=[
@@ -68,43 +70,76 @@ def list_recoverable(
             if states[job.pk] == "complete"
         ],
         failed=[
-            _entry(
-                job,
-                f"{job.failure_code}: {job.failure_reason}",
-                output_state(job, config=config),
-            )
-            for job in _shown(_unanswered())
+            _entry(job, f"{job.failure_code}: {job.failure_reason}", states[job.pk])
+            for job in failed
         ],
     )
 
 
 def output_state(job: ReviewJob, *, config: Config) -> OutputState:
     """How much of the job's output is there."""
-    try:
-        data = ArtifactStore(config).read_output(job.bundle_output_path)
-    except ReviewError:
-        return "unreadable"
-    if data is None or not data.strip():
-        return "none"
-    pairs = ReviewPair.objects.filter(job=job).select_related("note", "gate").order_by("ordinal")
-    expected = [
-        ExpectedPair(
-            ordinal=pair.ordinal,
-            note_path=pair.note.path,
-            gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-        )
-        for pair in pairs
-    ]
-    parsed = parse_output(data, token=job.sentinel_token, expected=expected)
+    return output_states([job], config=config)[job.pk]
+
+
+def outputs_of(job_ids: Sequence[int], *, config: Config) -> dict[int, OutputState]:
+    """`output_states` of jobs by their ids."""
+    return output_states(list(ReviewJob.objects.filter(pk__in=job_ids)), config=config)
+
+
+def output_states(jobs: Sequence[ReviewJob], *, config: Config) -> dict[int, OutputState]:
+    """How much of each job's output is there, by id; few statements for many jobs."""
+    found: dict[int, OutputState] = {}
+    for chunk in batched(jobs, 50):  # outputs are read, and can be large
+        found |= _states_of(chunk, config=config)
+    return found
+
+
+def _states_of(jobs: Sequence[ReviewJob], *, config: Config) -> dict[int, OutputState]:
+    store = ArtifactStore(config)
+    found: dict[int, OutputState] = {}
+    written: dict[ReviewJob, bytes] = {}
+    for job in jobs:
+        try:
+            data = store.read_output(job.bundle_output_path)
+        except ReviewError:
+            found[job.pk] = "unreadable"
+            continue
+        if data is None or not data.strip():
+            found[job.pk] = "none"
+        else:
+            written[job] = data
+    expected = _expected([job.pk for job in written], config=config)
+    for job, data in written.items():
+        found[job.pk] = _state(data, job.sentinel_token, expected[job.pk])
+    return found
+
+
+def _expected(job_ids: Sequence[int], *, config: Config) -> dict[int, list[ExpectedPair]]:
+    expected: dict[int, list[ExpectedPair]] = {job_id: [] for job_id in job_ids}
+    if not expected:
+        return expected
+    pairs = ReviewPair.objects.filter(job_id__in=job_ids).order_by("job_id", "ordinal")
+    for job_id, ordinal, note, gate in pairs.values_list(
+        "job_id", "ordinal", "note__path", "gate__path"
+    ):
+        gate_id = gate_id_of(gate, gates_folder=config.gates_folder)
+        expected[job_id].append(ExpectedPair(ordinal=ordinal, note_path=note, gate_id=gate_id))
+    return expected
+
+
+def _state(data: bytes, token: str, expected: Sequence[ExpectedPair]) -> OutputState:
+    parsed = parse_output(data, token=token, expected=expected)
     if not parsed.has_own_blocks:
         return "foreign"
     return "partial" if parsed.missing else "complete"
 
 
-def _why_abandoned(
+def abandonment(
     job: ReviewJob, *, older_than: timedelta, processes: Processes, now: datetime
 ) -> str:
     """Why the job seems abandoned; empty when it does not."""
+    if job.status != JobStatus.RUNNING:
+        return ""
     alive = parent_is_alive(job, processes=processes)
     if alive:
         return ""
@@ -113,6 +148,11 @@ def _why_abandoned(
     if job.started_at is None or job.started_at >= now - older_than:
         return ""
     return f"it has been running since {timestamp(job.started_at)}"
+
+
+def is_unanswered(job: ReviewJob) -> bool:
+    """Whether a pair of the failed job waits for a review, here or in a later job."""
+    return _unanswered().filter(pk=job.pk).exists()
 
 
 def _unanswered() -> QuerySet[ReviewJob]:

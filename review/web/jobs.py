@@ -2,65 +2,165 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, get_args
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path
+from django.utils import timezone
 
 from review import conf
+from review.contracts.job_pages import JobDetailsJson, JobFileJson
 from review.contracts.jobs import JobListJson
+from review.contracts.recovery import RecoverableJson
 from review.queries.job_board import show_jobs
+from review.queries.job_details import JobFile, read_job, read_job_file
 from review.queries.job_pages import JobFilter, count_jobs_by_kind, newest_job_ids
-from review.vocabulary import FailureCode, JobStatus
+from review.runners.process_table import ProcessTable
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus
+from review.web.acting import may
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.pages import page
 from review.web.paging import paged, read_place
+from review.web.start import standing
 
 JOBS_A_PAGE = 50
+SHOWN_CHARACTERS = 40_000
+NEEDS = {"abandoned": "abandoned", "ready": "ready to ingest", "missing": "pairs missing"}
 _KNOWN = {
     "status": JobStatus.values,
+    "needs": tuple(NEEDS),
     "code": FailureCode.values,
     "partition": None,
     "lens": None,
 }
+_FILES: tuple[JobFile, ...] = get_args(JobFile)
+
+
+@dataclass(frozen=True)
+class ShownFile:
+    """A file of a job as the page shows it: its beginning, and whether that is all."""
+
+    title: str
+    name: str
+    facts: JobFileJson
+    text: str
+    is_whole: bool
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
     """The jobs, newest first."""
     filters = parse_filters(request, _KNOWN)
-    wanted = JobFilter(
-        statuses=tuple(JobStatus(word) for word in filters.all("status")),
-        partitions=filters.all("partition"),
-        failure_codes=tuple(FailureCode(word) for word in filters.all("code")),
-        lenses=filters.all("lens"),
-    )
+    needing = _needing() if filters.all("needs") else {}
     place = read_place(filters, int)
-    ids = newest_job_ids(wanted, before=int(place[0]) if place else None, limit=JOBS_A_PAGE + 1)
+    ids = newest_job_ids(
+        _wanted(filters, needing), before=int(place[0]) if place else None, limit=JOBS_A_PAGE + 1
+    )
     part = paged(ids, size=JOBS_A_PAGE, key=lambda job_id: (job_id,), filters=filters)
     document = JobListJson(jobs=show_jobs(part.items, gates_folder=conf.current().gates_folder))
     return page(
         request,
         "review/jobs.html",
-        lambda: _context(filters) | {"paged": part, "jobs": document.jobs},
+        lambda: {
+            "paged": part,
+            "jobs": document.jobs,
+            "filters": filters,
+            "facets": _facets(filters),
+        },
         document=document,
     )
 
 
-def _context(filters: Filters) -> dict[str, object]:
+def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
+    needs = filters.all("needs")
+    return JobFilter(
+        statuses=tuple(JobStatus(word) for word in filters.all("status")),
+        partitions=filters.all("partition"),
+        failure_codes=tuple(FailureCode(word) for word in filters.all("code")),
+        lenses=filters.all("lens"),
+        job_ids=tuple(job for need in needs for job in needing[need]) if needs else None,
+    )
+
+
+def _needing() -> dict[str, list[int]]:
+    """Jobs that somebody may have to see to, by why."""
+    recovery = standing(timezone.now()).value.recovery
+
+    def ids(entries: list[RecoverableJson]) -> list[int]:
+        return [entry.review_job_id for entry in entries]
+
+    return {
+        "abandoned": ids(recovery.abandoned),
+        "ready": ids(recovery.ready),
+        "missing": ids(recovery.failed),
+    }
+
+
+def _facets(filters: Filters) -> list[Any]:
     counts = count_jobs_by_kind()
+    needs = {need: len(ids) for need, ids in _needing().items()}
     facets = [
         make_facet(filters, "status", "Status", dict(counts.statuses)),
+        make_facet(filters, "needs", "Needs you", dict(needs), labels=NEEDS),
         make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
         make_facet(filters, "code", "Why it failed", dict(counts.failure_codes)),
     ]
-    return {"filters": filters, "facets": [facet for facet in facets if facet.options]}
+    return [facet for facet in facets if facet.options]
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
-    """One job."""
-    return jobs(request)
+    """One job: what it asked, what came back, who moved it, and what may be done."""
+    parse_filters(request, {})
+    details = read_job(job_id, config=conf.current(), processes=ProcessTable(), now=timezone.now())
+    return page(
+        request,
+        "review/job.html",
+        lambda: _job_context(details) | {"may_recover": may(request, "review.change_reviewjob")},
+        document=details,
+    )
+
+
+def _job_context(details: JobDetailsJson) -> dict[str, Any]:
+    number = details.job.review_job_id
+    telemetry = details.telemetry
+    return {
+        "details": details,
+        "job": details.job,
+        "is_open": details.job.status in OPEN_JOB_STATUSES,
+        "files": [
+            _shown(number, "prompt", "Prompt", details.prompt),
+            _shown(number, "output", "Output", details.output),
+        ],
+        "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
+    }
+
+
+def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> ShownFile:
+    if facts.state != "there":
+        return ShownFile(title, name, facts, "", is_whole=True)
+    data = read_job_file(job_id, name, config=conf.current()) or b""
+    text = data.decode("utf-8", "replace")
+    return ShownFile(
+        title, name, facts, text[:SHOWN_CHARACTERS], is_whole=len(text) <= SHOWN_CHARACTERS
+    )
+
+
+def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
+    """A file of a job, byte for byte, as text that no browser takes for anything else."""
+    which = next((known for known in _FILES if known == name), None)
+    if which is None:
+        raise Http404
+    data = read_job_file(job_id, which, config=conf.current())
+    if data is None:
+        raise Http404
+    return HttpResponse(data, content_type="text/plain; charset=utf-8", status=HTTPStatus.OK)
 
 
 urlpatterns = [
     path("jobs/", jobs, name="jobs"),
     path("jobs/<int:job_id>", job, name="job"),
+    path("jobs/<int:job_id>/<str:name>", job_file, name="job-file"),
 ]

@@ -2,16 +2,155 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
+from django.utils import timezone
 
-from review.contracts.jobs import JobListJson
+from review import conf
+from review.contracts.status import GateStatusJson, PartitionStatusJson
+from review.corpus import Corpus
+from review.queries.event_log import EventFilter, newest_events
+from review.queries.standing import Standing, read_standing, running_sweeps
+from review.runners.process_table import ProcessTable
+from review.runners.rules.names import RULE_NAMES
+from review.web.acting import may
+from review.web.filters import parse_filters
 from review.web.pages import page
+from review.web.remembered import Answer, Remembered
+
+LAST_EVENTS = 8
+SHOWN_JOBS = 8
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of something is fresh; `percent` and the widths are 0..100."""
+
+    name: str
+    fresh: int
+    stale: int
+    missing: int
+
+    @property
+    def total(self) -> int:
+        """All pairs."""
+        return self.fresh + self.stale + self.missing
+
+    @property
+    def percent(self) -> int:
+        """Rounded down: 100 is said of nothing that is not."""
+        return 100 * self.fresh // self.total if self.total else 0
+
+    @property
+    def fresh_width(self) -> str:
+        """Of the bar."""
+        return f"{100 * self.fresh / max(1, self.total):.2f}"
+
+    @property
+    def stale_width(self) -> str:
+        """Of the bar."""
+        return f"{100 * self.stale / max(1, self.total):.2f}"
+
+
+@dataclass(frozen=True)
+class Lens:
+    """The gates of one lens, and all of them together."""
+
+    share: Share
+    gates: tuple[Share, ...]
+
+
+@dataclass(frozen=True)
+class PartitionCover:
+    """How much of the base a model partition has judged."""
+
+    share: Share
+    in_flight: int
+    lenses: tuple[Lens, ...]
+
+
+def _find_standing(now: datetime) -> Standing:
+    config = conf.current()
+    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+        return read_standing(corpus, config=config, processes=ProcessTable(), now=now)
+
+
+_standing = Remembered(_find_standing)
+
+
+def standing(now: datetime) -> Answer[Standing]:
+    """Where everything stands, from memory where it takes a while to count."""
+    config = conf.current()
+    return _standing.ask((config.root, config.database), now=now)
 
 
 def start(request: HttpRequest) -> HttpResponse:
-    """What needs a person."""
-    return page(request, "review/start.html", {}, document=JobListJson(jobs=[]))
+    """What needs a person, and how much is covered."""
+    parse_filters(request, {})
+    answer = standing(timezone.now())
+    return page(
+        request,
+        "review/start.html",
+        lambda: _context(answer) | {"may_recover": may(request, "review.change_reviewjob")},
+        document=answer.value.status,
+    )
+
+
+def _context(answer: Answer[Standing]) -> dict[str, Any]:
+    status, recovery = answer.value.status, answer.value.recovery
+    return {
+        "status": status,
+        "counted_at": answer.at,
+        "recovery": [
+            ("abandoned", "Abandoned", recovery.abandoned[:SHOWN_JOBS], len(recovery.abandoned)),
+            ("ready", "Ready to ingest", recovery.ready[:SHOWN_JOBS], len(recovery.ready)),
+            ("missing", "Pairs missing", recovery.failed[:SHOWN_JOBS], len(recovery.failed)),
+        ],
+        "to_recover": len(recovery.abandoned) + len(recovery.ready) + len(recovery.failed),
+        "covers": [_cover(partition) for partition in status.partitions],
+        "sweeps": running_sweeps(),
+        "events": newest_events(EventFilter(), before=None, limit=LAST_EVENTS),
+        "skipped": [problem for problem in status.problems if problem.skipped],
+    }
+
+
+def _cover(partition: PartitionStatusJson) -> PartitionCover:
+    applicable = [gate for gate in partition.gates if gate.applicable]
+    return PartitionCover(
+        share=_total(partition.model_partition, [_share(gate) for gate in applicable]),
+        in_flight=partition.in_flight,
+        lenses=tuple(_lenses(applicable)),
+    )
+
+
+def _lenses(gates: Sequence[GateStatusJson]) -> Iterator[Lens]:
+    for name, members in groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0]):
+        shares = tuple(_share(gate) for gate in members)
+        yield Lens(_total(name, shares), shares)
+
+
+def _share(gate: GateStatusJson) -> Share:
+    return Share(
+        name=gate.gate_id,
+        fresh=gate.fresh,
+        stale=gate.gate_changed + gate.note_changed,
+        missing=gate.missing_review,
+    )
+
+
+def _total(name: str, shares: Sequence[Share]) -> Share:
+    return Share(
+        name=name,
+        fresh=sum(share.fresh for share in shares),
+        stale=sum(share.stale for share in shares),
+        missing=sum(share.missing for share in shares),
+    )
 
 
 urlpatterns = [path("", start, name="start")]

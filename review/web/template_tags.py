@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,8 @@ from review.web.filters import Filters
 from review.web.words import GLYPHS, age, count_words, label
 
 register = template.Library()
+
+_MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
 
 @register.simple_tag
@@ -70,6 +73,12 @@ def labelled(word: str) -> str:
 def counted(number: int, noun: str) -> str:
     """`{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries"."""
     return count_words(number, noun)
+
+
+@register.filter
+def moments(text: str) -> str:
+    """Moments inside a sentence, to the minute: 2026-01-31 09:30 UTC."""
+    return _MOMENT.sub(r"\1 \2 UTC", text)
 
 
 @register.filter

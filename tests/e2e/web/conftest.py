@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.builders import make_root
 from tests.helpers.people import make_operator, make_reader
@@ -47,3 +50,21 @@ def stranger(db) -> Client:
     client = Client()
     client.force_login(User.objects.create_user("sam"))
     return client
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer is made anew, however slow the machine: no test sees an old one."""
+    monkeypatch.setattr("review.web.remembered.AT_ONCE", float("inf"))
+
+
+@pytest.fixture
+def count_queries(db) -> Callable[[Callable[[], object]], int]:
+    """How many statements a call sends to the store."""
+
+    def count(call: Callable[[], object]) -> int:
+        with CaptureQueriesContext(connection) as seen:
+            call()
+        return len(seen)
+
+    return count

@@ -6,6 +6,7 @@
 //                       row, else the first one outside of rows
 //   data-go="q"         a link that "g q" follows
 //   data-filter         the field that / goes to (else the search)
+//   data-live="5"       a part of what is in motion: the page is read again every 5 s while it is there
 //   data-announce       a message that is said once the page is there
 "use strict";
 (() => {
@@ -112,17 +113,29 @@
     if (said.length && place) setTimeout(() => { place.textContent = said.join(". "); }, 150);
   };
 
-  // A page that shows something in motion asks to be read again, and only while somebody looks.
-  const poll = () => {
-    const seconds = Number(document.body.querySelector("[data-reload]")?.dataset.reload);
-    if (!seconds) return;
-    setTimeout(() => {
-      if (document.hidden || current() || typing(document.activeElement) || document.querySelector(":popover-open")) poll();
-      else location.reload();
-    }, seconds * 1000);
+  // What is in motion is fetched again and put in place, while somebody looks and nothing in it is
+  // in use; it stops by itself, since what is at rest has no data-live.
+  const busy = (part) =>
+    document.hidden || part.contains(document.activeElement) || part.querySelector("details[open]") !== null;
+
+  const refresh = async (part) => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" });
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const main = fresh.getElementById("main");
+    if (main && !busy(part)) document.getElementById("main").replaceWith(main);
+  };
+
+  const live = () => {
+    const part = document.querySelector("[data-live]");
+    if (!part) return;
+    setTimeout(async () => {
+      if (!busy(part)) await refresh(part).catch(() => {});
+      live();
+    }, Number(part.dataset.live) * 1000);
   };
 
   arrive();
   announce();
-  poll();
+  live();
 })();

@@ -1,0 +1,184 @@
+"""The page of one job: what it asked, what came back, who moved it, what may be done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from review.models import ReviewJob
+from review.vocabulary import FailureCode
+from tests.builders import NOW, write_gate, write_note
+from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
+from tests.helpers.reviewed import ingest
+
+SCRIPT = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+
+
+class TestWhatItShows:
+    def test_the_moves_with_who_made_them(self, web, root):
+        job_id = running(root, claimed_by="agent:bo")
+        ingest(root, job_id)
+
+        events = web.get(f"/jobs/{job_id}").context["details"].events
+
+        assert [(event.to_status, event.actor) for event in events] == [
+            ("queued", "human:test"),
+            ("completed", "agent:test"),
+        ]
+
+    def test_pairs_lead_to_their_reviews(self, web, root):
+        job_id = queued(root)
+        ingest(root, job_id)
+
+        page = web.get(f"/jobs/{job_id}").content.decode()
+
+        (pair,) = ReviewJob.objects.get(pk=job_id).pairs.all()
+        assert f'href="/reviews/{pair.pk}/"' in page
+
+    def test_why_it_failed(self, web, root):
+        job_id = queued(root)
+        ReviewJob.objects.fail(
+            job_id, code=FailureCode.RUNNER_ERROR, reason="the CLI said no", now=NOW
+        )
+
+        page = web.get(f"/jobs/{job_id}").content.decode()
+
+        assert "runner error" in page
+        assert "the CLI said no" in page
+
+    def test_its_document(self, web, root):
+        job_id = abandoned(root)
+
+        document = web.get(f"/jobs/{job_id}?format=json").json()
+
+        assert document["schema"] == "review-job/1"
+        assert document["job"]["review_job_id"] == job_id
+        assert list(document["recovery"]) == ["abandoned"]
+
+    def test_one_that_is_not_there(self, web, root):
+        response = web.get("/jobs/99")
+
+        assert response.status_code == 404
+        assert "no review job 99" in response.content.decode()
+
+    def test_a_number_beyond_every_database(self, web, root):
+        assert web.get(f"/jobs/{10**30}").status_code == 404
+
+    def test_only_an_open_one_is_fetched_again(self, web, root):
+        job_id = queued(root)
+
+        before = web.get(f"/jobs/{job_id}").content.decode()
+        ingest(root, job_id)
+
+        assert "data-live" in before
+        assert "data-live" not in web.get(f"/jobs/{job_id}").content.decode()
+
+
+class TestCommands:
+    def test_the_one_that_makes_the_same_job_again(self, web, root):
+        write_note(root, "it's here.md")
+        job_id = queued(root, ("it's here.md", "prose/x"))
+
+        commands = web.get(f"/jobs/{job_id}").context["details"].commands
+
+        assert commands[-1].command == (
+            "commonplace review_target_selector prose/x --note 'kb/notes/it'\"'\"'s here.md' "
+            "--model claude-opus-4-6 --mode requested --json | "
+            "commonplace create_review_jobs --input - --grouping note"
+        )
+
+    def test_the_one_that_takes_a_waiting_output_in(self, web, root):
+        job_id = running(root)
+        write_output(root, job_id)
+
+        commands = web.get(f"/jobs/{job_id}").context["details"].commands
+
+        assert commands[0].command == f"commonplace ingest_bundle_output --review-job-id {job_id}"
+
+
+class TestFiles:
+    def test_the_prompt_byte_for_byte_and_as_text(self, web, root):
+        job_id = queued(root)
+
+        response = web.get(f"/jobs/{job_id}/prompt")
+
+        path = root / ReviewJob.objects.get(pk=job_id).prompt_path
+        assert response.content == path.read_bytes()
+        assert response["Content-Type"] == "text/plain; charset=utf-8"
+        assert response["X-Content-Type-Options"] == "nosniff"
+
+    def test_an_output_that_is_no_text_is_shown_all_the_same(self, web, root):
+        job_id = running(root)
+        write_output(root, job_id, data=b"caf\xe9 \x00 \xff")
+
+        assert web.get(f"/jobs/{job_id}").status_code == 200
+        assert web.get(f"/jobs/{job_id}/output").content == b"caf\xe9 \x00 \xff"
+
+    @pytest.mark.parametrize("name", ["result", "..", "prompt.md", "%2e%2e%2fstore"])
+    def test_there_are_no_others(self, web, root, name):
+        assert web.get(f"/jobs/{queued(root)}/{name}").status_code == 404
+
+    def test_a_link_that_a_worker_left_shows_no_other_file(self, web, root):
+        secret = root / "secret.txt"
+        secret.write_text("the secret", encoding="utf-8")
+        job_id = running(root)
+        output = root / ReviewJob.objects.get(pk=job_id).bundle_output_path
+        output.symlink_to(secret)
+
+        page = web.get(f"/jobs/{job_id}")
+        file = web.get(f"/jobs/{job_id}/output")
+
+        assert "cannot be shown" in page.content.decode()
+        assert file.status_code == 404
+        assert b"the secret" not in page.content + file.content
+
+    def test_a_folder_that_is_a_link_shows_no_other_file(self, web, root, tmp_path_factory):
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        (elsewhere / "bundle-output.md").write_text("the secret", encoding="utf-8")
+        job_id = running(root)
+        folder = (root / ReviewJob.objects.get(pk=job_id).prompt_path).parent
+        folder.rename(folder.with_name("moved"))
+        folder.symlink_to(elsewhere)
+
+        assert web.get(f"/jobs/{job_id}/output").status_code == 404
+
+
+class TestHostileContent:
+    def test_is_inert_wherever_it_comes_from(self, web, root):
+        write_note(root, f"{SCRIPT.replace('/', '')}.md", SCRIPT)
+        write_gate(root, "prose/x", f"---\ndescription: {json.dumps(SCRIPT)}\n---\n{SCRIPT}\n")
+        job_id = running(
+            root, (f"{SCRIPT.replace('/', '')}.md", "prose/x"), claimed_by=f"agent:{SCRIPT}"
+        )
+        write_output(root, job_id, data=SCRIPT.encode())
+        ReviewJob.objects.filter(pk=job_id).update(
+            telemetry={SCRIPT: SCRIPT}, self_reported_model=SCRIPT, runner=SCRIPT
+        )
+        ReviewJob.objects.fail(
+            job_id, code=FailureCode.RUNNER_ERROR, reason=f"said {SCRIPT}", now=NOW
+        )
+        assert status_of(job_id) == "failed"
+
+        addresses = (
+            *("/", "/jobs/", f"/jobs/{job_id}", "/events/"),
+            *("/admin/review/reviewjob/", f"/admin/review/reviewjob/{job_id}/change/"),
+            *(
+                "/admin/review/reviewpair/",
+                "/admin/review/filesnapshot/",
+                "/admin/review/acceptance/",
+            ),
+            f"/admin/review/reviewjob/recover/replace/?ids={job_id}",
+        )
+        for address in addresses:
+            page = web.get(address)
+            assert page.status_code == 200, address
+            assert b"<script>alert" not in page.content, address
+            assert b"<img src=x" not in page.content, address
+        assert b"&lt;script&gt;alert(1)" in web.get(f"/jobs/{job_id}").content
+
+    def test_a_document_is_no_page(self, web, root):
+        response = web.get(f"/jobs/{queued(root)}?format=json")
+
+        assert response["Content-Type"] == "application/json"
+        assert response["X-Content-Type-Options"] == "nosniff"

@@ -1,0 +1,104 @@
+"""The start page: what needs a person, and where everything stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import make_gate, write_gate, write_note
+from tests.helpers.jobs import abandoned, queued, running, write_output
+from tests.helpers.reviewed import FAIL, UNDECIDED, WARN, ingest, review_pairs
+
+
+class TestNumbers:
+    def test_counts_what_waits_in_the_queue_by_decision(self, web, root):
+        write_gate(root, "prose/y")
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        review_pairs(root, ("a.md", "prose/y"), review=FAIL)
+
+        page = web.get("/")
+
+        assert page.context["status"].queue == {"warn": 1, "fail": 1}
+        assert "/queue/?decision=fail" in page.content.decode()
+
+    def test_counts_reviews_that_want_a_look(self, web, root):
+        review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
+
+        assert web.get("/").context["status"].needs_a_look == 1
+
+    def test_is_the_document_of_review_status(self, web, root):
+        assert web.get("/?format=json").json()["schema"] == "review-status/1"
+
+
+class TestRecovery:
+    def test_names_jobs_that_were_given_up_or_wait(self, web, root):
+        lost = abandoned(root)
+        ready = queued(root)
+        write_output(root, ready)
+        write_gate(root, "prose/y")
+        partial = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+        write_output(root, partial, only=(1,))
+        web.post("/admin/review/reviewjob/recover/ingest/", {"id": [partial]})
+
+        found = {
+            kind: entries for kind, _title, entries, _total in web.get("/").context["recovery"]
+        }
+
+        assert [entry.review_job_id for entry in found["abandoned"]] == [lost]
+        assert [entry.review_job_id for entry in found["ready"]] == [ready]
+        assert [entry.review_job_id for entry in found["missing"]] == [partial]
+
+    def test_says_that_nothing_waits(self, web, root):
+        assert "No job is abandoned" in web.get("/").content.decode()
+
+    def test_the_list_of_jobs_shows_the_same_ones(self, web, root):
+        lost = abandoned(root)
+        running(root)
+
+        jobs = web.get("/jobs/?needs=abandoned").context["jobs"]
+
+        assert [job.review_job_id for job in jobs] == [lost]
+
+
+class TestCoverage:
+    def test_folds_gates_into_lenses_and_these_into_partitions(self, web, root):
+        write_gate(root, "prose/y")
+        write_gate(root, "links/z")
+        review_pairs(root, ("a.md", "prose/x"))
+        review_pairs(root, ("a.md", "prose/y"))
+        write_gate(root, "prose/y", make_gate("prose/y", body="Another question.\n"))
+
+        (cover,) = web.get("/").context["covers"]
+
+        assert (cover.share.fresh, cover.share.stale, cover.share.missing) == (1, 1, 1)
+        assert [(lens.share.name, lens.share.percent) for lens in cover.lenses] == [
+            ("links", 0),
+            ("prose", 50),
+        ]
+
+    def test_a_store_without_reviews_says_how_to_start(self, web, root):
+        assert "Nothing has been reviewed yet." in web.get("/").content.decode()
+
+    def test_files_that_cannot_be_looked_at_are_named(self, web, root):
+        write_note(root, "broken.md", b"\xff\xfe")
+
+        page = web.get("/").content.decode()
+
+        assert "kb/notes/broken.md" in page
+        assert "not utf8" in page
+
+
+class TestQuickness:
+    def test_asks_the_store_as_often_for_many_jobs_as_for_few(self, web, root, count_queries):
+        ingest(root, queued(root))
+        write_output(root, queued(root))
+        web.get("/")
+        few = count_queries(lambda: web.get("/"))
+        for _ in range(5):
+            ingest(root, queued(root))
+            write_output(root, queued(root))
+
+        assert count_queries(lambda: web.get("/")) == few
+
+    @pytest.mark.parametrize("query", ["colour=red", "status=failed"])
+    def test_knows_no_filter(self, web, root, query):
+        assert web.get(f"/?{query}").status_code == 400
