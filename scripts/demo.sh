@@ -29,22 +29,6 @@ run() {
     printf '%s\n' "$answer" | awk -v most="$lines" 'NR <= most {print "  " $0} END {if (NR > most) print "  … " NR - most " more lines"}'
 }
 
-# The first and the last lines of an answer.
-ends() {
-    local first="$1" last="$2" answer
-    shift 2
-    show "$*"
-    answer="$("$@")"
-    printf '%s\n' "$answer" | awk -v first="$first" -v last="$last" '
-        {line[NR] = $0}
-        END {
-            for (n = 1; n <= NR; n++) {
-                if (n <= first || n > NR - last) print "  " line[n]
-                else if (n == first + 1) print "  …"
-            }
-        }'
-}
-
 say "1. Which pairs of note and gate does the embedded reviewer still owe a review?"
 run 8 commonplace review_target_selector --all-gates --rules-only --model rules
 
@@ -64,7 +48,7 @@ say "3. Run them: each job is claimed, its output written to a file, and the fil
 run 6 commonplace run_review_jobs --all --runner rules
 
 say "4. Where everything stands"
-ends 8 7 commonplace review_status
+run 13 commonplace review_status
 
 say "5. What wants an edit, with lines"
 run 18 commonplace warn_selector

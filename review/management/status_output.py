@@ -12,13 +12,11 @@ _HEADINGS = (
 
 
 def status_lines(status: StatusJson) -> Iterator[str]:
-    """A table for each partition, then the queue, jobs, orphans and what tripped."""
+    """What a person must know first; then a table of gates for each partition."""
     yield f"notes: {status.notes}, gates: {status.gates}"
-    yield f"pairs that are fresh in no partition: {status.uncovered}"
     for partition in status.partitions:
-        yield ""
-        yield from _partition_lines(partition)
-    yield ""
+        yield _share(partition)
+    yield f"pairs that are fresh in no partition: {status.uncovered}"
     yield f"queue: {_counts(status.queue)}"
     yield f"needs a look: {status.needs_a_look}"
     yield f"jobs: {_counts(status.jobs)}"
@@ -29,14 +27,21 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
     if status.tripped:
         yield f"tripped: {status.tripped}"
+    for partition in status.partitions:
+        yield ""
+        yield f"gates in {partition.model_partition}"
+        yield from _table(partition)
 
 
-def _partition_lines(partition: PartitionStatusJson) -> Iterator[str]:
+def _share(partition: PartitionStatusJson) -> str:
     share = f"{100 * partition.fresh // partition.applicable} %" if partition.applicable else "-"
-    yield (
+    return (
         f"{partition.model_partition}: {partition.fresh} of {partition.applicable} pairs fresh"
         f" ({share}), in flight: {partition.in_flight}"
     )
+
+
+def _table(partition: PartitionStatusJson) -> Iterator[str]:
     rows = [("gate", *_HEADINGS), *(_cells(gate) for gate in partition.gates)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for name, *numbers in rows:

@@ -37,7 +37,7 @@ class FixGate:
 
 @dataclass(frozen=True)
 class FixReview:
-    """A review that wants an edit and lists no finding: its text is all there is to go by."""
+    """A review that wants an edit, in full: its summary and the revision it suggests."""
 
     gate_id: str
     decision: str
@@ -164,7 +164,12 @@ def _findings(request: FixRequest, token: str) -> Iterator[str]:
 def _reviews(request: FixRequest, token: str) -> Iterator[str]:
     if not request.reviews:
         return
-    yield "# Reviews that list no finding"
+    yield "# The reviews, in full"
+    yield ""
+    yield (
+        "What each reviewer wrote, with the revision it suggests: advice, weighed like the findings."
+        " A finding that stands only here was settled already; leave it."
+    )
     for review in request.reviews:
         yield ""
         yield f"## {review.decision.upper()} by {review.gate_id}"

@@ -72,7 +72,7 @@ def read_fix_request(corpus: Corpus, note: str, *, root: str) -> FixRequest:
         note_sha256=text.sha256,
         note_text=text.text,
         findings=[finding for entry in entries for finding in _findings(entry)],
-        reviews=_bare_reviews(entries),
+        reviews=_reviews(entries),
         gates=[_gate(corpus, entry) for entry in entries],
     )
 
@@ -92,12 +92,8 @@ def _findings(entry: QueueEntryJson) -> list[FixFinding]:
     ]
 
 
-def _bare_reviews(entries: Sequence[QueueEntryJson]) -> list[FixReview]:
-    return [
-        FixReview(entry.gate_id, entry.decision, entry.rationale or "")
-        for entry in entries
-        if not entry.findings
-    ]
+def _reviews(entries: Sequence[QueueEntryJson]) -> list[FixReview]:
+    return [FixReview(entry.gate_id, entry.decision, entry.rationale or "") for entry in entries]
 
 
 def _gate(corpus: Corpus, entry: QueueEntryJson) -> FixGate:

@@ -48,6 +48,13 @@ class TestPrompt:
 
         assert left == found[1:]
 
+    def test_hands_on_the_whole_review_with_the_revision_it_suggests(self, root):
+        advice = "### Suggested revision\nName the source in line 3.\n\n## Result: WARN"
+        review = f"### Findings\n- WARN: it is bare\n\n{advice}"
+        review_pairs(root, ("b.md", "prose/x"), review=review)
+
+        assert advice in run("fix_prompt", note_path("b.md")).out
+
     def test_is_the_same_each_time(self, root):
         assert run("fix_prompt", NOTE_A).out == run("fix_prompt", NOTE_A).out
 
