@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from review.errors import ExitCode, InputRejected, ReviewError
-from review.settings_file import Partition, RunnerSettings, read_settings
+from review.settings_file import Partition, read_settings
+from review.settings_runners import RunnerSettings
 
 DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
 DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"

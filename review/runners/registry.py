@@ -12,7 +12,8 @@ from review.conf import Config
 from review.domain.identity import near_matches
 from review.errors import InputRejected
 from review.runners.spec import Access, Dialect, Reading, RunnerSpec
-from review.settings_file import ConfigRefused, RunnerOutput, RunnerSettings
+from review.settings_runners import RunnerOutput, RunnerSettings
+from review.settings_values import ConfigRefused
 
 RULES_RUNNER = "rules"
 _DIALECTS = {

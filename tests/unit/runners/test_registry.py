@@ -17,7 +17,8 @@ from review.runners.registry import (
 )
 from review.runners.running import RunRequest, run_review
 from review.runners.spec import Access, Dialect, RunnerCannot, RunnerSpec
-from review.settings_file import ConfigRefused, read_settings
+from review.settings_file import read_settings
+from review.settings_values import ConfigRefused
 from tests.helpers.fake_runners import Fake, fake_config, fake_path
 
 
