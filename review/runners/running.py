@@ -28,7 +28,8 @@ from review.vocabulary import FailureCode
 
 MAX_CAPTURED_BYTES = 32_000_000
 _SCRATCH_PREFIX = "commonplace-run-"
-_PROMPT, _STDOUT, _STDERR, _LAST_MESSAGE = "prompt.md", "stdout", "stderr", "last-message"
+_PROMPT, _STDOUT, _STDERR = "prompt.md", "stdout", "stderr"
+_OUTPUT, _LAST_MESSAGE = "output.md", "last-message"
 _RECORD = "run.json"
 _RECORDED = {"runner", "access", "mark", "scratch", "output", "since_ns", "timeout", "result"}
 _ORPHANS_END_WITHIN = 2.0
@@ -159,7 +160,7 @@ class _Place:
             stdout=_read_file(self.files / _STDOUT) or b"",
             stderr=_read_file(self.files / _STDERR) or b"",
             exit_code=exit_code,
-            file=_read_file(self.output, since_ns=since),
+            file=_read_file(self.files / _OUTPUT) or _read_file(self.output, since_ns=since),
             last_message=_read_file(self.files / _LAST_MESSAGE),
         )
 
@@ -175,6 +176,9 @@ def _run(request: RunRequest, access: Access, *, stop: threading.Event) -> Runne
         result = run_process(_process_request(request, place, access, mark=mark), stop=stop)
         _write_record(place, request, access, mark=mark, result=result)
         captured = place.captured(result.exit_code)
+        if captured.file is not None and not place.edits:
+            # The scratch folder goes before the review is taken in; this one stays.
+            _write_whole(place.files / _OUTPUT, captured.file)
     except ProgramNotStarted as error:
         return _not_run(FailureCode.RUNNER_ERROR, error.message, unusable=True)
     except OSError as error:
@@ -214,7 +218,7 @@ def _process_request(
 def _lay_out(request: RunRequest, access: Access) -> _Place:
     """Prepare the folders: nothing of an earlier run is left where this one's output will be."""
     request.files.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in (_LAST_MESSAGE, _STDOUT, _STDERR):
+    for name in (_OUTPUT, _LAST_MESSAGE, _STDOUT, _STDERR):
         (request.files / name).unlink(missing_ok=True)
     for path, data in request.reading.items():
         target = _within(request.scratch, path)
@@ -283,9 +287,13 @@ def _write_record(
         "timeout": request.timeout,
         "result": None if result is None else asdict(result),
     }
-    unfinished = place.files / f".{_RECORD}"
-    unfinished.write_text(json.dumps(record), encoding="utf-8")
-    unfinished.replace(place.files / _RECORD)
+    _write_whole(place.files / _RECORD, json.dumps(record).encode())
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    unfinished = path.with_name(f".{path.name}")
+    unfinished.write_bytes(data)
+    unfinished.replace(path)
 
 
 def _read_record(files: Path) -> dict[str, Any] | None:

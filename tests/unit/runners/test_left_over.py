@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,13 +81,18 @@ class TestAfterTheParentWasKilled:
         assert f"PAIR REVIEW END {TOKEN}/1".encode() in outcome.text
 
     def test_the_file_in_its_scratch_folder_is_found(self, tmp_path):
-        fake = Fake("file", "wrote-file")
-        ran = fake.run(tmp_path)
+        ran = Fake("file", "wrote-file").run(tmp_path)
         forget_how_it_ended(ran.files)
 
         outcome = collect_run(ran.files, config=fake_config(tmp_path))
 
         assert outcome.text == (tmp_path / "scratch" / OUTPUT).read_bytes()
+
+    def test_the_file_is_found_though_the_scratch_folder_is_gone(self, tmp_path):
+        ran = Fake("file", "wrote-file").run(tmp_path)
+        shutil.rmtree(ran.scratch)
+
+        assert collect_run(ran.files, config=fake_config(tmp_path)) == ran.outcome
 
     def test_a_run_that_had_ended_is_judged_as_if_its_parent_lived(self, tmp_path):
         ran = Fake("claude-code").run(tmp_path)
@@ -164,3 +170,4 @@ def forget_how_it_ended(files: Path) -> None:
     """As if the parent had been killed before it saw the end."""
     record = json.loads((files / "run.json").read_text())
     (files / "run.json").write_text(json.dumps({**record, "result": None}))
+    (files / "output.md").unlink(missing_ok=True)
