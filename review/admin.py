@@ -64,6 +64,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 class ReadOnlyInline(admin.TabularInline):
     """Rows of another table on a row's page."""
 
+    template = "admin/review/inline.html"
     extra = 0
     can_delete = False
     show_change_link = False

@@ -17,6 +17,7 @@ from review.domain.identity import gate_id_of
 from review.errors import ReviewError
 from review.models import ReviewJob, ReviewPair, batched
 from review.protocol.parser import ExpectedPair, parse_output
+from review.queries.left_runs import left_outcomes
 from review.runners.process_table import Processes
 from review.vocabulary import JobStatus, PairStatus
 
@@ -61,7 +62,7 @@ def list_recoverable(
     why = {item.job_id: item.because for item in abandoned}
     jobs = list(_shown(ReviewJob.objects.open()))
     failed = list(_shown(_unanswered()))
-    states = output_states([*jobs, *failed], config=config)
+    states = output_states([*jobs, *failed], config=config, processes=processes)
     return RecoveryListJson(
         abandoned=[_entry(job, why[job.pk], states[job.pk]) for job in jobs if job.pk in why],
         ready=[
@@ -86,21 +87,29 @@ def outputs_of(job_ids: Sequence[int], *, config: Config) -> dict[int, OutputSta
     return output_states(list(ReviewJob.objects.filter(pk__in=job_ids)), config=config)
 
 
-def output_states(jobs: Sequence[ReviewJob], *, config: Config) -> dict[int, OutputState]:
-    """How much of each job's output is there, by id; few statements for many jobs."""
+def output_states(
+    jobs: Sequence[ReviewJob], *, config: Config, processes: Processes | None = None
+) -> dict[int, OutputState]:
+    """How much of each job's output is there, by id; few statements for many jobs.
+
+    :param processes: where they can be asked for a parent that is gone, what its run left in files
+        of its own counts too.
+    """
     found: dict[int, OutputState] = {}
     for chunk in batched(jobs, 50):  # outputs are read, and can be large
-        found |= _states_of(chunk, config=config)
+        found |= _states_of(chunk, config=config, processes=processes)
     return found
 
 
-def _states_of(jobs: Sequence[ReviewJob], *, config: Config) -> dict[int, OutputState]:
+def _states_of(
+    jobs: Sequence[ReviewJob], *, config: Config, processes: Processes | None
+) -> dict[int, OutputState]:
     store = ArtifactStore(config)
     found: dict[int, OutputState] = {}
     written: dict[ReviewJob, bytes] = {}
     for job in jobs:
         try:
-            data = store.read_output(job.bundle_output_path)
+            data = store.read_output(job.bundle_output_path) or _left(job, config, processes)
         except ReviewError:
             found[job.pk] = "unreadable"
             continue
@@ -112,6 +121,16 @@ def _states_of(jobs: Sequence[ReviewJob], *, config: Config) -> dict[int, Output
     for job, data in written.items():
         found[job.pk] = _state(data, job.sentinel_token, expected[job.pk])
     return found
+
+
+def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes | None:
+    """What the runs of a dead parent have left and nobody has taken in."""
+    if processes is None or job.status != JobStatus.RUNNING:
+        return None
+    if parent_is_alive(job, processes=processes) is not False:
+        return None
+    texts = [outcome.text for outcome in left_outcomes(job, config=config) if outcome.text]
+    return max(texts, key=len, default=None)
 
 
 def _expected(job_ids: Sequence[int], *, config: Config) -> dict[int, list[ExpectedPair]]:

@@ -58,6 +58,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_root(tmp_path)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer is made anew, however slow the machine: no test sees an old one."""
+    monkeypatch.setattr("review.web.remembered.AT_ONCE", float("inf"))
+
+
 @pytest.fixture
 def operator(transactional_db: None) -> User:
     """`ana`, who may do everything."""
