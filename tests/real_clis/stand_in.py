@@ -18,7 +18,7 @@ class Script:
     :param status: an HTTP status; the answer is given under 200, an error under any other.
     :param cut: ends the connection in the middle of the answer.
     :param silent: takes the request and says nothing.
-    :param writes: has an Anthropic model call the tool Write first: a path and a content.
+    :param calls: a tool that an Anthropic model calls before it answers, and what it gives it.
     """
 
     answer: str = "Hello."
@@ -26,7 +26,7 @@ class Script:
     message: str = "the stand-in says no"
     cut: bool = False
     silent: bool = False
-    writes: tuple[str, str] | None = None
+    calls: tuple[str, dict[str, str]] | None = None
     requests: list[tuple[str, Any]] = field(default_factory=list)
     gone: threading.Event = field(default_factory=threading.Event)
 
@@ -116,11 +116,11 @@ def _anthropic(body: Any, script: Script) -> list[Any]:
         "content": [], "stop_reason": None, "stop_sequence": None,
         "usage": {"input_tokens": 11, "output_tokens": 7},
     }  # fmt: skip
-    calls = script.writes is not None and "tool_result" not in json.dumps(body["messages"])
+    calls = None if "tool_result" in json.dumps(body["messages"]) else script.calls
     reason = "tool_use" if calls else "end_turn"
     return [
         {"type": "message_start", "message": message},
-        *(_tool_call(*script.writes) if calls and script.writes else _text(script.answer)),
+        *(_tool_call(*calls) if calls else _text(script.answer)),
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 7}},
         {"type": "message_stop"},
@@ -132,10 +132,10 @@ def _text(answer: str) -> list[Any]:
     return [_block({"type": "text", "text": ""}), _delta(delta)]
 
 
-def _tool_call(path: str, content: str) -> list[Any]:
-    given = json.dumps({"file_path": path, "content": content})
-    call = {"type": "tool_use", "id": "toolu_1", "name": "Write", "input": {}}
-    return [_block(call), _delta({"type": "input_json_delta", "partial_json": given})]
+def _tool_call(name: str, given: dict[str, str]) -> list[Any]:
+    call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
+    delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
+    return [_block(call), _delta(delta)]
 
 
 def _block(block: dict[str, Any]) -> dict[str, Any]:

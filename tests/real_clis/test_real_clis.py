@@ -123,6 +123,11 @@ def real(runner: str, folder: Path, script: Script) -> Iterator[Real]:
         yield Real(runner, folder, url)
 
 
+def writing(path: Path) -> tuple[str, dict[str, str]]:
+    """A call of the tool that writes a file."""
+    return "Write", {"file_path": str(path), "content": REVIEW}
+
+
 class TestSuccess:
     @pytest.mark.parametrize("runner", each("claude-code", "codex", "gemini", "llm"))
     def test_gives_the_answer_to_the_letter(self, runner, tmp_path):
@@ -176,40 +181,59 @@ class TestAccess:
 
         assert [tool["name"] for tool in script.requests[0][1]["tools"]] == ["Read"]
 
-    @pytest.mark.parametrize("runner", each("claude-code"))
-    def test_the_file_is_written_where_that_is_asked(self, runner, tmp_path):
-        with real(runner, tmp_path, Script(answer="Done.")) as cli:
-            script = Script(answer="Done.", writes=(str(cli.scratch / OUTPUT), REVIEW))
-        with real(runner, tmp_path, script) as cli:
+    @needs("claude-code")
+    def test_the_file_is_written_where_that_is_asked(self, tmp_path):
+        script = Script(answer="Done.", calls=writing(tmp_path / "scratch" / OUTPUT))
+
+        with real("claude-code", tmp_path, script) as cli:
             outcome = cli.run(spec=replace(cli.spec(), writes_file=True))
 
         assert outcome.failure is None
         assert outcome.text.decode() == REVIEW
 
-    @pytest.mark.parametrize("runner", each("claude-code"))
-    def test_a_write_elsewhere_is_refused_and_named(self, runner, tmp_path):
+    @needs("claude-code")
+    def test_a_write_elsewhere_is_refused_and_named(self, tmp_path):
         elsewhere = tmp_path / "kb" / "note.md"
-        script = Script(answer="I have written it.", writes=(str(elsewhere), REVIEW))
+        script = Script(answer="I have written it.", calls=writing(elsewhere))
 
-        with real(runner, tmp_path, script) as cli:
+        with real("claude-code", tmp_path, script) as cli:
             outcome = cli.run(spec=replace(cli.spec(), writes_file=True))
 
         assert not elsewhere.exists()
         assert outcome.failure.code == FailureCode.NO_OUTPUT
         assert f"it was not allowed to write {elsewhere}" in outcome.failure.reason
 
-    @pytest.mark.parametrize("runner", each("claude-code"))
-    def test_a_write_without_leave_is_refused_and_named(self, runner, tmp_path):
-        with real(runner, tmp_path, Script()) as cli:
-            path = str(cli.scratch / OUTPUT)
-        script = Script(answer="I have written it.", writes=(path, REVIEW))
+    @needs("claude-code")
+    def test_a_write_without_leave_is_refused_and_named(self, tmp_path):
+        path = tmp_path / "scratch" / OUTPUT
+        script = Script(answer="I have written it.", calls=writing(path))
         access = {Access.READ: ("--tools", "Read,Write", "--permission-mode", "dontAsk")}
 
-        with real(runner, tmp_path, script) as cli:
+        with real("claude-code", tmp_path, script) as cli:
             outcome = cli.run(spec=replace(cli.spec(), access=access))
 
-        assert not Path(path).exists()
+        assert not path.exists()
         assert f"it was not allowed to write {path}" in outcome.failure.reason
+
+    @pytest.mark.parametrize(
+        ("name", "is_read"),
+        [
+            pytest.param("scratch/kb/notes/b.md", True, id="laid-out"),
+            pytest.param("home/secret.md", False, id="elsewhere"),
+        ],
+    )
+    @needs("claude-code")
+    def test_only_what_was_laid_out_can_be_read(self, name, is_read, tmp_path):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text("what stands in the file")
+        script = Script(answer=REVIEW, calls=("Read", {"file_path": str(path)}))
+
+        with real("claude-code", tmp_path, script) as cli:
+            cli.run()
+
+        assert "tool_result" in script.prompts()
+        assert ("what stands in the file" in script.prompts()) == is_read
 
 
 # status, code, and what else is true; gemini tries 429 and 500 again for minutes before it gives up
