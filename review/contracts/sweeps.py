@@ -62,7 +62,7 @@ class SweepJson(Document, kw_only=True):
     `skipped_pairs` gives the first of them.
     """
 
-    schema: str
+    schema: str = "review-sweep/1"
     dry_run: bool
     model_partition: str
     runner: str
@@ -83,3 +83,9 @@ class SweepJson(Document, kw_only=True):
     cost: SweepCostJson
     seconds: float
     problems: list[ProblemJson]
+
+
+class GateSweepJson(SweepJson, kw_only=True):
+    """The answer of a sweep by one gate."""
+
+    schema: str = "run-gate-sweep/1"

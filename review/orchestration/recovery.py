@@ -19,9 +19,12 @@ from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import IngestRequest, JobMoved, NoOutput
 from review.orchestration.job_replacing import NothingToReplace, create_replacement
 from review.orchestration.mirroring import mirror_job
+from review.orchestration.salvaging import collect_output
 from review.queries.job_board import require_job
 from review.queries.recoverable import abandoned_jobs, output_state, parent_is_alive
 from review.runners.process_table import Processes
+from review.runners.registry import UnknownRunner
+from review.settings_values import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus, PairStatus
 
 
@@ -124,7 +127,19 @@ def _recover(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
         _refuse_closed(job)
     if around.request.dry_run:
         return _preview(job, around)
+    if job.status == JobStatus.RUNNING:
+        _collect(job, around)
     return _ACTIONS[action](job, around)
+
+
+def _collect(job: ReviewJob, around: _Surroundings) -> None:
+    """Let nothing of a dead parent's run go on, and put what it left where an ingest looks."""
+    try:
+        collect_output(job, config=around.config)
+    except (UnknownRunner, ConfigRefused):
+        # Only an ingest needs to read it; the files stay for whoever declares the runner again.
+        if around.request.action is RecoveryAction.INGEST:
+            raise
 
 
 def _refuse_closed(job: ReviewJob) -> None:

@@ -20,6 +20,7 @@ model_options = ["--model", "{{model}}"]
 
 [runners.priced]
 command = {_COMMAND}
+options = ["--priced"]
 model_options = ["--model", "{{model}}"]
 output = "json"
 fields = {{ answer = "answer", model = "model", cost_usd = "cost", input_tokens = "tokens.in", output_tokens = "tokens.out" }}

@@ -1,0 +1,71 @@
+"""`review_sweep`: reviews everything stale in a scope, with a runner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode, UsageRefused
+from review.management.base import ReviewCommand
+from review.management.options import positive_int
+from review.management.scope_options import add_scope_arguments
+from review.management.sweep_options import (
+    add_runner_options,
+    add_selection_options,
+    add_sweep_options,
+)
+from review.vocabulary import Grouping
+
+
+class Command(ReviewCommand):
+    """Review what is stale."""
+
+    help = (
+        "Select what is stale, make jobs of it, and have a runner review them, several at once:"
+        " a parent like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a"
+        " sweep that was killed are closed first, with what their runs had left."
+    )
+    schema = "review-sweep/1"
+    store_use = store.Use.WRITE
+    examples = (
+        "commonplace review_sweep --all-gates --runner rules --model rules",
+        "commonplace review_sweep prose --current --runner claude-code --model claude-opus-4-6 --dry-run",
+        "commonplace review_sweep --all-gates --runner codex --model gpt-5-1-codex@high --runner-model gpt-5.1-codex --max-cost-usd 5 --json",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "a job failed, or no more jobs could be made; the summary says why",
+        ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
+        ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
+        ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the options."""
+        add_scope_arguments(parser)
+        add_runner_options(parser, model_required=True)
+        add_selection_options(parser)
+        parser.add_argument("--grouping", choices=Grouping.values, default=Grouping.NOTE.value)
+        parser.add_argument(
+            "--batch-size", type=positive_int, metavar="N", help="notes in a gate's job (default 8)"
+        )
+        add_sweep_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Sweep, and tell."""
+        from review.contracts.sweeps import SweepJson
+        from review.management.sweep_output import sweep_exit_code, sweep_lines
+        from review.management.sweeps import run_sweep
+
+        grouping = Grouping(options["grouping"])
+        if options["batch_size"] is not None and grouping is Grouping.NOTE:
+            raise UsageRefused("--batch-size goes with --grouping gate")
+        answer = run_sweep(
+            self, options, grouping=grouping, answer=SweepJson, config=conf.current()
+        )
+        if self.as_json:
+            self.write_json(answer)
+        else:
+            self.write_lines(sweep_lines(answer))
+        self.finish(sweep_exit_code(answer))

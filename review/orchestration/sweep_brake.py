@@ -1,0 +1,150 @@
+"""Decides whether a sweep may start another job, and says why not."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from review.orchestration.news import JobRun, News
+from review.orchestration.sweep_request import Limits, StopReason
+from review.protocol.telemetry import Usage
+from review.runners.outcome import RunnerFailure
+from review.vocabulary import FailureCode, JobStatus
+
+_MISMATCHES = 2
+_UNPRICED = 3
+_FAILURES = 10
+
+
+@dataclass
+class Purse:
+    """What is spent and what a job may cost, as far as that is known.
+
+    :param expected: what one job is likely to cost, by earlier ones; None where nothing is known.
+    """
+
+    limit: float | None
+    expected: float | None = None
+    spent: float = 0.0
+    assumed: float = 0.0
+    priced: int = 0
+    unpriced: int = 0
+
+    def pay(self, usage: Usage) -> None:
+        """Take a job's cost; one that does not say it is taken for as dear as the others."""
+        if usage.cost_usd is not None:
+            self.spent += usage.cost_usd
+            self.priced += 1
+            self.expected = self.spent / self.priced
+        if usage.cost_usd is None or not usage.whole:
+            self.unpriced += 1
+            self.assumed += self.expected or 0.0
+
+    def covers(self, jobs: int) -> bool:
+        """Whether so many jobs more fit. While nothing is known of their cost, one alone does."""
+        if self.limit is None:
+            return True
+        left = self.limit - self.spent - self.assumed
+        return left > 0 and (jobs == 1 if self.expected is None else jobs * self.expected <= left)
+
+
+@dataclass
+class Brake:
+    """Watches a sweep's jobs; the first reason to end it stands.
+
+    :param costs_nothing: whether the runner is free, so that no cost has to be said.
+    """
+
+    limits: Limits
+    stop: threading.Event
+    slots: int
+    expected_cost: float | None = None
+    costs_nothing: bool = False
+    reason: StopReason | None = None
+    because: str = ""
+    _run: int = 0
+    _done: int = 0
+    _failures: list[str] = field(default_factory=list)
+    _mismatches: int = 0
+    _purse: Purse = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Open the purse."""
+        limit = self.limits.max_cost_usd
+        self._purse = Purse(
+            limit=None if limit is None or self.costs_nothing else float(limit),
+            expected=self.expected_cost,
+        )
+
+    def may_start(self, under_way: int) -> bool:
+        """Whether another job may start beside those under way."""
+        if self.stop.is_set():
+            self.end(StopReason.INTERRUPTED, "asked to end")
+        limit = self.limits.max_jobs
+        if limit is not None and self._run + under_way >= limit:
+            if not under_way:
+                self.end(StopReason.MAX_JOBS, f"{limit} jobs were run (--max-jobs)")
+            return False
+        if self.reason is not None:
+            return False
+        if self._purse.covers(under_way + 1):
+            return True
+        if not under_way:
+            self.end(
+                StopReason.MAX_COST,
+                f"${self._purse.spent:.2f} are spent of ${self._purse.limit:.2f} (--max-cost-usd),"
+                " and another job may cost more than is left",
+            )
+        return False
+
+    def hear(self, news: News) -> None:
+        """Take note of what happened."""
+        if isinstance(news, JobRun):
+            self._run += 1
+            self._hear_run(news)
+
+    def end(self, reason: StopReason, because: str) -> None:
+        """Let no other job start."""
+        if self.reason is None:
+            self.reason, self.because = reason, because
+
+    def _hear_run(self, run: JobRun) -> None:
+        if run.failure is not None and run.failure.concerns_all:
+            self._end_for(run.failure)
+        self._watch_cost(run)
+        self._watch_partition(run)
+        self._watch_failures(run)
+
+    def _end_for(self, failure: RunnerFailure) -> None:
+        reason = StopReason.ACCOUNT_EXHAUSTED if failure.exhausted else StopReason.RUNNER_UNUSABLE
+        self.end(reason, failure.reason)
+
+    def _watch_cost(self, run: JobRun) -> None:
+        purse = self._purse
+        purse.pay(run.usage)
+        if purse.limit is None or purse.expected is not None:
+            return
+        if run.failure is None or purse.unpriced >= _UNPRICED:
+            self.end(
+                StopReason.COST_UNKNOWN,
+                "the runner does not say what a job costs, so --max-cost-usd cannot be kept",
+            )
+
+    def _watch_partition(self, run: JobRun) -> None:
+        mismatch = run.document.failure_code == FailureCode.PARTITION_MISMATCH
+        self._mismatches = self._mismatches + 1 if mismatch else 0
+        if self._mismatches == _MISMATCHES:
+            self.end(StopReason.PARTITION_MISMATCH, run.document.failure_reason or "")
+
+    def _watch_failures(self, run: JobRun) -> None:
+        """End a sweep of which nothing succeeds; the limit is on jobs that all fail alike."""
+        if run.document.status == JobStatus.COMPLETED:
+            self._done += 1
+        else:
+            self._failures.append(run.document.failure_code or "")
+        enough = max(_FAILURES, 2 * self.slots)
+        if not self._done and len(self._failures) >= enough and len(set(self._failures)) == 1:
+            self.end(
+                StopReason.FAILING,
+                f"the first {len(self._failures)} jobs all failed: {run.document.failure_reason}",
+            )
