@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from review.contracts.base import Document
 from review.contracts.selection import ProblemJson
 
@@ -65,6 +67,12 @@ class QueueJson(Document, kw_only=True):
     entries: list[QueueEntryJson]
     deleted_notes: list[QueueEntryJson]
     problems: list[ProblemJson]
+
+
+class QueuePageJson(QueueJson, kw_only=True):
+    """A part of that answer; `next` is the address of the part after it, absent at the end."""
+
+    next: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class LooksJson(Document, kw_only=True):

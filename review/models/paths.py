@@ -82,6 +82,14 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
         self.filter(pk=1).update(next_job_id=F("next_job_id") + count)
         return self.values_list("next_job_id", flat=True).get(pk=1) - count
 
+    def take_turn(self) -> None:
+        """Write after whoever writes now, and before whoever comes next; changes nothing itself.
+
+        Rows that are only added then get their keys in the order of the commits, so that a reader
+        who knows the last key knows what it has not seen.
+        """
+        self.filter(pk=1).update(store_id=F("store_id"))
+
     def move_acceptances(self) -> None:
         """Take the turn of moving current acceptances; a second mover waits for the commit."""
         self.filter(pk=1).update(acceptance_revision=F("acceptance_revision") + 1)

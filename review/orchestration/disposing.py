@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import transaction
+
 from review.conf import Config
 from review.contracts.acks import DisposedJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import gate_id_of, near_matches
 from review.errors import InputRejected, UsageRefused
-from review.models import Disposition
+from review.models import Disposition, ReviewStore
 from review.queries.finding_places import find_finding, known_fingerprints
 from review.vocabulary import DispositionState
 
@@ -48,15 +50,18 @@ def dispose_finding(
             hint=f"did you mean {', '.join(near)}?" if near else "warn_selector --json lists them",
         )
     gate_id = gate_id_of(finding.gate_path, gates_folder=config.gates_folder)
-    earlier = Disposition.objects.latest_of([mark]).get(mark)
-    row = Disposition.objects.create(
-        fingerprint=mark,
-        state=request.state,
-        reason=request.reason,
-        actor=request.actor,
-        note_sha256=_digest_now(corpus, finding.note_path),
-        at=now,
-    )
+    digest = _digest_now(corpus, finding.note_path)
+    with transaction.atomic():
+        ReviewStore.objects.take_turn()
+        earlier = Disposition.objects.latest_of([mark]).get(mark)
+        row = Disposition.objects.create(
+            fingerprint=mark,
+            state=request.state,
+            reason=request.reason,
+            actor=request.actor,
+            note_sha256=digest,
+            at=now,
+        )
     return DisposedJson(
         fingerprint=mark,
         note_path=finding.note_path,

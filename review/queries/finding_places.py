@@ -13,12 +13,17 @@ _NEAR_AMONG = 200_000
 
 @dataclass(frozen=True, slots=True)
 class PlacedFinding:
-    """A finding at the note and gate where it is known by its fingerprint."""
+    """A finding at the note and gate where it is known by its fingerprint.
+
+    :param pair_id: of the review that reported it, as its `ordinal`-th.
+    """
 
     note_path: str
     gate_path: str
     severity: str
     text: str
+    pair_id: int
+    ordinal: int
 
 
 def find_finding(mark: str) -> PlacedFinding | None:
@@ -30,7 +35,9 @@ def find_finding(mark: str) -> PlacedFinding | None:
     row = (
         Finding.objects.filter(fingerprint=mark)
         .order_by("-pk")
-        .values_list("pair__note__path", "pair__gate__path", "severity", "text")
+        .values_list(
+            "pair__note__path", "pair__gate__path", "severity", "text", "pair_id", "ordinal"
+        )
         .first()
     )
     return PlacedFinding(*row) if row is not None else _find_carried(mark)
@@ -50,10 +57,15 @@ def _find_carried(mark: str) -> PlacedFinding | None:
         "gate__path",
         "review_pair__findings__severity",
         "review_pair__findings__text",
+        "review_pair_id",
+        "review_pair__findings__ordinal",
         "review_pair__findings__quote",
     )
-    for note_path, gate_path, severity, text, quote in rows.order_by("-pk").iterator():
-        known = fingerprint(note_path=note_path, gate_path=gate_path, quote=quote, text=text)
+    for row in rows.order_by("-pk").iterator():
+        found, quote = PlacedFinding(*row[:-1]), row[-1]
+        known = fingerprint(
+            note_path=found.note_path, gate_path=found.gate_path, quote=quote, text=found.text
+        )
         if known == mark:
-            return PlacedFinding(note_path, gate_path, severity, text)
+            return found
     return None

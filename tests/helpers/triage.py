@@ -1,0 +1,71 @@
+"""Reviews with findings as a queue has them, and the queue as a page and as the command gives it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.test import Client
+
+from review.models import Disposition, Finding
+from review.queries import queue_boards
+from review.queries.files_now import files_now
+from review.queries.queue_board import QueueBoard
+from tests.builders import NOW, make_config
+from tests.helpers.commands import run
+from tests.helpers.reviewed import review_pairs
+
+LATER = NOW + timedelta(hours=1)
+
+
+def review_of(*findings: tuple[str, str, str], result: str = "WARN") -> str:
+    """The text of a review; each finding is severity, text and quote ("" for none)."""
+    lines = ["### Findings"]
+    for severity, text, quote in findings:
+        lines.append(f"- {severity.upper()}: {text}")
+        lines += [f"  > {quote}"] if quote else []
+    return "\n".join([*lines, "", f"## Result: {result}"])
+
+
+def report(root: Path, note: str, gate_id: str, *texts: str, **more: Any) -> list[str]:
+    """Have a note reviewed with a warn finding of each text; gives their fingerprints."""
+    review = review_of(*(("warn", text, "") for text in texts))
+    (pair_id,) = review_pairs(root, (note, gate_id), review=review, **more)
+    found = Finding.objects.filter(pair_id=pair_id).order_by("ordinal")
+    return list(found.values_list("fingerprint", flat=True))
+
+
+def board_of(root: Path, *, now: datetime = NOW, fresh: bool = False) -> QueueBoard:
+    """The queue's board as a page would find it; a fresh one knows nothing from before."""
+    if fresh:
+        queue_boards._kept.clear()
+    config = make_config(root)
+    return queue_boards.queue_board(config, files_now(config, now=now).files)
+
+
+def decide(
+    mark: str, state: str, *, at: datetime = LATER, actor: str = "human:bo", **more: Any
+) -> int:
+    """A disposition as another tab or command leaves it; gives its key."""
+    return Disposition.objects.create(fingerprint=mark, state=state, actor=actor, at=at, **more).pk
+
+
+def command_document(*args: object) -> Any:
+    """What `warn_selector --json` prints."""
+    return run("warn_selector", *args, "--json").json
+
+
+def page_document(web: Client, query: str = "") -> Any:
+    """What the page gives to a program, all parts of it put together."""
+    document: Any = None
+    url = f"/queue/?{query}&format=json"
+    while url:
+        part = web.get(url).json()
+        url = part.pop("next", "")
+        if document is None:
+            document = part
+        else:
+            document["entries"] += part["entries"]
+            document["deleted_notes"] += part["deleted_notes"]
+    return document
