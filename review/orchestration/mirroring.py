@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
-from review.artifacts import ArtifactNotWritten, ArtifactStore, manifest_path
+from review.artifacts import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.domain.identity import gate_id_of
@@ -16,6 +17,10 @@ from review.protocol.records import (
     render_manifest,
     render_result,
 )
+from review.vocabulary import OPEN_JOB_STATUSES
+
+# As many as sweeps that run at once can leave half closed, and some more.
+_LATEST = 100
 
 
 def mirror_job(job_id: int, *, config: Config) -> list[str]:
@@ -38,6 +43,31 @@ def _load(job_id: int) -> tuple[ReviewJob, list[ReviewPair]]:
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     pairs = job.pairs.select_related(*related).order_by("ordinal")
     return job, list(pairs.defer("note_snapshot__text", "gate_snapshot__text"))
+
+
+def finish_mirrors(*, config: Config) -> list[int]:
+    """Write the files again of the latest closed jobs whose parent was killed before it could.
+
+    The manifest is written last, so one that says what the row says stands for all of them; one
+    that is not there was taken away on purpose. Answers the jobs that were mended.
+    """
+    closed = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).order_by("-pk")
+    columns = ("pk", "status", "prompt_path")
+    mended = []
+    for job_id, status, prompt_path in closed.values_list(*columns)[:_LATEST]:
+        if _told_status(prompt_path, config) not in (None, status):
+            mirror_job(job_id, config=config)
+            mended.append(job_id)
+    return sorted(mended)
+
+
+def _told_status(prompt_path: str, config: Config) -> str | None:
+    """The status that a job's manifest says; None when there is no manifest."""
+    try:
+        data = ArtifactStore(config).read_output(manifest_path(prompt_path))
+        return None if data is None else str(json.loads(data).get("status", ""))
+    except (OutputNotReadable, ValueError, AttributeError):
+        return ""
 
 
 def mirror(job: ReviewJob, pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from review.runners.outcome import RunnerFailure
 
 _GROWTH = 3
+_GROWN_ENOUGH = 10
 
 
 @dataclass(frozen=True)
@@ -29,5 +30,5 @@ class RetryPolicy:
         """
         if runs >= self.runs or not failure.retryable or failure.concerns_all:
             return None
-        grown: int = _GROWTH ** (runs - 1)
+        grown: int = _GROWTH ** min(runs - 1, _GROWN_ENOUGH)
         return min(self.first_pause * grown, self.longest_pause)

@@ -13,6 +13,7 @@ from review.orchestration.dispatching import Dispatcher, drive
 from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.ingest_request import JobMoved, RunFailed
 from review.orchestration.ingesting import RefusedJob
+from review.orchestration.mirroring import finish_mirrors
 from review.orchestration.news import Crashed, Final, News
 from review.orchestration.patience import patiently
 from review.orchestration.salvaging import orphaned_jobs, salvage_job
@@ -147,7 +148,8 @@ def _brake(
 
 
 def _salvage(around: Surroundings) -> list[SalvagedJson]:
-    found = (_salvage_one(job_id, around) for job_id in orphaned_jobs(around.processes))
+    found = [_salvage_one(job_id, around) for job_id in orphaned_jobs(around.processes)]
+    finish_mirrors(config=around.config)
     return [item for item in found if item is not None]
 
 

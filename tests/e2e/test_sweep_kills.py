@@ -55,7 +55,7 @@ def written_texts(base):
 
 def test_after_kills_at_random_moments_every_pair_is_reviewed_once_and_no_review_is_lost(tmp_path):
     moments = random.Random(SEED)  # noqa: S311
-    base = make_scripted(tmp_path, notes=NOTES, gates=GATES, seconds=0.25)
+    base = make_scripted(tmp_path, notes=NOTES, gates=GATES, seconds=0.4)
 
     at_work = sum(kill_a_sweep(base, after=moments.uniform(0.3, 1.6)) for _ in range(KILLS))
     done = sweep(base)

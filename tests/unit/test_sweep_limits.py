@@ -1,0 +1,204 @@
+"""When a sweep may start another job, and when a run that failed is tried again."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from review.contracts.jobs import IngestedJobJson
+from review.orchestration.news import JobRun
+from review.orchestration.retries import RetryPolicy
+from review.orchestration.sweep_brake import Brake
+from review.orchestration.sweep_request import Limits, StopReason
+from review.protocol.telemetry import Usage
+from review.runners.outcome import RunnerFailure
+from review.vocabulary import FailureCode
+
+OVERLOADED = RunnerFailure(FailureCode.RATE_LIMITED, "overloaded", retryable=True)
+EXHAUSTED = RunnerFailure(
+    FailureCode.ACCOUNT_EXHAUSTED, "hit your limit", retryable=True, exhausted=True
+)
+UNUSABLE = RunnerFailure(FailureCode.RUNNER_ERROR, "unknown option", unusable=True)
+BROKEN = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
+
+
+def brake(*, slots=4, expected=None, free=False, **limits):
+    return Brake(
+        limits=Limits(max_attempts=3, **limits),
+        stop=threading.Event(),
+        slots=slots,
+        expected_cost=expected,
+        costs_nothing=free,
+    )
+
+
+def run(*, cost=None, failure=None, code=None):
+    """A job that ended: completed, or failed for `failure` or with `code`."""
+    code = code or (failure.code if failure else None)
+    document = IngestedJobJson(
+        review_job_id=1,
+        status="failed" if code else "completed",
+        failure_code=code,
+        failure_reason="why" if code else None,
+        pairs=[],
+        self_reported_model=None,
+        problems=[],
+    )
+    return JobRun(document, Usage(cost_usd=cost), runs=1, seconds=1.0, failure=failure)
+
+
+class TestCost:
+    def test_while_nothing_is_known_of_it_jobs_run_one_by_one(self):
+        held = brake(max_cost_usd=Decimal(5))
+
+        assert held.may_start(0)
+        assert not held.may_start(1)
+        assert held.reason is None
+
+    def test_as_many_run_at_once_as_what_is_left_allows(self):
+        held = brake(max_cost_usd=Decimal(5))
+        held.hear(run(cost=2.0))
+
+        assert held.may_start(0)
+        assert not held.may_start(1)
+
+    def test_past_jobs_tell_what_the_first_ones_may_cost(self):
+        held = brake(max_cost_usd=Decimal(5), expected=1.0)
+
+        assert held.may_start(3)
+        assert not held.may_start(5)
+
+    def test_the_sweep_ends_when_one_more_would_be_too_dear(self):
+        held = brake(max_cost_usd=Decimal(5))
+        for _ in range(2):
+            held.hear(run(cost=2.0))
+
+        assert not held.may_start(0)
+        assert held.reason is StopReason.MAX_COST
+
+    def test_a_job_that_does_not_say_is_taken_for_as_dear_as_the_others(self):
+        held = brake(max_cost_usd=Decimal(5))
+        held.hear(run(cost=2.0))
+        held.hear(run(failure=BROKEN))
+
+        assert not held.may_start(0)
+        assert held.reason is StopReason.MAX_COST
+
+    def test_a_success_that_does_not_say_ends_a_sweep_with_a_limit(self):
+        held = brake(max_cost_usd=Decimal(5))
+        held.hear(run())
+
+        assert held.reason is StopReason.COST_UNKNOWN
+
+    def test_failures_that_do_not_say_end_it_only_when_there_are_several(self):
+        held = brake(max_cost_usd=Decimal(5))
+        held.hear(run(failure=BROKEN))
+        assert held.may_start(0)
+        held.hear(run(failure=BROKEN))
+        held.hear(run(failure=BROKEN))
+
+        assert held.reason is StopReason.COST_UNKNOWN
+
+    def test_without_a_limit_it_does_not_matter(self):
+        held = brake()
+        held.hear(run())
+
+        assert held.may_start(3)
+
+    def test_a_runner_that_costs_nothing_has_no_cost_to_say(self):
+        held = brake(max_cost_usd=Decimal(5), free=True)
+        held.hear(run())
+
+        assert held.may_start(3)
+
+
+class TestOtherReasons:
+    @pytest.mark.parametrize(
+        ("failure", "reason"),
+        [
+            pytest.param(EXHAUSTED, StopReason.ACCOUNT_EXHAUSTED, id="account"),
+            pytest.param(UNUSABLE, StopReason.RUNNER_UNUSABLE, id="runner"),
+        ],
+    )
+    def test_what_concerns_every_job_ends_the_sweep_at_once(self, failure, reason):
+        held = brake()
+        held.hear(run(failure=failure))
+
+        assert (held.reason, held.because) == (reason, failure.reason)
+        assert not held.may_start(0)
+
+    def test_one_job_of_another_model_may_be_an_accident_and_two_in_a_row_are_none(self):
+        held = brake()
+        held.hear(run(code=FailureCode.PARTITION_MISMATCH))
+        held.hear(run())
+        held.hear(run(code=FailureCode.PARTITION_MISMATCH))
+        assert held.reason is None
+        held.hear(run(code=FailureCode.PARTITION_MISMATCH))
+
+        assert held.reason is StopReason.PARTITION_MISMATCH
+
+    def test_failures_alike_from_the_start_end_it(self):
+        held = brake()
+        for _ in range(10):
+            assert held.reason is None
+            held.hear(run(failure=BROKEN))
+
+        assert held.reason is StopReason.FAILING
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            pytest.param(run(), id="after-a-success"),
+            pytest.param(run(code=FailureCode.PAIRS_MISSING), id="not-all-alike"),
+        ],
+    )
+    def test_failures_among_others_do_not(self, before):
+        held = brake()
+        held.hear(before)
+        for _ in range(30):
+            held.hear(run(failure=BROKEN))
+
+        assert held.reason is None
+
+    def test_the_number_of_jobs_counts_those_under_way(self):
+        held = brake(max_jobs=2)
+
+        assert held.may_start(1)
+        assert not held.may_start(2)
+        held.hear(run())
+        assert not held.may_start(1)
+        held.hear(run())
+        assert not held.may_start(0)
+        assert held.reason is StopReason.MAX_JOBS
+
+    def test_the_first_reason_stands(self):
+        held = brake()
+        held.hear(run(failure=EXHAUSTED))
+        held.stop.set()
+        held.may_start(0)
+
+        assert held.reason is StopReason.ACCOUNT_EXHAUSTED
+
+
+class TestRetries:
+    policy = RetryPolicy(runs=4, first_pause=timedelta(seconds=10))
+
+    def test_pauses_grow(self):
+        pauses = [self.policy.pause_after(runs, OVERLOADED).total_seconds() for runs in (1, 2, 3)]
+
+        assert pauses == [10, 30, 90]
+
+    def test_no_pause_is_longer_than_the_longest(self):
+        policy = RetryPolicy(runs=99)
+
+        assert policy.pause_after(90, OVERLOADED) == policy.longest_pause
+
+    def test_end_with_the_runs_that_are_allowed(self):
+        assert self.policy.pause_after(4, OVERLOADED) is None
+
+    @pytest.mark.parametrize("failure", [BROKEN, EXHAUSTED, UNUSABLE], ids=lambda f: f.reason)
+    def test_there_are_none_of_what_would_fail_again(self, failure):
+        assert self.policy.pause_after(1, failure) is None
