@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup clis demo test test-sqlite test-postgresql check serve bench coverage lock clean \
+.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench coverage lock clean \
 	check-style check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
@@ -25,13 +25,17 @@ clis: $(VENV)/.clis  ## install the real reviewer CLIs that tests drive, where a
 demo: setup  ## the main job on this repository's own knowledge base, on a copy
 	@bash scripts/demo.sh
 
-test: test-sqlite test-postgresql  ## the whole suite on SQLite, then its database tests on PostgreSQL
+test: test-sqlite test-postgresql test-browser  ## the whole suite on SQLite, its database tests on PostgreSQL, the pages in a browser
 
-test-sqlite: setup clis  ## the whole suite, on SQLite
-	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS)
+test-sqlite: setup clis  ## the whole suite but the browser's part, on SQLite
+	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) --ignore=tests/browser
 
 test-postgresql: setup  ## the tests that use the database, on PostgreSQL
 	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e
+
+test-browser: setup  ## the pages in a real browser, on SQLite; Chromium is installed where that is possible
+	@bash scripts/ensure_browser.sh
+	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) tests/browser
 
 check: check-style check-layers check-dependencies check-store check-locks check-types  ## style, types, layers, dependencies, migrations, lock files
 

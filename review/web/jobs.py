@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, get_args
 
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from review import conf
 from review.contracts.job_pages import JobDetailsJson, JobFileJson
-from review.contracts.jobs import JobListJson
+from review.contracts.jobs import JobJson, JobListJson
 from review.contracts.recovery import RecoverableJson
 from review.queries.job_board import show_jobs
 from review.queries.job_details import JobFile, read_job, read_job_file
@@ -26,6 +27,7 @@ from review.web.filters import Filters, parse_filters
 from review.web.pages import page
 from review.web.paging import paged, read_place
 from review.web.start import standing
+from review.web.words import duration
 
 JOBS_A_PAGE = 50
 SHOWN_CHARACTERS = 40_000
@@ -134,8 +136,16 @@ def _job_context(details: JobDetailsJson) -> dict[str, Any]:
             _shown(number, "prompt", "Prompt", details.prompt),
             _shown(number, "output", "Output", details.output),
         ],
+        "took": _took(details.job),
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
+
+
+def _took(job: JobJson) -> str:
+    if not job.started_at or not job.completed_at:
+        return ""
+    started, ended = map(datetime.fromisoformat, (job.started_at, job.completed_at))
+    return duration(ended - started)
 
 
 def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> ShownFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -17,6 +18,8 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from review import store
 from review.errors import ReviewError, StoreRefused, UsageRefused
 from review.web.pages import refusal, wants_json
+
+_log = logging.getLogger(__name__)
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -119,5 +122,8 @@ def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
         return refusal(request, error)
     if isinstance(error, DatabaseError):
         known = store.refusal_of(error)
-        return refusal(request, known) if known else None
+        if known is None:
+            return None
+        _log.warning("answered with %s: %s", known.code, error)
+        return refusal(request, known)
     return None

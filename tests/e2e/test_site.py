@@ -74,17 +74,31 @@ def fetch(url: str) -> tuple[int, bytes]:
             time.sleep(0.1)
 
 
+def follow(link: str) -> tuple[int, bytes]:
+    """Status and body of where a link leads a browser that has never been here."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    try:
+        with browser.open(link, timeout=30) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read()
+
+
 class TestServe:
     def test_prepares_a_store_that_agents_made_and_answers(self, root):
         run_process("review_job_list", root=root)
         port = free_port()
         server = subprocess.Popen(
             [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port)],
-            cwd=root, env=process_environment(root), stderr=subprocess.PIPE,
+            cwd=root, env=process_environment(root),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
         try:
             alive = fetch(f"http://{LOCAL}:{port}/healthz")
+            link = server.stdout.readline().decode().strip()
+            inside, start = follow(link)
+            spent, _refusal = follow(link)
             login, page = fetch(f"http://{LOCAL}:{port}/admin/")
             style, _css = fetch(f"http://{LOCAL}:{port}/static/admin/css/base.css")
         finally:
@@ -92,10 +106,37 @@ class TestServe:
             _out, err = server.communicate(timeout=60)
 
         assert alive == (200, b"ok\n")
+        assert (inside, spent) == (200, 403)
+        assert b"What needs you" in start
         assert (login, style) == (200, 200)
         assert b"csrfmiddlewaretoken" in page
         assert server.returncode == 130
         assert b"Traceback" not in err
+
+    def test_prints_a_link_for_a_server_that_runs_already(self, root):
+        first, second = (run_process("serve", "--link", root=root) for _ in range(2))
+
+        assert first.out.startswith("http://127.0.0.1:8000/enter/1/")
+        assert first.exit == second.exit == 0
+        assert "once" in first.err
+
+    def test_lets_in_nobody_whom_it_does_not_know(self, root):
+        run_process("serve", "--link", root=root)
+        rename = (
+            "from django.contrib.auth.models import User; User.objects.update(username='other')"
+        )
+        run_process("shell", "-c", rename, root=root)
+
+        result = run_process("serve", "--link", root=root)
+
+        assert result.exit == 4
+        assert "createsuperuser" in result.err
+
+    def test_wants_a_name_where_it_would_listen_everywhere(self, root):
+        result = run_process("serve", "--host", "0.0.0.0", root=root)  # noqa: S104
+
+        assert result.exit == 2
+        assert "COMMONPLACE_HOSTS" in result.err
 
     def test_says_that_the_port_is_taken(self, root):
         with socket.socket() as taken:

@@ -1,0 +1,38 @@
+"""Who is at the other end, as the proxy in front of a team's server says; and who must wait."""
+
+from __future__ import annotations
+
+import ipaddress
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from review.errors import TryAgain
+from review.web.pages import refusal
+
+
+class TooManyGuesses(TryAgain):
+    """Too many wrong passwords for one name from one place."""
+
+    code = "too-many-guesses"
+
+
+def address_of(request: HttpRequest) -> str:
+    """The address the proxy took the request from: what it appended last, else the peer's own."""
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).rpartition(",")[2].strip()
+    try:
+        return str(ipaddress.ip_address(forwarded))
+    except ValueError:
+        return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def locked_out(
+    request: HttpRequest, original_response: object = None, credentials: Any = None
+) -> HttpResponse:
+    """429, in words."""
+    error = TooManyGuesses(
+        "too many wrong passwords for this name from where you are",
+        hint="wait a quarter of an hour, then try again",
+    )
+    return refusal(request, error, status=HTTPStatus.TOO_MANY_REQUESTS)

@@ -1,0 +1,94 @@
+"""The settings of a team's server, as its commands and its server read them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import REPOSITORY, process_environment, run_process
+
+TEAM = {
+    "DJANGO_SETTINGS_MODULE": "commonplace_site.settings.team",
+    "COMMONPLACE_HOSTS": "reviews.example.org, other.example.org",
+    "COMMONPLACE_SECRET_KEY": "0123456789abcdefghijklmnopqrstuvwxyz-0123456789abcdefghi",
+}
+# What a visitor of the server meets, without a server: the application is called as gunicorn does.
+VISIT = """
+import json
+from commonplace_site.wsgi import application
+from django.test import Client
+answers = {}
+for name, scheme, host in (("plain", "http", "reviews.example.org"),
+                           ("secure", "https", "reviews.example.org"),
+                           ("stranger", "https", "evil.example")):
+    client = Client(headers={"X-Forwarded-Proto": scheme, "Host": host})
+    answer = client.get("/login/")
+    answers[name] = [answer.status_code, answer.headers.get("Location"), dict(answer.headers)]
+    answers[name].append({n: dict(c) for n, c in answer.cookies.items()})
+    answers[name].append(answer.content.decode())
+print(json.dumps(answers))
+"""
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory) -> Path:
+    """A root with a store and collected static files."""
+    root = tmp_path_factory.mktemp("team")
+    (root / "kb").mkdir()
+    for command in (("migrate",), ("collectstatic", "--noinput")):
+        done = run_process(*command, root=root, env=TEAM)
+        assert done.exit == 0, done.err
+    return root
+
+
+@pytest.fixture(scope="module")
+def answers(deployed):
+    done = subprocess.run(
+        [sys.executable, "-c", VISIT], cwd=REPOSITORY, capture_output=True, check=False, timeout=60,
+        env=process_environment(deployed) | TEAM,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+class TestTeam:
+    def test_passes_the_checks_of_a_deployment(self, deployed):
+        done = run_process("check", "--deploy", "--fail-level", "ERROR", root=deployed, env=TEAM)
+
+        assert done.exit == 0
+        # Both are decisions about other names of the same domain, which are not ours to make.
+        assert set(warnings_of(done.err + done.out)) <= {"security.W005", "security.W021"}
+
+    def test_http_leads_to_https(self, answers):
+        status, location, *_rest = answers["plain"]
+
+        assert (status, location) == (301, "https://reviews.example.org/login/")
+
+    def test_cookies_travel_over_https_only(self, answers):
+        cookies = answers["secure"][3]
+
+        assert cookies
+        assert all(cookie["secure"] for cookie in cookies.values())
+
+    def test_another_name_is_refused(self, answers):
+        assert answers["stranger"][0] == 400
+
+    def test_static_files_carry_their_digest(self, answers):
+        page = answers["secure"][4]
+
+        assert "/static/review/review." in page
+        assert "/static/review/review.css" not in page
+
+    def test_agents_commands_stay_lean(self, deployed):
+        done = run_process("review_job_list", "--json", root=deployed, env=TEAM)
+
+        assert done.exit == 0
+
+
+def warnings_of(text: str) -> list[str]:
+    """The identifiers of the checks that had something to say."""
+    return [part.split(")")[0] for part in text.split("(") if part.startswith("security.")]
