@@ -10,13 +10,8 @@ import os
 from datetime import timedelta
 
 from commonplace_site.settings.web import *  # noqa: F403
-from commonplace_site.settings.web import (
-    INSTALLED_APPS,
-    MIDDLEWARE,
-    NAMED_HOSTS,
-    STORAGES,
-    conf,
-)
+from commonplace_site.settings.web import INSTALLED_APPS, MIDDLEWARE, NAMED_HOSTS, STORAGES
+from review import conf
 
 INSTALLED_APPS = [*INSTALLED_APPS, "axes"]
 MIDDLEWARE = [*MIDDLEWARE, "axes.middleware.AxesMiddleware"]
