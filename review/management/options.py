@@ -132,6 +132,20 @@ def text(raw: str) -> str:
     return raw.strip()
 
 
+def partition(raw: str) -> str:
+    """A model partition: the name as declared, or what the model's name makes of itself.
+
+    :raises ModelNameRefused: no partition can be made of it.
+    """
+    from review import conf
+    from review.domain.model_partition import build_model_partition
+
+    name, config = word(raw), conf.current()
+    if name in config.partitions:
+        return name
+    return build_model_partition(name, aliases=config.aliases)
+
+
 def word(raw: str) -> str:
     """A short name on one line: an actor, a runner, a model."""
     name = text(raw)

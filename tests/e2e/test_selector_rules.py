@@ -51,3 +51,16 @@ class TestSummary:
 
         assert done.out.endswith("}\n")
         assert not done.out.endswith("\n\n")
+
+
+class TestPartition:
+    @pytest.mark.parametrize("name", ["Claude-Opus-4.6", "anthropic/claude-opus-4-6-20260115"])
+    def test_a_model_s_name_stands_for_its_partition(self, name):
+        done = run("review_target_selector", "--all-gates", "--model", name, "--json")
+
+        assert done.json["model_partition"] == "claude-opus-4-6"
+
+    def test_a_name_that_makes_none_is_refused(self):
+        done = run("review_target_selector", "--all-gates", "--model", "日本", "--json")
+
+        assert (done.exit, done.error["code"]) == (5, "model-name-refused")

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.options import source, text, word
+from review.management.options import partition, source, text
 
 if TYPE_CHECKING:
     from review.conf import Config
@@ -43,7 +43,9 @@ class Command(ReviewCommand):
         """Pairs of one note, or a selection."""
         parser.add_argument("note", nargs="?", type=text, metavar="NOTE_PATH")
         parser.add_argument("gates", nargs="*", type=text, metavar="GATE_ID")
-        parser.add_argument("--model", type=word, metavar="PARTITION", help="whose acceptances")
+        parser.add_argument(
+            "--model", type=partition, metavar="PARTITION", help="whose acceptances"
+        )
         parser.add_argument(
             "--expect-note-sha", type=_digest, metavar="SHA", help="refuse any other text"
         )

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.options import text, word
+from review.management.options import partition, text
 from review.management.scope_options import add_scope_arguments
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The scope, as the selector has it."""
         add_scope_arguments(parser)
-        parser.add_argument("--model", type=word, required=True, metavar="PARTITION")
+        parser.add_argument("--model", type=partition, required=True, metavar="PARTITION")
         parser.add_argument("--reason", type=text, metavar="R")
         parser.add_argument("--dry-run", action="store_true", help="say what would be acked")
         self.add_actor_option(parser)

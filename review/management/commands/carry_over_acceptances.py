@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.options import text, word
+from review.management.options import partition, text
 
 if TYPE_CHECKING:
     from review.conf import Config
@@ -41,7 +41,7 @@ class Command(ReviewCommand):
         """From where to where."""
         parser.add_argument("old", type=text, metavar="OLD_PATH", help="file or folder, as it was")
         parser.add_argument("new", type=text, metavar="NEW_PATH", help="where it is now")
-        parser.add_argument("--model", type=word, metavar="PARTITION", help="only of this one")
+        parser.add_argument("--model", type=partition, metavar="PARTITION", help="only of this one")
         parser.add_argument("--dry-run", action="store_true", help="say what would be carried")
         self.add_actor_option(parser)
 

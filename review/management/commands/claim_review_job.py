@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.options import positive_int, word
+from review.management.options import partition, positive_int, word
 
 if TYPE_CHECKING:
     from review.contracts.jobs import ClaimedJson
@@ -45,7 +45,10 @@ class Command(ReviewCommand):
             "--limit", type=positive_int, metavar="N", help="with --next: up to N jobs (default 1)"
         )
         parser.add_argument(
-            "--model-partition", type=word, metavar="P", help="with --next: only jobs of this one"
+            "--model-partition",
+            type=partition,
+            metavar="P",
+            help="with --next: only jobs of this one",
         )
         parser.add_argument(
             "--runner", type=word, required=True, metavar="R", help="the harness that will run it"

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.options import text, word
+from review.management.options import partition, text, word
 
 
 class Command(ReviewCommand):
@@ -33,7 +33,7 @@ class Command(ReviewCommand):
         """The pairs of one note, and who says why."""
         parser.add_argument("note", type=text, metavar="NOTE_PATH")
         parser.add_argument("gates", nargs="+", type=text, metavar="GATE_ID")
-        parser.add_argument("--model", type=word, required=True, metavar="PARTITION")
+        parser.add_argument("--model", type=partition, required=True, metavar="PARTITION")
         parser.add_argument("--reason", type=text, required=True, metavar="R")
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 

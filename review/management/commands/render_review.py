@@ -10,7 +10,7 @@ from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
-from review.management.options import positive_int, text, word
+from review.management.options import partition, positive_int, text
 
 if TYPE_CHECKING:
     from review.queries.history import HistoryRequest
@@ -44,7 +44,7 @@ class Command(ReviewCommand):
             "--gate", type=text, metavar="ID", help="with --note: by this gate, by id or path"
         )
         parser.add_argument(
-            "--model", type=word, metavar="P", help="with --note: in this model partition"
+            "--model", type=partition, metavar="P", help="with --note: in this model partition"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from review import conf, store
 from review.management.base import ReviewCommand
-from review.management.options import positive_int, word
+from review.management.options import partition, positive_int
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Command(ReviewCommand):
             help="only jobs in these states",
         )
         parser.add_argument(
-            "--model-partition", type=word, metavar="P", help="only jobs of this partition"
+            "--model-partition", type=partition, metavar="P", help="only jobs of this partition"
         )
         parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
 

@@ -10,7 +10,7 @@ from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
-from review.management.options import positive_int, word
+from review.management.options import partition, positive_int
 from review.management.problem_output import problem_lines
 from review.management.scope_options import add_scope_arguments
 from review.management.selection_output import json_chunks, summary_line, text_lines
@@ -36,7 +36,7 @@ class Command(ReviewCommand):
         add_scope_arguments(parser)
         parser.add_argument(
             "--model",
-            type=word,
+            type=partition,
             metavar="PARTITION",
             help="the partition to be fresh for; without it, pairs that no partition has reviewed",
         )

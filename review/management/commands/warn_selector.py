@@ -20,7 +20,7 @@ from review.errors import ExitCode, UsageRefused
 from review.integrations.queue_csv import queue_csv
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
-from review.management.options import text, word
+from review.management.options import partition, text
 from review.management.problem_output import problem_lines
 from review.queries.looks import LookRequest, read_looks
 from review.queries.places import named_places
@@ -59,7 +59,7 @@ class Command(ReviewCommand):
             "--gate", **many, type=text, metavar="GATE", help="gate ids, paths or bundles"
         )
         parser.add_argument(
-            "--model", type=word, metavar="PARTITION", help="reviews of this partition only"
+            "--model", type=partition, metavar="PARTITION", help="reviews of this partition only"
         )
         parser.add_argument(
             "--decision",
