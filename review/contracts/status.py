@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from review.contracts.base import Document
+from review.contracts.costs import CostsJson
 from review.contracts.selection import ProblemJson
 
 
@@ -41,7 +42,7 @@ class StatusJson(Document, kw_only=True):
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` reviews before dispositions; `tripped` is what
-    `--fail-on` found, or null.
+    `--fail-on` found, or null; `costs` is null unless it is asked for.
     """
 
     schema: str = "review-status/1"
@@ -56,3 +57,4 @@ class StatusJson(Document, kw_only=True):
     orphans: list[OrphanJson]
     problems: list[ProblemJson]
     tripped: str | None
+    costs: CostsJson | None = None

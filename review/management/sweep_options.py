@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review.management.options import duration, money, positive_int, word
+from review.management.options import duration, money, partition, positive_int, word
 from review.vocabulary import REQUESTED, Grouping, Staleness
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
     group.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
     group.add_argument(
         "--model",
-        type=word,
+        type=partition,
         required=model_required,
         metavar="PARTITION",
         help="the model partition to be fresh for",
@@ -90,7 +90,6 @@ def sweep_request(
     options: dict[str, Any], *, grouping: Grouping, answer: type[SweepJson], config: Config
 ) -> SweepRequest:
     """The sweep that the options ask for."""
-    from review.orchestration.provenance import canonical_partition
     from review.orchestration.sweep_request import Limits, SweepRequest
     from review.queries.targets import SelectionRequest
     from review.runners.registry import find_runner
@@ -101,7 +100,7 @@ def sweep_request(
         all_gates=options["all_gates"],
         notes=tuple(options["note"] or ()),
         current_only=options["current"],
-        model_partition=canonical_partition(options["model"], config=config),
+        model_partition=options["model"],
         mode=options["mode"],
         reasons=tuple(Staleness(reason) for reason in options["reason"] or ()),
         # A gate without a rule is not for the embedded reviewer.
@@ -128,14 +127,13 @@ def sweep_request(
 def hire_request(options: dict[str, Any], *, actor: str, config: Config) -> HireRequest:
     """The runner that the options ask for."""
     from review.orchestration.hiring import HireRequest
-    from review.orchestration.provenance import canonical_partition
     from review.orchestration.retries import RetryPolicy
 
     runs = options["max_attempts"] or config.sweep_attempts
     pause = options["retry_pause"]
     return HireRequest(
         runner=options["runner"],
-        model_partition=canonical_partition(options["model"], config=config),
+        model_partition=options["model"],
         timeout=options["timeout"] or config.sweep_timeout,
         actor=actor,
         model=options["runner_model"],

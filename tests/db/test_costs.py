@@ -20,6 +20,7 @@ from tests.builders import (
     make_output,
     make_root,
 )
+from tests.helpers.commands import run
 
 pytestmark = pytest.mark.django_db
 
@@ -119,3 +120,30 @@ class TestEstimate:
         reviewed(root, "prose/x", telemetry={"cost_usd": 0.5, "runs_without_cost": 1})
 
         assert self.estimate().cost_usd is None
+
+
+class TestStatus:
+    @pytest.fixture(autouse=True)
+    def _reviewed(self, root, monkeypatch):
+        monkeypatch.setenv("COMMONPLACE_ROOT", str(root))
+        reviewed(root, "prose/x", "prose/y", telemetry={"cost_usd": 0.4, "output_tokens": 10})
+        reviewed(root, "links/z", runner="codex")
+
+    def test_tells_costs_when_they_are_asked_for(self):
+        answer = run("review_status", "--costs", "--json").json
+
+        assert answer["costs"]["total"]["cost_usd"] == 0.4
+        assert answer["costs"]["total"]["jobs_without_cost"] == 1
+        assert [gate["name"] for gate in answer["costs"]["gates"]] == sorted(GATES)
+
+    def test_leaves_them_out_otherwise(self):
+        assert run("review_status", "--json").json["costs"] is None
+        assert "usd" not in run("review_status").out
+
+    def test_shows_people_a_dash_for_what_is_unknown_and_a_plus_for_what_is_not_all(self):
+        lines = run("review_status", "--costs").out.splitlines()
+
+        rows = {line.split("  ")[0].strip(): line.split() for line in lines}
+        assert rows["in all"][4] == "0.40+"
+        assert rows["runner codex"][4] == "-"
+        assert lines[-1] == "jobs that did not say what they cost: 1"

@@ -10,7 +10,7 @@ from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
-from review.management.options import word
+from review.management.options import partition
 from review.management.problem_output import problem_lines
 
 
@@ -27,6 +27,7 @@ class Command(ReviewCommand):
         "commonplace review_status",
         "commonplace review_status --model claude-opus-4-6 --json",
         "commonplace review_status --fail-on fail stale",
+        "commonplace review_status --costs",
     )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
 
@@ -35,7 +36,7 @@ class Command(ReviewCommand):
         from review.queries.status import FailOn
 
         parser.add_argument(
-            "--model", type=word, metavar="P", help="look at this model partition only"
+            "--model", type=partition, metavar="P", help="look at this model partition only"
         )
         parser.add_argument(
             "--fail-on",
@@ -45,10 +46,17 @@ class Command(ReviewCommand):
             choices=[level.value for level in FailOn],
             help="exit 6 when the queue holds a fail, a warn or fail, or when a pair is stale",
         )
+        parser.add_argument(
+            "--costs",
+            action="store_true",
+            help="and what reviews cost, by gate, lens, partition and runner, as far as it is known",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, print, and trip."""
+        from review.management.cost_output import cost_lines
         from review.management.status_output import status_lines
+        from review.queries.costs import read_costs
         from review.queries.status import FailOn, read_status
 
         config = conf.current()
@@ -60,10 +68,12 @@ class Command(ReviewCommand):
                 config=config,
                 now=self.now,
             )
+        if options["costs"]:
+            status.costs = read_costs(model_partition=options["model"], config=config)
         if self.as_json:
             self.write_json(status)
         else:
-            self.write_lines(status_lines(status))
+            self.write_lines((*status_lines(status), *cost_lines(status.costs)))
             for line in problem_lines(status.problems):
                 self.warn(line)
         self.finish(ExitCode.GATE_TRIPPED if status.tripped else ExitCode.DONE)

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.options import duration, positive_int, word
+from review.management.options import duration, partition, positive_int, word
 
 if TYPE_CHECKING:
     from review.contracts.jobs import RanJson
@@ -51,7 +51,7 @@ class Command(ReviewCommand):
         parser.add_argument("--runner-effort", type=word, metavar="E")
         parser.add_argument(
             "--model-partition",
-            type=word,
+            type=partition,
             metavar="P",
             help="the partition to run for (default: that of the jobs)",
         )
