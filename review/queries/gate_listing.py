@@ -30,7 +30,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
     kept = [gate for gate in gates if found is None or applies(gate.requirement, found.kind)]
     return GatesJson(
         note_path=None if found is None else found.path,
-        gates=[_gate_json(gate) for gate in kept],
+        gates=[gate_json(gate) for gate in kept],
         not_applicable=[gate.gate_id for gate in gates if gate not in kept],
         problems=[problem_json(problem) for problem in problems],
     )
@@ -54,7 +54,8 @@ def read_named_note(corpus: Corpus, note: str, *, root: str) -> NoteFacts:
     raise NoSuchNote(f"{path!r} is no note", hint="name one file, not a folder")
 
 
-def _gate_json(gate: Gate) -> GateJson:
+def gate_json(gate: Gate) -> GateJson:
+    """A gate, for a document."""
     threshold = gate.rewrite_threshold
     return GateJson(
         gate_id=gate.gate_id,

@@ -48,12 +48,12 @@ class Dressing:
     """How the tokens of one text are made ready for a page.
 
     :param prefix: keeps the ids of two texts on one page apart.
-    :param heading_shift: how many levels the text's headings go down.
+    :param headings: how many levels the text's headings go down, and the highest they may be.
     """
 
     link_to: LinkTo
     prefix: str
-    heading_shift: int
+    headings: tuple[int, int]
     places: Places
     _link_ends: list[bool] = field(default_factory=list)
     _slugs: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,8 @@ class Dressing:
         return list(self._placed(tokens))
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
-        token.tag = f"h{min(int(token.tag[1]) + self.heading_shift, _DEEPEST_HEADING)}"
+        down, highest = self.headings
+        token.tag = f"h{min(max(int(token.tag[1]) + down, highest), _DEEPEST_HEADING)}"
         if token.nesting > 0 and title is not None:
             slug = _NOT_SLUG.sub("", title.content.strip().lower()).replace(" ", "-")
             self._slugs[slug] += 1

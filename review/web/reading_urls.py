@@ -4,4 +4,14 @@ from __future__ import annotations
 
 from django.urls import URLPattern
 
-urlpatterns: list[URLPattern] = []
+from review.web import diffs, gates, matrix, notes, picking, reviews, texts
+
+urlpatterns: list[URLPattern] = [
+    *reviews.urlpatterns,
+    *texts.urlpatterns,
+    *picking.urlpatterns,
+    *diffs.urlpatterns,
+    *notes.urlpatterns,
+    *matrix.urlpatterns,
+    *gates.urlpatterns,
+]

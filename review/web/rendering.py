@@ -55,12 +55,12 @@ class Look:
     """How a text is shown on its page.
 
     :param prefix: keeps the ids of two texts on one page apart.
-    :param heading_shift: how many levels the text's headings go down below the page's own.
+    :param headings: how many levels the text's headings go down, and the highest they may be.
     """
 
     link_to: LinkTo | None = None
     prefix: str = "text-"
-    heading_shift: int = 1
+    headings: tuple[int, int] = (1, 2)
 
 
 def render_markdown(
@@ -77,16 +77,16 @@ def render_markdown(
     """
     shown = _bounded(text)
     offset = parse_frontmatter(shown).body_offset
-    body = shown[offset:].translate(_CONTROLS)
+    body = visible(shown[offset:])
     line_of = _line_numbers(shown, offset)
     above = shown.count("\n", 0, offset)
     dressing = Dressing(
         link_to=look.link_to or _nowhere,
         prefix=look.prefix,
-        heading_shift=look.heading_shift,
+        headings=look.headings,
         places=Places(
             line_of=line_of,
-            notes=[(mark.line, _note(mark)) for mark in quotes if mark.line > above],
+            notes=[(mark.line, finding_note(mark)) for mark in quotes if mark.line > above],
             with_lines=line_anchors,
         ),
     )
@@ -94,7 +94,7 @@ def render_markdown(
     markdown = parser()
     tokens = dressing.tokens(body, env)
     html = markdown.renderer.render(tokens, markdown.options, env)
-    head = "".join(_note(mark) for mark in quotes if mark.line <= above)
+    head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
     clean = _cleaner().clean(f"{head}{_frontmatter(shown[:offset])}{html}")
     if len(clean) > MAX_HTML:
         return render_plain(text, quotes=quotes, prefix=look.prefix)
@@ -126,6 +126,25 @@ def render_plain(text: str, *, quotes: Sequence[Mark] = (), prefix: str = "text-
     )
 
 
+def visible(text: str) -> str:
+    """The text with the controls that hide or reorder it written out, so that they are seen."""
+    return text.translate(_CONTROLS)
+
+
+def finding_note(mark: Mark, *, with_id: bool = True) -> SafeString:
+    """A finding as it stands beside a text."""
+    text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
+    words = format_html(
+        '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
+    )
+    return format_html(
+        '<div class="finding-note {}" role="note"{}>{}</div>\n',
+        mark.severity,
+        format_html(' id="f-{}"', mark.fingerprint) if with_id else "",
+        format_html('<a href="{}">{}</a>', mark.href, words) if mark.href else words,
+    )
+
+
 def _bounded(text: str) -> str:
     """The text, or as many whole lines of it as a page shows."""
     if len(text) <= MAX_CHARACTERS:
@@ -152,28 +171,14 @@ def _line_numbers(text: str, offset: int) -> Callable[[int], int]:
 def _frontmatter(block: str) -> str:
     if not block:
         return ""
-    shown = block.removeprefix("\ufeff").translate(_CONTROLS).rstrip()
+    shown = visible(block.removeprefix("\ufeff")).rstrip()
     return format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', shown)
 
 
-def _note(mark: Mark) -> str:
-    text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
-    words = format_html(
-        '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
-    )
-    inner = format_html('<a href="{}">{}</a>', mark.href, words) if mark.href else words
-    return format_html(
-        '<div class="finding-note {}" role="note" id="f-{}">{}</div>\n',
-        mark.severity,
-        mark.fingerprint,
-        inner,
-    )
-
-
 def _line(line: str, number: int, marks: Sequence[Mark], prefix: str) -> str:
-    notes = "".join(_note(mark) for mark in marks)
+    notes = "".join(finding_note(mark) for mark in marks)
     quoted = " quoted" if marks else ""
-    shown = escape(line.translate(_CONTROLS)) or "<br>"
+    shown = escape(visible(line)) or "<br>"
     return f'{notes}<div class="line{quoted}" id="{escape(prefix)}L{number}">{shown}</div>'
 
 

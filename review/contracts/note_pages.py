@@ -1,0 +1,71 @@
+"""`note/1` and `notes/1`: what the pages of notes say; no command prints them."""
+
+from __future__ import annotations
+
+from review.contracts.base import Document
+from review.contracts.queue import QueueFindingJson
+from review.contracts.selection import ChangeJson, ProblemJson
+
+
+class NotePairJson(Document, kw_only=True):
+    """Where a note stands with one gate in one model partition.
+
+    `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where nothing asks
+    any more. `change` is null where nothing changed, or where it was not measured. `undecided` is a
+    later review whose decision nobody could read.
+    """
+
+    gate_id: str
+    gate_path: str
+    lens: str
+    model_partition: str
+    state: str
+    reasons: list[str]
+    decision: str | None
+    kind: str | None
+    accepted_at: str | None
+    actor: str | None
+    reason: str | None
+    review_pair_id: int | None
+    undecided_pair_id: int | None
+    open_review_job_id: int | None
+    change: ChangeJson | None
+
+
+class NoteEventJson(Document, kw_only=True):
+    """One acceptance of the note's past; `review_pair_id` is null for an override."""
+
+    gate_id: str
+    model_partition: str
+    kind: str
+    decision: str
+    review_pair_id: int | None
+    actor: str
+    reason: str
+    at: str | None
+    note_sha256: str
+
+
+class NoteFindingJson(Document, kw_only=True):
+    """An open finding, with the review that reported it."""
+
+    gate_id: str
+    model_partition: str
+    review_pair_id: int
+    finding: QueueFindingJson
+
+
+class NoteJson(Document, kw_only=True):
+    """The answer of a note's page; `sha256` is null when the file is gone or cannot be read."""
+
+    schema: str = "note/1"
+    note_path: str
+    sha256: str | None
+    title: str
+    status: str
+    type: str
+    traits: list[str]
+    pairs: list[NotePairJson]
+    findings: list[NoteFindingJson]
+    history: list[NoteEventJson]
+    problems: list[ProblemJson]

@@ -1,0 +1,76 @@
+"""A gate's own examples, judged by its rule: whether the rule says what the gate says of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from review.corpus import Gate
+from review.domain.links import extract_links
+from review.runners.rules.judging import RULES, judge
+from review.runners.rules.values import RuleInput, RuleLink
+from review.vocabulary import Decision, Severity
+
+# Headed "Example (fail)" or "Example (pass)", fenced, and after a fail the severity it should have.
+_EXAMPLE = re.compile(
+    r"^##+ Example \((?P<kind>fail|pass)\)[^\n]*\n\s*\n(?P<fence>`{3,}|~{3,})(?P<language>\w*)[^\n]*\n"
+    r"(?P<text>.*?)\n(?P=fence)[ \t]*$(?:\s*(?P<label>INFO|WARN|FAIL):)?",
+    re.DOTALL | re.MULTILINE,
+)
+_TOLD = "text"  # the language of an example that is told and not shown in full
+_MAX_EXAMPLES = 20
+_NOTE = "kb/notes/example.md"
+_GRAVITY = [Severity.INFO, Severity.WARN, Severity.FAIL]
+
+
+@dataclass(frozen=True)
+class ExampleResult:
+    """One example of a gate.
+
+    :param expected: what the gate says: pass, or the severity of the finding it wants.
+    :param found: what the rule says; "" where no rule can be asked.
+    """
+
+    kind: str
+    text: str
+    expected: str
+    found: str
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether both say the same; None where there is nothing to hold it against."""
+        if not self.found:
+            return None
+        if self.expected == "":
+            return self.found != Decision.PASS
+        return self.found == self.expected
+
+
+def try_examples(gate: Gate) -> list[ExampleResult]:
+    """The gate's examples with what its rule says of them, in the order they stand."""
+    return list(_results(gate))[:_MAX_EXAMPLES]
+
+
+def _results(gate: Gate) -> Iterator[ExampleResult]:
+    for found in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
+        is_fail = found["kind"] == "fail"
+        expected = (found["label"] or "").lower() if is_fail else Decision.PASS.value
+        can_try = gate.rule in RULES and found["language"] != _TOLD
+        text = found["text"] + "\n"
+        judged = _judged(gate.rule, text, found["language"]) if can_try else ""
+        yield ExampleResult(found["kind"], text, expected, judged)
+
+
+def _judged(rule: str, text: str, language: str) -> str:
+    """`pass` for no finding, else the severity of the gravest."""
+    if language == "yaml" and not text.startswith("---"):
+        text = f"---\n{text}---\n"
+    links = tuple(
+        RuleLink(link.target, link.line, resolved=None, external="://" in link.target)
+        for link in extract_links(text)
+    )
+    findings = judge(rule, RuleInput(_NOTE, text, links)).findings
+    if not findings:
+        return Decision.PASS.value
+    return max((finding.severity for finding in findings), key=_GRAVITY.index).value

@@ -1,0 +1,192 @@
+"""Everything the page of one gate shows: its text over time, and how its reviews went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Exists, Max, OuterRef
+
+from review.conf import Config
+from review.contracts.base import timestamp
+from review.contracts.gate_pages import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
+from review.corpus import Corpus, Gate, UnreadableFile
+from review.domain.identity import gate_path_of
+from review.domain.problems import Problem
+from review.domain.word_diff import WordDiff, word_diff
+from review.models import Disposition, FileSnapshot, Finding, KbPath
+from review.queries.base_map import FAIL, FRESH, WARN, WORDS, BaseMap
+from review.queries.gate_examples import ExampleResult, try_examples
+from review.queries.gate_listing import gate_json
+from review.queries.problems import problem_json
+from review.vocabulary import DispositionState
+
+_TEXTS = 30
+
+
+@dataclass(frozen=True)
+class GateCover:
+    """A gate in one model partition; counts by state."""
+
+    model_partition: str
+    counts: Mapping[str, int]
+
+    @property
+    def fresh(self) -> int:
+        """Pairs that an edit of the gate would make stale."""
+        return sum(self.counts[WORDS[letter]] for letter in (FRESH, WARN, FAIL))
+
+    @property
+    def total(self) -> int:
+        """Notes that the gate applies to."""
+        return sum(self.counts.values())
+
+    def share(self, word: str) -> int:
+        """Percent of the fresh pairs that were decided so."""
+        return round(100 * self.counts[word] / self.fresh) if self.fresh else 0
+
+
+@dataclass(frozen=True)
+class GateText:
+    """A text of the gate that was kept; `is_now` where the file still holds it."""
+
+    snapshot_id: int
+    sha256: str
+    captured_at: datetime
+    byte_size: int
+    is_now: bool
+
+
+@dataclass(frozen=True)
+class GatePage:
+    """One gate.
+
+    :param gate: None when the file is gone or cannot be used.
+    :param judged: findings by what people decided last.
+    :param change: from an earlier text to today's, where one was asked for.
+    """
+
+    gate_id: str
+    gate_path: str
+    gate: Gate | None
+    covers: tuple[GateCover, ...]
+    judged: Mapping[str, int]
+    texts: tuple[GateText, ...]
+    examples: tuple[ExampleResult, ...]
+    problems: tuple[Problem, ...]
+    change: WordDiff | None
+
+    @property
+    def precision(self) -> int | None:
+        """Percent of the findings that people settled which they fixed; None where none is."""
+        fixed = self.judged.get(DispositionState.FIXED, 0)
+        settled = fixed + self.judged.get(DispositionState.REJECTED, 0)
+        return round(100 * fixed / settled) if settled else None
+
+    def document(self) -> GatePageJson:
+        """The same as JSON."""
+        return GatePageJson(
+            gate_id=self.gate_id,
+            gate=self.gate and gate_json(self.gate),
+            partitions=[
+                GateCoverJson(
+                    model_partition=cover.model_partition,
+                    counts=dict(cover.counts),
+                    would_go_stale=cover.fresh,
+                )
+                for cover in self.covers
+            ],
+            dispositions=dict(self.judged),
+            texts=[
+                GateTextJson(
+                    sha256=text.sha256,
+                    captured_at=timestamp(text.captured_at),
+                    byte_size=text.byte_size,
+                )
+                for text in self.texts
+            ],
+            examples=[
+                ExampleJson(
+                    kind=item.kind,
+                    expected=item.expected,
+                    found=item.found or None,
+                    holds=item.holds,
+                )
+                for item in self.examples
+            ],
+            problems=[problem_json(problem) for problem in self.problems],
+        )
+
+
+def read_gate_page(
+    corpus: Corpus, base: BaseMap, gate_id: str, *, against: int | None, config: Config
+) -> GatePage:
+    """The page of a gate that is there, or whose texts the store has kept.
+
+    :param against: the key of an earlier text to compare today's with.
+    :raises UnknownGate: neither; the hint names near ones.
+    :raises BadPath: the id is no path below the gates folder.
+    """
+    path = gate_path_of(gate_id, gates_folder=config.gates_folder)
+    gate = _gate(corpus, path)
+    path_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
+    if gate is None and path_id is None:
+        corpus.gates.resolve([path])  # refuses, with the names that look like it
+    return GatePage(
+        gate_id=gate_id,
+        gate_path=path,
+        gate=gate,
+        covers=tuple(gate_covers(base, path)),
+        judged=_judged(path_id),
+        texts=tuple(_texts(path_id, gate)),
+        examples=tuple(try_examples(gate)) if gate else (),
+        problems=tuple(item for item in corpus.gates.problems if item.path == path),
+        change=_change(path_id, gate, against),
+    )
+
+
+def gate_covers(base: BaseMap, gate_path: str) -> Sequence[GateCover]:
+    """Where the gate stands in every partition; none when it is not there."""
+    places = [at for at, column in enumerate(base.columns) if column.gate_path == gate_path]
+    if not places or not base.notes:
+        return []
+    found = []
+    for partition in base.partitions:
+        letters = base.folder(partition, "").columns[places[0]]
+        counts = {word: letters.get(letter, 0) for letter, word in WORDS.items()}
+        found.append(GateCover(partition, counts))
+    return found
+
+
+def _gate(corpus: Corpus, path: str) -> Gate | None:
+    try:
+        return corpus.gate(path)
+    except UnreadableFile:
+        return None
+
+
+def _judged(path_id: int | None) -> dict[str, int]:
+    """Findings of the gate that people decided about, by the last word on each."""
+    last = Disposition.objects.values("fingerprint").annotate(last=Max("pk")).values("last")
+    here = Finding.objects.filter(fingerprint=OuterRef("fingerprint"), pair__gate_id=path_id)
+    rows = Disposition.objects.filter(Exists(here), pk__in=last)
+    counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
+    return {state.value: counts.get(state.value, 0) for state in DispositionState}
+
+
+def _texts(path_id: int | None, gate: Gate | None) -> list[GateText]:
+    rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
+    columns = ("pk", "content_sha256", "captured_at", "byte_size")
+    return [
+        GateText(*row, is_now=gate is not None and row[1] == gate.sha256)
+        for row in rows.values_list(*columns)[:_TEXTS]
+    ]
+
+
+def _change(path_id: int | None, gate: Gate | None, against: int | None) -> WordDiff | None:
+    if against is None or gate is None:
+        return None
+    rows = FileSnapshot.objects.filter(pk=against, path_id=path_id).values_list("text", flat=True)
+    before = rows.first()
+    return None if before is None else word_diff(before, gate.text)

@@ -1,0 +1,245 @@
+"""Everything the page of one note shows; the note may be gone, its reviews are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from review.conf import Config
+from review.contracts.base import timestamp
+from review.contracts.note_pages import NoteEventJson, NoteFindingJson, NoteJson
+from review.corpus import Corpus, NoSuchNote, UnreadableFile
+from review.domain.identity import normalise_path
+from review.domain.problems import Problem
+from review.domain.regions import regions_of
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
+from review.queries.note_pairs import NoteNow, PairRow, current_of_note, read_pairs
+from review.queries.problems import problem_json
+from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.review_details import gate_label
+from review.vocabulary import AcceptanceKind, DispositionState, Severity
+
+_GRAVEST_FIRST = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True)
+class NotePageRequest:
+    """What to show of a note.
+
+    :param partitions: model partitions; none is those that the note has something in.
+    :param before: acceptances of the history below this key; None starts with the newest.
+    """
+
+    path: str
+    partitions: tuple[str, ...] = ()
+    before: int | None = None
+    history_size: int = 30
+
+
+@dataclass(frozen=True)
+class NoteFinding:
+    """An open finding, and the review that reported it."""
+
+    gate_id: str
+    model_partition: str
+    review_pair_id: int
+    finding: QueueFinding
+
+
+@dataclass(frozen=True)
+class NoteEvent:
+    """One acceptance of the past."""
+
+    key: int
+    gate_id: str
+    model_partition: str
+    kind: str
+    decision: str
+    review_pair_id: int | None
+    actor: str
+    reason: str
+    at: datetime
+    note_sha256: str
+    note_snapshot_id: int
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """The note as it is, its pairs, its open findings and its past, newest first.
+
+    :param kept: the last text of the note that the store kept, where the file is gone.
+    """
+
+    now: NoteNow
+    title: str
+    pairs: tuple[PairRow, ...]
+    findings: tuple[NoteFinding, ...]
+    history: tuple[NoteEvent, ...]
+    problems: tuple[Problem, ...]
+    kept: FileSnapshot | None
+
+    def document(self) -> NoteJson:
+        """The same as JSON."""
+        facts = self.now.facts
+        return NoteJson(
+            note_path=self.now.path,
+            sha256=facts and facts.sha256,
+            title=self.title,
+            status=facts.status if facts else "",
+            type=facts.kind.type_path if facts else "",
+            traits=sorted(facts.kind.traits) if facts else [],
+            pairs=[row.as_json() for row in self.pairs],
+            findings=[_finding_json(item) for item in self.findings],
+            history=[_event_json(event) for event in self.history],
+            problems=[problem_json(problem) for problem in self.problems],
+        )
+
+
+def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) -> NotePage:
+    """The page of a note that is there, or that the store has reviews of.
+
+    :raises NoSuchNote: neither; the hint names near ones.
+    :raises BadPath: the path is none below the root.
+    """
+    path = normalise_path(request.path)
+    note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
+    now, problems = _now(corpus, path)
+    if note_id is None or not _was_a_note(note_id, path, config):
+        _require_note(corpus, path, now, config)
+    rows = read_pairs(corpus, now, partitions=request.partitions, gates_folder=config.gates_folder)
+    return NotePage(
+        now=now,
+        title=regions_of(now.text).title_text if now.text else "",
+        pairs=rows,
+        findings=tuple(_findings(corpus, now, note_id, config)),
+        history=tuple(_history(note_id, request, config)),
+        problems=problems,
+        kept=None if now.text is not None else _last_kept(note_id),
+    )
+
+
+def _now(corpus: Corpus, path: str) -> tuple[NoteNow, tuple[Problem, ...]]:
+    try:
+        note = corpus.read_note(path)
+    except UnreadableFile as refused:
+        return NoteNow(path, None, None), (refused.problem,)
+    facts = corpus.facts_of(note)
+    return NoteNow(path, facts, note.text), facts.problems
+
+
+def _was_a_note(note_id: int, path: str, config: Config) -> bool:
+    """Whether the store knows the path as a note, and not as a gate only."""
+    if path.startswith(f"{config.gates_folder}/"):
+        return Acceptance.objects.filter(note_id=note_id).exists()
+    return True
+
+
+def _require_note(corpus: Corpus, path: str, now: NoteNow, config: Config) -> None:
+    below = any(path.startswith(f"{root}/") for root in config.note_roots)
+    if below and now.text is not None:
+        return
+    if below:
+        corpus.notes([path])  # refuses what is not there, with the names that look like it
+        return
+    raise NoSuchNote(
+        f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
+        hint="kb/review.toml names the folders of notes",
+    )
+
+
+def _findings(
+    corpus: Corpus, now: NoteNow, note_id: int | None, config: Config
+) -> Iterable[NoteFinding]:
+    """Open findings of what counts now: each once, as its latest review has it; gravest first."""
+    gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
+    rows = [
+        row
+        for row in sorted(current_of_note(note_id), key=lambda row: -row.event_id)
+        if row.event.review_pair is not None
+        and row.event.kind != AcceptanceKind.OVERRIDE
+        and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
+    ]
+    digests = {now.path: now.facts.sha256} if now.facts else {}
+    found = FindingReader(corpus, digests=digests).read_each([_reviewed(row, now) for row in rows])
+    seen: dict[str, NoteFinding] = {}
+    for row, findings in zip(rows, found, strict=True):
+        for finding in findings:
+            if finding.state == DispositionState.OPEN:
+                seen.setdefault(finding.fingerprint, _placed(row, finding, config))
+    return sorted(seen.values(), key=_order)
+
+
+def _order(item: NoteFinding) -> tuple[int, int, str]:
+    finding = item.finding
+    return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
+
+
+def _reviewed(row: CurrentAcceptance, now: NoteNow) -> ReviewedPair:
+    pair = row.event.review_pair
+    assert pair is not None  # noqa: S101 - the caller kept those with a review
+    return ReviewedPair(
+        pair_id=pair.pk,
+        note_path=now.path,
+        gate_path=row.gate.path,
+        moved=(now.path, row.gate.path) != (pair.note.path, pair.gate.path),
+        note_sha256=pair.note_snapshot.content_sha256,
+    )
+
+
+def _placed(row: CurrentAcceptance, finding: QueueFinding, config: Config) -> NoteFinding:
+    return NoteFinding(
+        gate_id=gate_label(row.gate.path, config.gates_folder),
+        model_partition=row.model_partition.name,
+        review_pair_id=row.event.review_pair_id or 0,
+        finding=finding,
+    )
+
+
+def _history(note_id: int | None, request: NotePageRequest, config: Config) -> Iterable[NoteEvent]:
+    rows = Acceptance.objects.filter(note_id=note_id).select_related(
+        "gate", "model_partition", "note_snapshot"
+    )
+    if request.before is not None:
+        rows = rows.filter(pk__lt=request.before)
+    for row in rows.defer("note_snapshot__text").order_by("-pk")[: request.history_size + 1]:
+        yield NoteEvent(
+            key=row.pk,
+            gate_id=gate_label(row.gate.path, config.gates_folder),
+            model_partition=row.model_partition.name,
+            kind=row.kind,
+            decision=row.decision,
+            review_pair_id=row.review_pair_id,
+            actor=row.actor,
+            reason=row.reason,
+            at=row.accepted_at,
+            note_sha256=row.note_snapshot.content_sha256,
+            note_snapshot_id=row.note_snapshot_id,
+        )
+
+
+def _last_kept(note_id: int | None) -> FileSnapshot | None:
+    return FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk").first()
+
+
+def _finding_json(item: NoteFinding) -> NoteFindingJson:
+    return NoteFindingJson(
+        gate_id=item.gate_id,
+        model_partition=item.model_partition,
+        review_pair_id=item.review_pair_id,
+        finding=item.finding.as_json(),
+    )
+
+
+def _event_json(event: NoteEvent) -> NoteEventJson:
+    return NoteEventJson(
+        gate_id=event.gate_id,
+        model_partition=event.model_partition,
+        kind=event.kind,
+        decision=event.decision,
+        review_pair_id=event.review_pair_id,
+        actor=event.actor,
+        reason=event.reason,
+        at=timestamp(event.at),
+        note_sha256=event.note_sha256,
+    )

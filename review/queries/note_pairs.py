@@ -1,0 +1,258 @@
+"""Where one note stands with every gate, in the model partitions that are asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from review.contracts.base import timestamp
+from review.contracts.note_pages import NotePairJson
+from review.contracts.selection import ChangeJson
+from review.corpus import Corpus, Gate, NoteFacts
+from review.domain.applicability import applies
+from review.domain.identity import lens_of
+from review.domain.staleness import Digests, staleness_reasons
+from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewPair
+from review.queries.note_changes import ChangeMeter
+from review.queries.review_details import gate_label
+from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
+
+SOMETHING, REVIEW, NOTHING = "something", "review", "nothing"
+FRESH, GATE_GONE, NOT_APPLICABLE = "fresh", "gate-gone", "not-applicable"
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One gate in one partition; what the acceptance says is empty where there is none.
+
+    :param evidence_snapshot_id: the note's text that the review judged.
+    """
+
+    gate_id: str
+    gate_path: str
+    model_partition: str
+    reasons: tuple[Staleness, ...]
+    gone: str = ""
+    decision: str = ""
+    kind: str = ""
+    accepted_at: datetime | None = None
+    actor: str = ""
+    reason: str = ""
+    review_pair_id: int | None = None
+    note_snapshot_id: int | None = None
+    evidence_snapshot_id: int | None = None
+    undecided_pair_id: int | None = None
+    open_job_id: int | None = None
+    gate_sha256: str | None = None
+    change: ChangeJson | None = None
+
+    @property
+    def lens(self) -> str:
+        """The gate's lens."""
+        return lens_of(self.gate_id)
+
+    @property
+    def state(self) -> str:
+        """Fresh, why not, or why nothing asks any more."""
+        return self.gone or (self.reasons[0].value if self.reasons else FRESH)
+
+    @property
+    def wants(self) -> str:
+        """`something` of a person, a first `review`, or `nothing`: fresh and passed, or not asked."""
+        if self.undecided_pair_id:
+            return SOMETHING
+        if self.gone or (not self.reasons and self.decision == Decision.PASS):
+            return NOTHING
+        return SOMETHING if self.accepted_at else REVIEW
+
+    @property
+    def can_ack(self) -> bool:
+        """Whether an ack could settle it: it changed, and there is a review to carry on."""
+        return bool(self.reasons) and self.review_pair_id is not None and not self.gone
+
+    def as_json(self) -> NotePairJson:
+        """For the document of the page."""
+        return NotePairJson(
+            gate_id=self.gate_id,
+            gate_path=self.gate_path,
+            lens=self.lens,
+            model_partition=self.model_partition,
+            state=self.state,
+            reasons=[reason.value for reason in self.reasons],
+            decision=self.decision or None,
+            kind=self.kind or None,
+            accepted_at=timestamp(self.accepted_at),
+            actor=self.actor or None,
+            reason=self.reason or None,
+            review_pair_id=self.review_pair_id,
+            undecided_pair_id=self.undecided_pair_id,
+            open_review_job_id=self.open_job_id,
+            change=self.change,
+        )
+
+
+@dataclass(frozen=True)
+class NoteNow:
+    """A note as it is on disk; `facts` is None when it is gone or cannot be reviewed."""
+
+    path: str
+    facts: NoteFacts | None
+    text: str | None
+
+
+def known_partitions() -> list[str]:
+    """Names of all model partitions, sorted."""
+    return list(ModelPartition.objects.order_by("name").values_list("name", flat=True))
+
+
+def read_pairs(
+    corpus: Corpus, note: NoteNow, *, partitions: Sequence[str], gates_folder: str
+) -> tuple[PairRow, ...]:
+    """Every applicable gate, and every gate that has an acceptance, sorted by gate and partition.
+
+    :param partitions: the ones to show; none shows those the note has something in.
+    """
+    note_id = KbPath.objects.filter(path=note.path).values_list("pk", flat=True).first()
+    reader = _Reader(corpus, note, gates_folder)
+    accepted = _accepted(note_id)
+    queued = _open_jobs(note_id)
+    undecided = _undecided(note_id)
+    names = list(partitions) or sorted({key[1] for key in (*accepted, *queued, *undecided)})
+    keys = {(gate.path, name) for gate in reader.applicable for name in names}
+    keys |= {key for key in accepted if not partitions or key[1] in names}
+    rows = [
+        reader.row(
+            key,
+            accepted.get(key),
+            open_job_id=queued.get(key),
+            undecided_pair_id=undecided.get(key),
+        )
+        for key in sorted(keys)
+    ]
+    meter = ChangeMeter(note.text or "", corpus)
+    return tuple(meter.measured(rows)) if note.text is not None else tuple(rows)
+
+
+class _Reader:
+    """Judges keys of one note against the gates there are now."""
+
+    def __init__(self, corpus: Corpus, note: NoteNow, gates_folder: str) -> None:
+        self._gates: Mapping[str, Gate] = {gate.path: gate for gate in corpus.gates.gates}
+        self._note = note
+        self._folder = gates_folder
+        facts = note.facts
+        self.applicable = [
+            gate
+            for gate in corpus.gates.gates
+            if facts is not None and applies(gate.requirement, facts.kind)
+        ]
+        self._applying = {gate.path for gate in self.applicable}
+
+    def row(
+        self,
+        key: tuple[str, str],
+        accepted: CurrentAcceptance | None,
+        *,
+        open_job_id: int | None,
+        undecided_pair_id: int | None,
+    ) -> PairRow:
+        """The row of one gate path and partition."""
+        gate = self._gates.get(key[0])
+        plain = PairRow(
+            gate_id=gate_label(key[0], self._folder),
+            gate_path=key[0],
+            model_partition=key[1],
+            reasons=self._reasons(gate, accepted),
+            gone=self._gone(key[0]),
+            undecided_pair_id=undecided_pair_id,
+            open_job_id=open_job_id,
+            gate_sha256=gate.sha256 if gate else None,
+        )
+        return plain if accepted is None else _with_acceptance(plain, accepted)
+
+    def _gone(self, gate_path: str) -> str:
+        if gate_path not in self._gates:
+            return GATE_GONE
+        known = self._note.facts is not None
+        return NOT_APPLICABLE if known and gate_path not in self._applying else ""
+
+    def _reasons(
+        self, gate: Gate | None, accepted: CurrentAcceptance | None
+    ) -> tuple[Staleness, ...]:
+        facts = self._note.facts
+        known = accepted and Digests(
+            note=accepted.note_snapshot.content_sha256, gate=accepted.gate_snapshot.content_sha256
+        )
+        current = Digests(note=facts and facts.sha256, gate=gate and gate.sha256)
+        return staleness_reasons(current=current, accepted=known)
+
+
+def _with_acceptance(row: PairRow, accepted: CurrentAcceptance) -> PairRow:
+    event = accepted.event
+    evidence = event.review_pair.note_snapshot_id if event.review_pair else None
+    return PairRow(
+        gate_id=row.gate_id,
+        gate_path=row.gate_path,
+        model_partition=row.model_partition,
+        reasons=row.reasons,
+        gone=row.gone,
+        decision=accepted.decision,
+        kind=event.kind,
+        accepted_at=event.accepted_at,
+        actor=event.actor,
+        reason=event.reason,
+        review_pair_id=event.review_pair_id,
+        note_snapshot_id=accepted.note_snapshot_id,
+        evidence_snapshot_id=evidence or accepted.note_snapshot_id,
+        undecided_pair_id=_later(row.undecided_pair_id, event.review_pair_id),
+        open_job_id=row.open_job_id,
+        gate_sha256=row.gate_sha256,
+    )
+
+
+def _later(pair_id: int | None, accepted_pair_id: int | None) -> int | None:
+    return pair_id if pair_id and pair_id > (accepted_pair_id or 0) else None
+
+
+def current_of_note(note_id: int | None) -> Iterable[CurrentAcceptance]:
+    """Current acceptances of a note in all partitions, with all that rows show of them."""
+    # Partition by partition, since that is how the index is laid out.
+    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
+    return (
+        CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
+        .select_related(
+            "event__review_pair__job",
+            "event__review_pair__note_snapshot",
+            "event__review_pair__note",
+            "event__review_pair__gate",
+            "gate",
+            "model_partition",
+            "note_snapshot",
+            "gate_snapshot",
+        )
+        .defer(
+            "note_snapshot__text", "gate_snapshot__text", "event__review_pair__note_snapshot__text"
+        )
+    )
+
+
+def _accepted(note_id: int | None) -> dict[tuple[str, str], CurrentAcceptance]:
+    return {(row.gate.path, row.model_partition.name): row for row in current_of_note(note_id)}
+
+
+def _open_jobs(note_id: int | None) -> dict[tuple[str, str], int]:
+    rows = ReviewPair.objects.filter(note_id=note_id, job__status__in=OPEN_JOB_STATUSES)
+    columns = ("gate__path", "job__model_partition__name", "job_id")
+    return {(gate, name): job for gate, name, job in rows.order_by("job_id").values_list(*columns)}
+
+
+def _undecided(note_id: int | None) -> dict[tuple[str, str], int]:
+    """The latest review of each key that nobody could read a decision in, nor made one."""
+    rows = ReviewPair.objects.filter(
+        note_id=note_id,
+        decision__in=[Decision.ERROR, Decision.UNKNOWN],
+        decision_events__isnull=True,
+    )
+    columns = ("gate__path", "job__model_partition__name", "pk")
+    return {(gate, name): pair for gate, name, pair in rows.order_by("pk").values_list(*columns)}

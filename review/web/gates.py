@@ -1,0 +1,143 @@
+"""The pages of gates: the list, and one gate with its text over time and how its reviews went."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+
+from review import conf
+from review.corpus import Corpus
+from review.queries.base_map import FRESH, WORDS
+from review.queries.gate_listing import list_gates
+from review.queries.gate_page import GatePage, gate_covers, read_gate_page
+from review.queries.kept_texts import snapshot_text
+from review.runners.rules.names import RULE_NAMES
+from review.vocabulary import ACCEPTING_DECISIONS, Decision
+from review.web.base import base_map
+from review.web.diff_view import render_diff
+from review.web.facets import make_facet
+from review.web.filters import Filters, UnknownFilter, parse_filters
+from review.web.pages import page
+from review.web.rendering import Look, render_markdown, render_plain
+
+_LINES = "lines"
+_MAX_KEY = (1 << 63) - 1
+
+
+def gates(request: HttpRequest) -> HttpResponse:
+    """All gates, lens by lens."""
+    filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
+    config = conf.current()
+    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+        document = list_gates(corpus, (), note="", root=str(config.root))
+    document.gates = [gate for gate in document.gates if _is_wanted(gate.lens, gate.rule, filters)]
+    return page(
+        request, "review/gates.html", lambda: _list_context(filters, document), document=document
+    )
+
+
+def _is_wanted(lens: str, rule: str | None, filters: Filters) -> bool:
+    lenses, judged = filters.all("lens"), filters.all("judged")
+    by = "rule" if rule else "model"
+    return (not lenses or lens in lenses) and (not judged or by in judged)
+
+
+def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
+    answer = base_map(timezone.now())
+    base = answer.value
+    lenses: dict[str, int | None] = {}
+    for column in base.columns:
+        lenses[column.lens] = (lenses.get(column.lens) or 0) + 1
+    return {
+        "filters": filters,
+        "rows": [
+            {"gate": gate, "covers": gate_covers(base, gate.gate_path)} for gate in document.gates
+        ],
+        "problems": document.problems,
+        "counted_at": answer.at,
+        "facets": [
+            make_facet(filters, "lens", "Lens", lenses),
+            make_facet(filters, "judged", "Judged by", {"rule": None, "model": None}),
+        ],
+    }
+
+
+def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
+    """One gate."""
+    filters = parse_filters(request, {"as": [_LINES], "against": None})
+    config = conf.current()
+    answer = base_map(timezone.now())
+    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+        shown = read_gate_page(
+            corpus, answer.value, gate_id, against=_against(filters), config=config
+        )
+    return page(
+        request,
+        "review/gate.html",
+        lambda: _context(filters, shown) | {"counted_at": answer.at},
+        document=shown.document,
+    )
+
+
+def _against(filters: Filters) -> int | None:
+    """The key of the text to compare with.
+
+    :raises UnknownFilter: it is no key.
+    """
+    written = filters.one("against")
+    if not written:
+        return None
+    if not (written.isascii() and written.isdigit()) or int(written) > _MAX_KEY:
+        raise UnknownFilter(
+            f"filter 'against' has no value {written!r}", hint="it takes a text's key"
+        )
+    return int(written)
+
+
+def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
+    by_lines = filters.one("as") == _LINES
+    text = shown.gate.text if shown.gate else _last_text(shown)
+    look = Look(headings=(2, 3))
+    return {
+        "filters": filters,
+        "shown": shown,
+        "gate": shown.gate,
+        "covers": [
+            {
+                "cover": cover,
+                "decisions": [
+                    (word.value, cover.counts[_state(word.value)], cover.share(_state(word.value)))
+                    for word in ACCEPTING_DECISIONS
+                ],
+            }
+            for cover in shown.covers
+        ],
+        "would_go_stale": sum(cover.fresh for cover in shown.covers),
+        "judged": [(state, number) for state, number in shown.judged.items() if number],
+        "html": render_plain(text) if by_lines else render_markdown(text, look=look),
+        "by_lines": by_lines,
+        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
+        "change_html": render_diff(shown.change) if shown.change else "",
+        "compared": filters.one("against"),
+        "select_command": f"commonplace review_target_selector {quote(shown.gate_id)} --model MODEL",
+        "tried": [item for item in shown.examples if item.holds is not None],
+    }
+
+
+def _state(decision: str) -> str:
+    """How the map calls what was decided so and is fresh."""
+    return WORDS[FRESH] if decision == Decision.PASS else decision
+
+
+def _last_text(shown: GatePage) -> str:
+    return snapshot_text(shown.texts[0].snapshot_id).text if shown.texts else ""
+
+
+urlpatterns = [
+    path("gates/", gates, name="gates"),
+    path("gates/<path:gate_id>", gate, name="gate"),
+]

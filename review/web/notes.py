@@ -1,0 +1,234 @@
+"""The pages of notes: the list, and one note with its reviews, findings, text and past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from shlex import quote
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from review import conf
+from review.conf import Config
+from review.contracts.base import timestamp
+from review.contracts.base_pages import NotesJson
+from review.corpus import Corpus
+from review.orchestration.picking import Pick
+from review.queries.base_map import BaseMap
+from review.queries.note_list import NOTES_A_PAGE, STATES, ListRequest, NoteListing, list_notes
+from review.queries.note_page import NotePage, NotePageRequest, read_note_page
+from review.queries.note_pairs import NOTHING, REVIEW, SOMETHING, PairRow, known_partitions
+from review.queries.problems import problem_json
+from review.web.acting import may
+from review.web.base import base_map
+from review.web.facets import make_facet
+from review.web.filters import Filters, parse_filters
+from review.web.note_links import NoteLinks, diff_page, finding_page
+from review.web.pages import page
+from review.web.paging import paged, read_place
+from review.web.picking import write_pick
+from review.web.remembered import Answer
+from review.web.rendering import Look, Mark, render_markdown, render_plain
+from review.web.words import label
+
+_LINES = "lines"
+_NO_STATUS = "none"
+_HISTORY = 30
+
+
+def notes(request: HttpRequest) -> HttpResponse:
+    """The notes, by path."""
+    filters = parse_filters(
+        request, {"folder": None, "state": STATES, "status": None, "model": None, "q": None}
+    )
+    place = read_place(filters, str)
+    answer = base_map(timezone.now())
+    listing = list_notes(
+        answer.value,
+        ListRequest(
+            folders=filters.all("folder"),
+            states=filters.all("state"),
+            statuses=tuple("" if word == _NO_STATUS else word for word in filters.all("status")),
+            partitions=filters.all("model"),
+            words=tuple(" ".join(filters.all("q")).lower().split()),
+            after=str(place[0]) if place else "",
+        ),
+    )
+    part = paged(listing.notes, size=NOTES_A_PAGE, key=lambda item: (item.path,), filters=filters)
+    return page(
+        request,
+        "review/notes.html",
+        lambda: _list_context(filters, answer, listing) | {"paged": part},
+        document=lambda: NotesJson(
+            total=listing.total,
+            notes=[item.as_json() for item in part.items],
+            next=part.next_url or None,
+            problems=[problem_json(problem) for problem in answer.value.problems],
+            counted_at=timestamp(answer.at),
+        ),
+    )
+
+
+def _list_context(
+    filters: Filters, answer: Answer[BaseMap], listing: NoteListing
+) -> dict[str, Any]:
+    base, counts = answer.value, listing.counts
+    statuses = {status or _NO_STATUS: number for status, number in counts.statuses.items()}
+    facets = [
+        make_facet(filters, "state", "With a pair that is", counts.states, labels=_labels(STATES)),
+        make_facet(filters, "folder", "Folder", counts.folders),
+        make_facet(filters, "status", "Status", statuses),
+        make_facet(filters, "model", "Model partition", dict.fromkeys(base.partitions)),
+    ]
+    return {
+        "filters": filters,
+        "total": listing.total,
+        "skipped": [problem for problem in base.problems if problem.skipped],
+        "counted_at": answer.at,
+        "facets": [facet for facet in facets if facet.options],
+        "words": " ".join(filters.all("q")),
+        "other_fields": [(name, value) for name, value in filters.fields if name != "q"],
+    }
+
+
+def _labels(words: Iterable[str]) -> dict[str, str]:
+    return {word: label(word) for word in words}
+
+
+def note(request: HttpRequest, note_path: str) -> HttpResponse:
+    """One note."""
+    filters = parse_filters(request, {"model": None, "as": [_LINES]})
+    config = conf.current()
+    place = read_place(filters, int)
+    with Corpus(config) as corpus:
+        wanted = NotePageRequest(
+            path=note_path,
+            partitions=filters.all("model"),
+            before=int(place[0]) if place else None,
+            history_size=_HISTORY,
+        )
+        shown = read_note_page(corpus, wanted, config=config)
+        return page(
+            request,
+            "review/note.html",
+            lambda: _context(request, filters, shown, corpus, config),
+            document=shown.document,
+        )
+
+
+def _context(
+    request: HttpRequest, filters: Filters, shown: NotePage, corpus: Corpus, config: Config
+) -> dict[str, Any]:
+    by_lines = filters.one("as") == _LINES
+    names = known_partitions()
+    return {
+        "filters": filters,
+        "shown": shown,
+        "note": shown.now,
+        "groups": _groups(shown),
+        "can_pick": any(_can_pick(shown, row) for row in shown.pairs),
+        "findings": shown.findings,
+        "history": paged(
+            shown.history, size=_HISTORY, key=lambda event: (event.key,), filters=filters
+        ),
+        "html": _html(shown, corpus, config, by_lines=by_lines),
+        "by_lines": by_lines,
+        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
+        "select_command": (
+            f"commonplace review_target_selector --all-gates --note {quote(shown.now.path)}"
+            " --model MODEL --json | commonplace create_review_jobs --input - --grouping note"
+        ),
+        "models": make_facet(
+            filters, "model", "Model partition", dict.fromkeys((*names, *config.partitions))
+        ),
+        "may_ack": may(request, "review.change_acceptance"),
+        "may_request": may(request, "review.change_reviewjob"),
+    }
+
+
+def _groups(shown: NotePage) -> list[dict[str, Any]]:
+    """The rows by what they want; the first group that has any is open."""
+    titles = {
+        SOMETHING: "to look at",
+        REVIEW: "never reviewed",
+        NOTHING: "fresh and passed, or asked no more",
+    }
+    groups = [
+        {
+            "title": title,
+            "name": wants,
+            "rows": [
+                _row(shown, row, f"{wants}-{at}")
+                for at, row in enumerate((row for row in shown.pairs if row.wants == wants), 1)
+            ],
+        }
+        for wants, title in titles.items()
+    ]
+    return [group for group in groups if group["rows"]]
+
+
+def _row(shown: NotePage, row: PairRow, name: str) -> dict[str, Any]:
+    """A row with the links and the value that its page gives it."""
+    changed = row.note_snapshot_id is not None and bool(row.reasons) and not row.gone
+    return {
+        "pair": row,
+        "id": name,
+        "percent": _percent(row),
+        "diff_url": diff_page(
+            shown.now.path, gate_id=row.gate_id, model_partition=row.model_partition
+        )
+        if changed and shown.now.text is not None
+        else "",
+        "pick": write_pick(_pick(shown, row)) if _can_pick(shown, row) else "",
+    }
+
+
+def _percent(row: PairRow) -> str:
+    """The share of the body's words that changed; "<1" for a change that rounds to none."""
+    if row.change is None or row.change.body_ratio is None:
+        return ""
+    percent = 100 * row.change.body_ratio
+    return "<1" if 0 < percent < 1 else f"{percent:.0f}"
+
+
+def _can_pick(shown: NotePage, row: PairRow) -> bool:
+    return shown.now.facts is not None and not row.gone
+
+
+def _pick(shown: NotePage, row: PairRow) -> Pick:
+    facts = shown.now.facts
+    return Pick(
+        note_path=shown.now.path,
+        gate_id=row.gate_id,
+        model_partition=row.model_partition,
+        note_sha256=facts and facts.sha256,
+        gate_sha256=row.gate_sha256,
+        review_pair_id=row.review_pair_id,
+    )
+
+
+def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) -> SafeString:
+    """The note's text, or the last one that is kept, with its open findings."""
+    text = shown.now.text if shown.now.text is not None else shown.kept and shown.kept.text
+    if text is None:
+        return SafeString("")
+    marks = [
+        Mark(line, item.finding.fingerprint, item.finding.severity, item.finding.text, address)
+        for item in shown.findings
+        if (line := item.finding.line_now or item.finding.line) is not None
+        and (address := finding_page(item.finding.fingerprint))
+    ]
+    if by_lines:
+        return render_plain(text, quotes=marks)
+    links = NoteLinks(corpus, shown.now.path, config=config)
+    look = Look(link_to=links, headings=(2, 3))
+    return render_markdown(text, line_anchors=True, quotes=marks, look=look)
+
+
+urlpatterns = [
+    path("notes/", notes, name="notes"),
+    path("notes/<path:note_path>", note, name="note"),
+]

@@ -1,0 +1,176 @@
+"""What people do to pairs that a page shows: ack, override, ask for a review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from review import conf
+from review.contracts.acks import AcksJson
+from review.contracts.jobs import CreatedJson
+from review.corpus import Corpus
+from review.errors import UsageRefused
+from review.orchestration.deciding import OverrideRequest, override_acceptance
+from review.orchestration.picking import Pick, ack_picks, request_reviews
+from review.vocabulary import Grouping
+from review.web.acting import actor, after_post, field, require_permission, required
+from review.web.words import count_words
+
+_NONE = "-"
+_PARTS = 5
+_MAX_PATH = 4096
+_NAMED = 3
+
+
+class NoSuchPick(UsageRefused):
+    """The form names a pair in a way that no page of ours writes."""
+
+
+def write_pick(pick: Pick) -> str:
+    """A pair as the value of a checkbox; the note stands once in its form."""
+    pair_id = _NONE if pick.review_pair_id is None else str(pick.review_pair_id)
+    return " ".join(
+        (
+            pick.model_partition,
+            pick.note_sha256 or _NONE,
+            pick.gate_sha256 or _NONE,
+            pair_id,
+            pick.gate_id,
+        )
+    )
+
+
+def read_picks(request: HttpRequest) -> list[Pick]:
+    """The pairs that were ticked, of the form's `note`.
+
+    :raises NoSuchPick, MissingField: the form is none of ours.
+    """
+    note = required(request, "note", max_length=_MAX_PATH)
+    return [_read_pick(note, value) for value in request.POST.getlist("pick")]
+
+
+def _read_pick(note: str, value: str) -> Pick:
+    parts = value.split(" ", _PARTS - 1)
+    if len(parts) != _PARTS or not (
+        parts[3] == _NONE or (parts[3].isascii() and parts[3].isdigit())
+    ):
+        raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
+    partition, note_sha256, gate_sha256, pair_id, gate_id = parts
+    return Pick(
+        note_path=note,
+        gate_id=gate_id,
+        model_partition=partition,
+        note_sha256=None if note_sha256 == _NONE else note_sha256,
+        gate_sha256=None if gate_sha256 == _NONE else gate_sha256,
+        review_pair_id=None if pair_id == _NONE else int(pair_id),
+    )
+
+
+@require_POST
+def ack(request: HttpRequest) -> HttpResponse:
+    """Take exactly the texts that were shown as what was accepted."""
+    require_permission(request, "review.change_acceptance")
+    picks = read_picks(request)
+    config = conf.current()
+    answers = ack_picks(
+        picks,
+        actor=actor(request),
+        reason=field(request, "reason"),
+        corpus=Corpus(config),
+        config=config,
+        now=timezone.now(),
+    )
+    _tell_acks(request, answers)
+    return after_post(request, reverse("note", args=[picks[0].note_path]))
+
+
+@require_POST
+def override(request: HttpRequest) -> HttpResponse:
+    """Accept today's texts of a pair as passed, without a review."""
+    require_permission(request, "review.change_reviewpair")
+    note = required(request, "note", max_length=_MAX_PATH)
+    wanted = OverrideRequest(
+        note=note,
+        gates=(required(request, "gate", max_length=_MAX_PATH),),
+        model_partition=required(request, "model"),
+        reason=required(request, "reason"),
+        actor=actor(request),
+        expect_note_sha256=required(request, "note_sha256"),
+        expect_gate_sha256=required(request, "gate_sha256"),
+    )
+    answer = override_acceptance(wanted, corpus=Corpus(conf.current()), now=timezone.now())
+    names = ", ".join(pair.gate_id for pair in answer.overridden)
+    return after_post(
+        request, reverse("note", args=[note]), message=f"Overridden: {names} passes for {note}."
+    )
+
+
+@require_POST
+def request_review(request: HttpRequest) -> HttpResponse:
+    """Queue jobs for the pairs that were ticked."""
+    require_permission(request, "review.change_reviewjob")
+    picks = read_picks(request)
+    tell_requests(request, ask(request, picks, grouping=Grouping.NOTE))
+    return after_post(request, reverse("note", args=[picks[0].note_path]))
+
+
+def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> list[CreatedJson]:
+    """Queue jobs for pairs, in the name of who asks."""
+    return request_reviews(
+        picks,
+        grouping=grouping,
+        actor=actor(request),
+        config=conf.current(),
+        now=timezone.now(),
+    )
+
+
+def tell_requests(request: HttpRequest, answers: Iterable[CreatedJson]) -> None:
+    """Say which jobs were made, and which pairs went into none."""
+    found = list(answers)
+    pairs = sum(job.pair_count for answer in found for job in answer.jobs)
+    jobs = sum(len(answer.jobs) for answer in found)
+    skipped = [item for answer in found for item in answer.skipped]
+    if jobs:
+        what = f"{count_words(pairs, 'pair')} in {count_words(jobs, 'queued job')}"
+        messages.success(
+            request, f"Requested: {what}. Run them with: commonplace run_review_jobs --all"
+        )
+    if skipped:
+        named = "; ".join(
+            f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped[:_NAMED]
+        )
+        messages.warning(request, f"Not requested: {_and_more(named, len(skipped))}")
+
+
+def _tell_acks(request: HttpRequest, answers: Iterable[AcksJson]) -> None:
+    found = list(answers)
+    acked = [item.gate_id for answer in found for item in answer.acked]
+    fresh = [item.gate_id for answer in found for item in answer.already_fresh]
+    refused = [item.message for answer in found for item in answer.refused]
+    if acked:
+        messages.success(request, f"Acked: {_and_more(', '.join(acked[:_NAMED]), len(acked))}.")
+    if fresh:
+        messages.info(
+            request, f"Fresh already: {_and_more(', '.join(fresh[:_NAMED]), len(fresh))}."
+        )
+    if refused:
+        messages.warning(
+            request, f"Not acked: {_and_more('; '.join(refused[:_NAMED]), len(refused))}"
+        )
+
+
+def _and_more(named: str, total: int) -> str:
+    return named if total <= _NAMED else f"{named} and {total - _NAMED} more"
+
+
+urlpatterns = [
+    path("ack/", ack, name="ack"),
+    path("override/", override, name="override"),
+    path("request-review/", request_review, name="request-review"),
+]

@@ -1,0 +1,230 @@
+"""The page of one review: what it says, of which texts, by which model, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+
+from review import conf
+from review.conf import Config
+from review.contracts.queue import QueueFindingJson
+from review.contracts.reviews import ProvenanceJson, ReviewJson
+from review.corpus import Corpus
+from review.errors import UsageRefused
+from review.orchestration.deciding import DecisionRequest, set_decision
+from review.orchestration.provenance import partition_contradicts
+from review.orchestration.reading import read_reviews
+from review.queries.history import HistoryRequest
+from review.queries.kept_texts import KeptText, Part, text_of_review
+from review.vocabulary import ACCEPTING_DECISIONS, Decision
+from review.web.acting import actor, after_post, may, require_permission, required
+from review.web.filters import Filters, parse_filters
+from review.web.note_links import NoteLinks, diff_page, finding_page
+from review.web.pages import page
+from review.web.rendering import Look, Mark, render_markdown, render_plain
+
+_LINES = "lines"
+_KNOWN = {"show": [part.value for part in Part], "as": [_LINES]}
+
+
+class NoDecision(UsageRefused):
+    """The form names no decision that a person can make."""
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One of the texts of a review."""
+
+    label: str
+    url: str
+    selected: bool
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One thing that is known of who reviewed: as it was dispatched, and as it was told later.
+
+    :param verdict: "confirmed", "contradicted", or "" where nobody told.
+    """
+
+    what: str
+    dispatched: str
+    told: str = ""
+    verdict: str = ""
+
+
+def review(request: HttpRequest, pair_id: int) -> HttpResponse:
+    """One review, or one of the texts that it judged."""
+    filters = parse_filters(request, _KNOWN)
+    config = conf.current()
+    corpus = Corpus(config)
+    document = read_reviews(corpus, HistoryRequest(pair_id=pair_id), config=config)
+    return page(
+        request,
+        "review/review.html",
+        lambda: _context(request, filters, document.reviews[0], corpus, config),
+        document=document,
+    )
+
+
+def _context(
+    request: HttpRequest, filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
+) -> dict[str, Any]:
+    part = Part(filters.one("show", Part.REVIEW))
+    by_lines = filters.one("as") == _LINES
+    text = _text(shown, part)
+    undecided = shown.decision not in ACCEPTING_DECISIONS
+    return {
+        "filters": filters,
+        "review": shown,
+        "part": part.value,
+        "text": text,
+        "html": _html(shown, part, text, NoteLinks(corpus, shown.note_path, config=config))
+        if not by_lines
+        else _plain(shown, part, text),
+        "tabs": _tabs(filters, part),
+        "by_lines": by_lines,
+        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
+        "raw_url": reverse("review-text", args=[shown.review_pair_id, part]),
+        "origins": _origins(shown, config),
+        "undecided": undecided,
+        "choices": [word.value for word in ACCEPTING_DECISIONS],
+        "may_decide": may(request, "review.change_reviewpair"),
+        "can_override": shown.note.now != "gone" and shown.gate.now != "gone",
+        "digests": _digests_now(corpus, shown),
+        "diff_url": diff_page(
+            shown.note_path, gate_id=shown.gate_id, model_partition=shown.model_partition
+        ),
+    }
+
+
+def _text(shown: ReviewJson, part: Part) -> KeptText:
+    if part is Part.REVIEW:
+        return KeptText(shown.text)
+    return text_of_review(shown.review_pair_id, part)
+
+
+def _html(shown: ReviewJson, part: Part, text: KeptText, links: NoteLinks) -> SafeString:
+    return render_markdown(
+        text.text,
+        line_anchors=True,
+        quotes=marks_of(shown.findings) if part is Part.NOTE else (),
+        look=Look(
+            link_to=None if part is Part.GATE else links,
+            # A review's own headings begin at the third level (the prompt's template).
+            headings=(0, 3) if part is Part.REVIEW else (2, 3),
+        ),
+    )
+
+
+def _plain(shown: ReviewJson, part: Part, text: KeptText) -> SafeString:
+    return render_plain(text.text, quotes=marks_of(shown.findings) if part is Part.NOTE else ())
+
+
+def marks_of(findings: list[QueueFindingJson], *, now: bool = False) -> list[Mark]:
+    """Findings at the lines they quote; those whose quote is not found have none.
+
+    :param now: in today's text instead of the one that was reviewed.
+    """
+    found = []
+    for finding in findings:
+        line = finding.line_now if now else finding.line
+        if line is not None:
+            found.append(
+                Mark(
+                    line,
+                    finding.fingerprint,
+                    finding.severity,
+                    finding.text,
+                    finding_page(finding.fingerprint),
+                )
+            )
+    return found
+
+
+def _tabs(filters: Filters, part: Part) -> list[Tab]:
+    labels: Mapping[Part, str] = {
+        Part.REVIEW: "The review",
+        Part.NOTE: "The note it judged",
+        Part.GATE: "The gate it asked",
+    }
+    return [
+        Tab(label, filters.url(show=None if tab is Part.REVIEW else tab.value), tab is part)
+        for tab, label in labels.items()
+    ]
+
+
+def _origins(shown: ReviewJson, config: Config) -> list[Origin]:
+    known = shown.provenance
+    return [
+        Origin("Harness", known.runner or ""),
+        Origin("Model", known.runner_model or "", *_told_model(shown, known, config)),
+        Origin("Effort", known.runner_effort or ""),
+        Origin("Model, by its own word", "", known.self_reported_model or "", _self_report(known)),
+    ]
+
+
+def _told_model(shown: ReviewJson, known: ProvenanceJson, config: Config) -> tuple[str, str]:
+    models = known.telemetry_models
+    if not models:
+        return "", ""
+    other = partition_contradicts(shown.model_partition, models, config=config)
+    return ", ".join(models), "contradicted" if other else "confirmed"
+
+
+def _self_report(known: ProvenanceJson) -> str:
+    if not known.self_reported_model:
+        return ""
+    return "contradicted" if known.claim_problem else "confirmed"
+
+
+def _digests_now(corpus: Corpus, shown: ReviewJson) -> dict[str, str]:
+    """Digests of the texts that an override would accept: those on disk while the page is made."""
+    if "gone" in (shown.note.now, shown.gate.now):
+        return {}
+    return {
+        "note": corpus.read_note(shown.note_path).sha256,
+        "gate": corpus.gate(shown.gate_path).sha256,
+    }
+
+
+@require_POST
+def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
+    """Record what a person read in a review."""
+    require_permission(request, "review.change_reviewpair")
+    word = request.POST.get("decision", "")
+    if word not in ACCEPTING_DECISIONS:
+        raise NoDecision("choose pass, warn or fail")
+    wanted = DecisionRequest(
+        review_pair_id=pair_id,
+        decision=Decision(word),
+        reason=required(request, "reason"),
+        actor=actor(request),
+    )
+    answer = set_decision(wanted, config=conf.current(), now=timezone.now())
+    if not answer.accepted:
+        messages.warning(
+            request,
+            f"Your decision, {word}, is kept with the review. It is not what counts for the note:"
+            " a later text was accepted in the meantime.",
+        )
+        return after_post(request, reverse("review", args=[pair_id]))
+    return after_post(
+        request,
+        reverse("review", args=[pair_id]),
+        message=f"Decided: {answer.gate_id} is {word} for {answer.note_path}.",
+    )
+
+
+urlpatterns = [
+    path("reviews/<int:pair_id>/", review, name="review"),
+    path("reviews/<int:pair_id>/decision", decide, name="decide"),
+]

@@ -1,0 +1,215 @@
+"""The pages of gates: what one asks, how its reviews went, and its text over time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from review.models import FileSnapshot, Finding
+from review.orchestration.disposing import DispositionRequest, dispose_finding
+from review.vocabulary import DispositionState
+from tests.builders import (
+    NOW,
+    PARTITION,
+    gate_path,
+    make_config,
+    make_gate,
+    note_path,
+    write_gate,
+    write_note,
+)
+from tests.helpers.pages import text_of, twin
+from tests.helpers.reviewed import FAIL, WARN, open_corpus, review_pairs
+from tests.hostile import HOSTILE, faults_of
+
+pytestmark = pytest.mark.django_db
+X = "/gates/prose/x"
+RULE = """
+Long sentences.
+
+## Example (fail)
+
+```markdown
+the the cat
+```
+
+WARN: doubled.
+
+## Example (pass)
+
+```markdown
+the cat
+```
+"""
+
+
+def dispose(root, mark: str, state: DispositionState) -> None:
+    """Decide about a finding."""
+    dispose_finding(
+        DispositionRequest(mark, state, "human:ana", "because"),
+        corpus=open_corpus(root),
+        config=make_config(root),
+        now=NOW + timedelta(hours=2),
+    )
+
+
+class TestGate:
+    def test_shows_what_it_asks(self, web, root):
+        shown = text_of(web.get(X))
+
+        assert "A finding is a line that fails prose/x. Quote it." in shown
+        assert "watches" in shown
+
+    def test_counts_decisions_and_what_an_edit_would_make_stale(self, web, root):
+        for name, review in (("a.md", WARN), ("b.md", FAIL), ("c.md", WARN), ("d.md", None)):
+            write_note(root, name)
+            if review:
+                review_pairs(root, (name, "prose/x"), review=review)
+
+        (cover,) = twin(web, X)["partitions"]
+        shown = text_of(web.get(X))
+
+        assert cover["model_partition"] == PARTITION
+        assert cover["counts"] == {
+            "fresh": 0, "warn": 2, "fail": 1, "note-changed": 0, "gate-changed": 0,
+            "missing-review": 1,
+        }  # fmt: skip
+        assert cover["would_go_stale"] == 3
+        assert "▲ warn 2 (67 %)" in shown
+        assert "An edit of this gate makes 3 reviews stale" in shown
+
+    def test_says_what_people_made_of_its_findings(self, web, root):
+        for name in ("a.md", "b.md", "c.md"):
+            write_note(root, name)
+            review_pairs(root, (name, "prose/x"), review=WARN)
+        marks = list(Finding.objects.order_by("pk").values_list("fingerprint", flat=True))
+        dispose(root, marks[0], DispositionState.REJECTED)
+        dispose(root, marks[0], DispositionState.FIXED)
+        dispose(root, marks[1], DispositionState.FIXED)
+        dispose(root, marks[2], DispositionState.REJECTED)
+
+        assert twin(web, X)["dispositions"] == {
+            "open": 0, "fixed": 2, "rejected": 1, "deferred": 0,
+        }  # fmt: skip
+        assert "67 % of the settled findings were right" in text_of(web.get(X))
+
+    def test_findings_of_other_gates_count_for_those(self, web, root):
+        write_gate(root, "prose/y")
+        review_pairs(root, ("a.md", "prose/y"), review=WARN)
+        dispose(root, Finding.objects.get().fingerprint, DispositionState.FIXED)
+
+        assert twin(web, X)["dispositions"]["fixed"] == 0
+
+    def test_shows_its_text_over_time(self, web, root):
+        review_pairs(root, ("a.md", "prose/x"))
+        write_gate(root, "prose/x", make_gate("prose/x", body="Second text of it.\n"))
+        review_pairs(root, ("a.md", "prose/x"), now=NOW + timedelta(hours=1))
+
+        texts = web.get(X).context["shown"].texts
+        against = text_of(web.get(f"{X}?against={texts[1].snapshot_id}"))
+
+        assert [text.is_now for text in texts] == [True, False]
+        assert "Second text of it." in against
+        assert web.get(f"/texts/{texts[1].snapshot_id}").content.decode() == make_gate("prose/x")
+
+    @pytest.mark.parametrize("against", ["x", "-1", "9" * 30, "1.5"])
+    def test_a_text_that_cannot_be_is_refused(self, web, root, against):
+        assert web.get(f"{X}?against={against}").status_code == 400
+
+    def test_another_files_text_is_not_compared(self, web, root):
+        review_pairs(root, ("a.md", "prose/x"))
+        key = FileSnapshot.objects.get(path__path=note_path("a.md")).pk
+
+        assert "There is no such text of this gate." in text_of(web.get(f"{X}?against={key}"))
+
+    def test_tries_its_examples_with_its_rule(self, web, root):
+        write_gate(root, "prose/x", make_gate("prose/x", body=RULE, rule="repeated-words"))
+
+        examples = twin(web, X)["examples"]
+
+        assert [(item["kind"], item["found"], item["holds"]) for item in examples] == [
+            ("fail", "warn", True),
+            ("pass", "pass", True),
+        ]
+
+    def test_says_which_example_does_not_hold(self, web, root):
+        wrong = RULE.replace("the the cat", "the cat")
+        write_gate(root, "prose/x", make_gate("prose/x", body=wrong, rule="repeated-words"))
+
+        shown = text_of(web.get(X))
+
+        assert "does not hold Example (fail): the rule says pass, the gate warn" in shown
+
+    def test_examples_for_a_model_are_not_tried(self, web, root):
+        write_gate(root, "prose/x", make_gate("prose/x", body=RULE))
+
+        assert "for a model to read" in text_of(web.get(X))
+
+    def test_one_that_is_gone_keeps_its_text_and_history(self, web, root):
+        review_pairs(root, ("a.md", "prose/x"))
+        (root / gate_path("prose/x")).unlink()
+
+        shown = text_of(web.get(X))
+
+        assert "The gate is gone" in shown
+        assert "fails prose/x" in shown
+
+    @pytest.mark.parametrize("gate", ["prose/y", "../../../etc/passwd", "prose", "%2e%2e/x"])
+    def test_one_that_never_was_is_not_found(self, web, root, gate):
+        assert web.get(f"/gates/{gate}").status_code == 404
+
+    @pytest.mark.parametrize("text", HOSTILE)
+    def test_a_hostile_one_is_inert(self, web, root, text):
+        hostile = make_gate("prose/x", body=f"{text}\n", description=repr(text))
+        write_gate(root, "prose/x", hostile)
+
+        for address in (X, f"{X}?as=lines", "/gates/", "/matrix/"):
+            response = web.get(address)
+
+            assert faults_of(response.content.decode(), whole_page=True) == []
+
+
+class TestList:
+    def test_is_the_document_of_the_command(self, web, root):
+        document = twin(web, "/gates/")
+
+        assert document["schema"] == "resolve-gates/1"
+        assert [gate["gate_id"] for gate in document["gates"]] == ["prose/x"]
+
+    def test_narrows_by_lens_and_by_who_judges(self, web, root):
+        write_gate(root, "links/y", make_gate("links/y", rule="repeated-words"))
+
+        def ids(query):
+            return [gate["gate_id"] for gate in twin(web, f"/gates/?{query}")["gates"]]
+
+        assert ids("lens=links") == ["links/y"]
+        assert ids("judged=model") == ["prose/x"]
+
+    def test_names_gates_that_cannot_be_used(self, web, root):
+        write_gate(root, "prose/empty", "")
+
+        assert "prose/empty.md" in text_of(web.get("/gates/"))
+        assert "It is left out." in text_of(web.get("/gates/"))
+
+    def test_says_how_to_start_where_there_is_none(self, web, root):
+        (root / gate_path("prose/x")).unlink()
+
+        assert "commonplace review_init" in text_of(web.get("/gates/"))
+
+    def test_a_reader_sees_them(self, reader, root):
+        assert reader.get("/gates/").status_code == 200
+        assert reader.get(X).status_code == 200
+
+    def test_no_more_queries_with_more_gates_and_notes(
+        self, web, root, django_assert_max_num_queries
+    ):
+        for number in range(15):
+            write_gate(root, f"prose/g{number}")
+            write_note(root, f"n{number}.md")
+            review_pairs(root, (f"n{number}.md", f"prose/g{number}"), review=WARN)
+
+        with django_assert_max_num_queries(14):
+            web.get("/gates/")
+        with django_assert_max_num_queries(18):
+            web.get("/gates/prose/g3")
