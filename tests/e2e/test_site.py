@@ -55,6 +55,22 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class TestExtensions:
+    """What django-extensions brings is there under the settings of the pages."""
+
+    def test_lists_every_address(self, root):
+        listed = run_process("show_urls", root=root)
+
+        assert listed.exit == 0
+        assert "/jobs/<int:job_id>\treview.web.jobs.job\tjob" in listed.out
+
+    def test_draws_the_models(self, root):
+        drawn = run_process("graph_models", "review", "--dot", root=root)
+
+        assert drawn.exit == 0
+        assert "review_models_jobs_ReviewJob" in drawn.out
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((LOCAL, 0))
