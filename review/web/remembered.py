@@ -43,18 +43,30 @@ class Remembered(Generic[T]):
         """Take the function that finds the answer at a moment."""
         self._find = find
         self._kept: dict[Hashable, _Kept[T]] = {}
+        self._firsts: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def ask(self, question: Hashable, *, now: datetime) -> Answer[T]:
         """The answer: a new one if that is quick (or the first), else the last, renewed behind."""
+        known = self._known(question, now)
+        if known is not None:
+            return known
+        with self._lock:
+            first = self._firsts.setdefault(question, threading.Lock())
+        # Who comes while the first answer is made waits for it, and makes none of his own.
+        with first:
+            return self._known(question, now) or self._make(question, now)
+
+    def _known(self, question: Hashable, now: datetime) -> Answer[T] | None:
+        """The last answer, if it took a while to make; renewed behind when it is old."""
         with self._lock:
             kept = self._kept.get(question)
-            if kept is not None and kept.cost > AT_ONCE:
-                if self._is_old(kept) and not kept.renewing:
-                    kept.renewing = True
-                    self._renew_behind(question, now)
-                return kept.answer
-        return self._make(question, now)
+            if kept is None or kept.cost <= AT_ONCE:
+                return None
+            if self._is_old(kept) and not kept.renewing:
+                kept.renewing = True
+                self._renew_behind(question, now)
+            return kept.answer
 
     def _make(self, question: Hashable, now: datetime) -> Answer[T]:
         started = time.monotonic()

@@ -57,6 +57,30 @@ class TestRemembered:
 
         assert calls == [NOW, LATER]
 
+    def test_two_who_ask_first_wait_for_one_answer(self, slow):
+        started, go_on, calls = threading.Event(), threading.Event(), []
+
+        def find(now):
+            calls.append(now)
+            started.set()
+            go_on.wait(10)
+            return now
+
+        memory = Remembered(find)
+        answers = []
+        asking = [
+            threading.Thread(target=lambda: answers.append(memory.ask("q", now=NOW).value))
+            for _ in range(2)
+        ]
+        for thread in asking:
+            thread.start()
+        started.wait(10)
+        go_on.set()
+        for thread in asking:
+            thread.join(10)
+
+        assert (answers, calls) == ([NOW, NOW], [NOW])
+
     def test_questions_are_kept_apart(self, slow):
         memory = Remembered(lambda now: now)
 
