@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, F, OuterRef, QuerySet
@@ -10,7 +10,14 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from review.contracts.queue import LookJson
 from review.corpus import Corpus, NoteList
 from review.domain.identity import gate_id_of, lens_of
-from review.models import CurrentAcceptance, DecisionEvent, Finding, ReviewPair, ReviewText
+from review.models import (
+    CurrentAcceptance,
+    DecisionEvent,
+    Finding,
+    ReviewPair,
+    ReviewText,
+    batched,
+)
 from review.queries.places import below, digests_of, is_below
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
 from review.vocabulary import Decision, DispositionState, Severity
@@ -27,6 +34,7 @@ class LookRequest:
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
     model_partition: str | None = None
+    with_rationale: bool = True
 
 
 def read_looks(
@@ -45,18 +53,35 @@ def read_looks(
     ]
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    reader = FindingReader(corpus, digests=digests)
-    texts = dict(
-        ReviewText.objects.filter(pair_id__in=[pair.pk for pair in pairs]).values_list(
-            "pair_id", "text"
-        )
-    )
-    looks = []
+    findings = _findings(FindingReader(corpus, digests=digests), pairs)
+    kept = [
+        pair for pair in pairs if pair.decision in _REASONS or _has_open_grave(findings[pair.pk])
+    ]
+    texts = _texts(kept) if request.with_rationale else {}
+    return [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
+
+
+def _findings(reader: FindingReader, pairs: Sequence[ReviewPair]) -> dict[int, list[QueueFinding]]:
+    """Each pair's findings, by its key; one read for all that differ in note or gate."""
+    rounds: list[dict[tuple[str, str], ReviewPair]] = []
     for pair in pairs:
-        findings = reader.read([_reviewed(pair)])[pair.note.path, pair.gate.path]
-        if pair.decision in _REASONS or _has_open_grave(findings):
-            looks.append(_look(pair, findings, texts.get(pair.pk), gates_folder))
-    return looks
+        key = (pair.note.path, pair.gate.path)
+        free = next((taken for taken in rounds if key not in taken), None)
+        if free is None:
+            rounds.append(free := {})
+        free[key] = pair
+    found: dict[int, list[QueueFinding]] = {}
+    for taken in rounds:
+        read = reader.read([_reviewed(pair) for pair in taken.values()])
+        found.update((pair.pk, read[key]) for key, pair in taken.items())
+    return found
+
+
+def _texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for chunk in batched([pair.pk for pair in pairs], 500):
+        found.update(ReviewText.objects.filter(pair_id__in=chunk).values_list("pair_id", "text"))
+    return found
 
 
 def count_looks(request: LookRequest = LookRequest()) -> int:

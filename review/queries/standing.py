@@ -9,10 +9,12 @@ from datetime import datetime
 from django.db.models import Count, Min
 
 from review.conf import Config
+from review.contracts.queue import LookJson
 from review.contracts.recovery import RecoveryListJson
 from review.contracts.status import StatusJson
 from review.corpus import Corpus
 from review.models import ReviewJob
+from review.queries.looks import LookRequest, read_looks
 from review.queries.recoverable import list_recoverable
 from review.queries.status import read_status
 from review.runners.process_table import Processes
@@ -25,6 +27,7 @@ class Standing:
 
     status: StatusJson
     recovery: RecoveryListJson
+    looks: tuple[LookJson, ...]
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,19 @@ class Sweep:
 def read_standing(
     corpus: Corpus, *, config: Config, processes: Processes, now: datetime
 ) -> Standing:
-    """Coverage, queue, jobs and what wants recovering, of all partitions."""
+    """Coverage, queue, jobs, what wants recovering and what wants a look, of all partitions."""
     return Standing(
         status=read_status(corpus, model_partition=None, fail_on=(), config=config, now=now),
         recovery=list_recoverable(
             older_than=config.abandoned_after, processes=processes, config=config, now=now
+        ),
+        looks=tuple(
+            read_looks(
+                corpus,
+                LookRequest(with_rationale=False),
+                listed=corpus.notes(),
+                gates_folder=config.gates_folder,
+            )
         ),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -51,8 +52,12 @@ class Remembered(Generic[T]):
         known = self._known(question, now)
         if known is not None:
             return known
+        first: AbstractContextManager[object]
         with self._lock:
-            first = self._firsts.setdefault(question, threading.Lock())
+            if question in self._kept:
+                first = nullcontext()
+            else:
+                first = self._firsts.setdefault(question, threading.Lock())
         # Who comes while the first answer is made waits for it, and makes none of his own.
         with first:
             return self._known(question, now) or self._make(question, now)

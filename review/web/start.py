@@ -26,6 +26,7 @@ from review.web.remembered import Answer, Remembered
 
 LAST_EVENTS = 8
 SHOWN_JOBS = 8
+SHOWN_LOOKS = 6
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def _context(answer: Answer[Standing]) -> dict[str, Any]:
             ("missing", "Pairs missing", recovery.failed[:SHOWN_JOBS], len(recovery.failed)),
         ],
         "to_recover": len(recovery.abandoned) + len(recovery.ready) + len(recovery.failed),
+        "looks": answer.value.looks[:SHOWN_LOOKS],
+        "look_count": len(answer.value.looks),
         "covers": [_cover(partition) for partition in status.partitions],
         "sweeps": running_sweeps(),
         "events": newest_events(EventFilter(), before=None, limit=LAST_EVENTS),

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from review.web import entering, events, jobs, preferences, reading_urls, start, triage_urls
+from review.web import (
+    entering,
+    events,
+    jobs,
+    looks,
+    preferences,
+    reading_urls,
+    start,
+    triage_urls,
+)
 
 urlpatterns = [
     *start.urlpatterns,
     *jobs.urlpatterns,
     *events.urlpatterns,
+    *looks.urlpatterns,
     *reading_urls.urlpatterns,
     *triage_urls.urlpatterns,
     *entering.urlpatterns,
