@@ -88,7 +88,7 @@ class GatePage:
         """The same as JSON."""
         return GatePageJson(
             gate_id=self.gate_id,
-            gate=self.gate and gate_json(self.gate),
+            gate=gate_json(self.gate) if self.gate else None,
             partitions=[
                 GateCoverJson(
                     model_partition=cover.model_partition,
@@ -179,8 +179,8 @@ def _texts(path_id: int | None, gate: Gate | None) -> list[GateText]:
     rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
     columns = ("pk", "content_sha256", "captured_at", "byte_size")
     return [
-        GateText(*row, is_now=gate is not None and row[1] == gate.sha256)
-        for row in rows.values_list(*columns)[:_TEXTS]
+        GateText(key, sha256, at, size, is_now=gate is not None and sha256 == gate.sha256)
+        for key, sha256, at, size in rows.values_list(*columns)[:_TEXTS]
     ]
 
 

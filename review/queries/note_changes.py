@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from review.contracts.selection import ChangeJson
 from review.corpus import Corpus
 from review.domain.regions import Regions, regions_of
 from review.domain.trivial_change import as_gate_sees, body_ratio, changed_regions
 from review.models import FileSnapshot
+from review.queries.note_rows import PairRow
 from review.vocabulary import Staleness
-
-if TYPE_CHECKING:
-    from review.queries.note_pairs import PairRow
 
 # Bytes of kept texts that one page reads and compares; the rest stays unmeasured.
 _MAX_BYTES = 2_000_000

@@ -14,7 +14,8 @@ from review.domain.identity import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
-from review.queries.note_pairs import NoteNow, PairRow, current_of_note, read_pairs
+from review.queries.note_pairs import NoteNow, current_of_note, read_pairs
+from review.queries.note_rows import PairRow
 from review.queries.problems import problem_json
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
 from review.queries.review_details import gate_label
@@ -84,7 +85,7 @@ class NotePage:
         facts = self.now.facts
         return NoteJson(
             note_path=self.now.path,
-            sha256=facts and facts.sha256,
+            sha256=facts.sha256 if facts else None,
             title=self.title,
             status=facts.status if facts else "",
             type=facts.kind.type_path if facts else "",

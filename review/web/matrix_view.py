@@ -5,7 +5,7 @@ The look of a cell hangs on its class, of one letter; its word is there for who 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -91,7 +91,7 @@ def _folder(matrix: Matrix, folder: Folder, look: TableLook) -> str:
     return f'<tr data-row tabindex="-1">{head}{cells}</tr>'
 
 
-def _rolled(column: dict[int, int]) -> str:
+def _rolled(column: Mapping[int, int]) -> str:
     """What is worst below the folder, with how many; a folder that is fresh all over shows that."""
     asked = sum(column.values())
     if not asked:

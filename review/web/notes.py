@@ -20,7 +20,8 @@ from review.orchestration.picking import Pick
 from review.queries.base_map import BaseMap
 from review.queries.note_list import NOTES_A_PAGE, STATES, ListRequest, NoteListing, list_notes
 from review.queries.note_page import NotePage, NotePageRequest, read_note_page
-from review.queries.note_pairs import NOTHING, REVIEW, SOMETHING, PairRow, known_partitions
+from review.queries.note_pairs import known_partitions
+from review.queries.note_rows import NOTHING, REVIEW, SOMETHING, PairRow
 from review.queries.problems import problem_json
 from review.web.acting import may
 from review.web.base import base_map
@@ -204,7 +205,7 @@ def _pick(shown: NotePage, row: PairRow) -> Pick:
         note_path=shown.now.path,
         gate_id=row.gate_id,
         model_partition=row.model_partition,
-        note_sha256=facts and facts.sha256,
+        note_sha256=facts.sha256 if facts else None,
         gate_sha256=row.gate_sha256,
         review_pair_id=row.review_pair_id,
     )
@@ -212,7 +213,9 @@ def _pick(shown: NotePage, row: PairRow) -> Pick:
 
 def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) -> SafeString:
     """The note's text, or the last one that is kept, with its open findings."""
-    text = shown.now.text if shown.now.text is not None else shown.kept and shown.kept.text
+    text = shown.now.text
+    if text is None and shown.kept is not None:
+        text = shown.kept.text
     if text is None:
         return SafeString("")
     marks = [
