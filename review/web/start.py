@@ -24,9 +24,9 @@ from review.web.filters import parse_filters
 from review.web.pages import page
 from review.web.remembered import Answer, Remembered
 
-LAST_EVENTS = 8
-SHOWN_JOBS = 8
-SHOWN_LOOKS = 6
+LAST_EVENTS = 6
+SHOWN_JOBS = 4
+SHOWN_LOOKS = 5
 
 
 @dataclass(frozen=True)
