@@ -164,3 +164,26 @@ class TestCsv:
     )
     def test_what_makes_no_sense_is_a_usage_error(self, root, args):
         assert run("export_reviews", *args).exit == 2
+
+
+class TestOverwriting:
+    @pytest.mark.parametrize(
+        ("form", "place"),
+        [
+            pytest.param("csv", "kb/reports/review-store.sqlite", id="the-store"),
+            pytest.param("csv", "kb/notes/a.md", id="a-note"),
+            pytest.param("csv", "kb/review.toml", id="the-settings"),
+            pytest.param("markdown", "kb/notes", id="the-notes"),
+        ],
+    )
+    def test_never_touches_what_it_did_not_write(self, root, form, place):
+        store = root / "kb/reports/review-store.sqlite"
+        store.parent.mkdir(parents=True, exist_ok=True)
+        store.write_bytes(b"SQLite format 3\0")
+        before = {path: path.read_bytes() for path in (root / "kb").rglob("*.*") if path.is_file()}
+
+        done = run("export_reviews", "--format", form, "--output", root / place, "--json")
+
+        assert (done.exit, done.error["code"]) == (5, "output-refused")
+        after = {path: path.read_bytes() for path in (root / "kb").rglob("*.*") if path.is_file()}
+        assert after == before

@@ -129,3 +129,30 @@ class TestRefusals:
         assert done.exit == 5
         assert NOTE_A in done.err
         assert entries() != []
+
+
+class TestOverwriting:
+    def test_replaces_an_earlier_prompt(self, root, tmp_path):
+        place = tmp_path / "fix.md"
+        run("fix_prompt", NOTE_A, "--output", place)
+
+        assert run("fix_prompt", NOTE_A, "--output", place).exit == 0
+        assert NOTE in place.read_text()
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            pytest.param(NOTE_A, id="the-note-itself"),
+            pytest.param("kb/notes/new.md", id="a-new-note"),
+            pytest.param("kb/instructions/review-gates/prose/x.md", id="a-gate"),
+            pytest.param("elsewhere.txt", id="a-file-of-somebody-s"),
+        ],
+    )
+    def test_never_overwrites_what_it_did_not_write(self, root, place):
+        (root / "elsewhere.txt").write_text("mine\n")
+        before = {path: path.read_bytes() for path in root.rglob("*.*") if path.is_file()}
+
+        done = run("fix_prompt", NOTE_A, "--output", root / place, "--json")
+
+        assert (done.exit, done.error["code"]) == (5, "output-refused")
+        assert {path: path.read_bytes() for path in root.rglob("*.*") if path.is_file()} == before

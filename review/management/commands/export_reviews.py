@@ -14,6 +14,7 @@ from review.conf import REPORTS_FOLDER, Config
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
 from review.management.options import source
+from review.management.output_files import refuse_knowledge_base, refuse_to_overwrite
 
 if TYPE_CHECKING:
     from review.contracts.exports import ExportedJson
@@ -89,6 +90,7 @@ def _export_markdown(folder: Path, config: Config) -> ExportedJson:
     from review.integrations.markdown_export import export_markdown
     from review.queries.exporting import exported_reviews
 
+    refuse_knowledge_base(folder, config=config)
     done = export_markdown(
         exported_reviews(gates_folder=config.gates_folder, with_text=True), folder
     )
@@ -107,6 +109,7 @@ def _export_csv(path: Path, config: Config) -> ExportedJson:
     from review.integrations.gate_csv import gate_csv
     from review.queries.exporting import exported_reviews
 
+    refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
     rows = 0
 
     def encoded() -> Iterator[bytes]:

@@ -13,10 +13,15 @@ from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
 from review.management.options import path, text
+from review.management.output_files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from review.contracts.fixes import FixPromptJson
     from review.queries.fixing import FixPrompt
+
+
+# How every prompt begins: a file that does may be replaced.
+_BEGINNING = b"# Task\n\nYou edit one note"
 
 
 class Command(ReviewCommand):
@@ -57,6 +62,7 @@ class Command(ReviewCommand):
             prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
         output: Path | None = options["output"]
         if output is not None:
+            refuse_to_overwrite(output, config=config, starts_with=_BEGINNING)
             write_whole(output, prompt.text.encode())
         if self.as_json:
             self.write_json(_document(prompt, output))
