@@ -90,7 +90,7 @@ class TestOutput:
         assert target.read_text() == printed["prompt"]
 
     def test_a_place_that_cannot_be_written_is_refused(self, root):
-        done = run("fix_prompt", NOTE_A, "--output", root / "kb")
+        done = run("fix_prompt", NOTE_A, "--output", "/proc/none/fix.md")
 
         assert done.exit == 1
         assert "cannot write" in done.err
