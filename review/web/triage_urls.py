@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from django.urls import URLPattern
 
-urlpatterns: list[URLPattern] = []
+from review.web import findings, queue, triage
+
+urlpatterns: list[URLPattern] = [
+    *queue.urlpatterns,
+    *triage.urlpatterns,
+    *findings.urlpatterns,
+]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+from django.contrib.messages import get_messages
 from django.test import Client
 
 from review.models import Disposition, Finding
@@ -69,3 +71,37 @@ def page_document(web: Client, query: str = "") -> Any:
             document["entries"] += part["entries"]
             document["deleted_notes"] += part["deleted_notes"]
     return document
+
+
+def send(web: Client, url: str, query: str = "", **fields: object) -> Any:
+    """Send a form as the page at `/queue/?query` has it."""
+    here = f"/queue/?{query}" if query else "/queue/"
+    values = [
+        (name, one)
+        for name, value in {"next": here, **fields}.items()
+        for one in (value if isinstance(value, list) else [value])
+    ]
+    return web.post(
+        f"{url}?{query}" if query else url,
+        urlencode(values),
+        content_type="application/x-www-form-urlencoded",
+    )
+
+
+def states() -> dict[str, list[str]]:
+    """All that was recorded of each fingerprint, first to last."""
+    found: dict[str, list[str]] = {}
+    for mark, state in Disposition.objects.order_by("pk").values_list("fingerprint", "state"):
+        found.setdefault(mark, []).append(state)
+    return found
+
+
+def told(response: Any) -> list[str]:
+    """What the page after it would say."""
+    return [str(message) for message in get_messages(response.wsgi_request)]
+
+
+def rows(web: Client, query: str = "") -> list[str]:
+    """The texts of the rows of the queue."""
+    page = web.get(f"/queue/?{query}")
+    return [row.text for group in page.context["shown"].groups for row in group.rows]

@@ -1,0 +1,148 @@
+"""The queue's pages: findings by note with facets, and all that match, to be confirmed at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+
+from review import conf
+from review.contracts.queue import QueuePageJson
+from review.queries.files_now import open_corpus
+from review.queries.problems import problem_json
+from review.queries.queue_board import GONE, SINCE
+from review.queries.queue_choice import Choice, Place
+from review.queries.queue_page import read_entries, read_page
+from review.vocabulary import DispositionState
+from review.web.acting import may
+from review.web.filters import AFTER, Filters
+from review.web.pages import page
+from review.web.paging import Paged, read_place, write_place
+from review.web.queue_filters import LINES_A_PAGE, find, make_facets, queue_filter, read_filters
+from review.web.triage import PERMISSION, last_act
+
+LINES_A_DOCUMENT = 200
+
+
+@dataclass(frozen=True)
+class StateTab:
+    """A status of findings, with how many have it under the other filters."""
+
+    state: str
+    count: int
+    url: str
+    selected: bool
+
+
+@dataclass(frozen=True)
+class Emptiness:
+    """Why a list is empty, what to do, and what to type for it."""
+
+    why: str
+    then: str = ""
+    command: str = ""
+
+
+def queue(request: HttpRequest) -> HttpResponse:
+    """The findings that want an edit, or those with another status."""
+    filters = read_filters(request)
+    place = _place(filters)
+    return page(
+        request,
+        "review/queue.html",
+        lambda: _context(request, filters, place),
+        document=lambda: _document(filters, place),
+    )
+
+
+def _place(filters: Filters) -> Place | None:
+    place = read_place(filters, str, str, int)
+    return None if place is None else (str(place[0]), str(place[1]), int(place[2]))
+
+
+def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dict[str, Any]:
+    choice, files = find(queue_filter(filters), now=timezone.now())
+    with open_corpus(conf.current()) as corpus:
+        shown = read_page(choice, corpus, after=place, limit=LINES_A_PAGE)
+    return {
+        "filters": filters,
+        "facets": make_facets(filters, choice.facets),
+        "tabs": _tabs(filters, choice),
+        "state": filters.one("state", DispositionState.OPEN),
+        "choice": choice,
+        "shown": shown,
+        "paged": _paged(filters, shown.next_place),
+        "gone": choice.facets.since.get(GONE, 0),
+        "empty": None if shown.groups else _why_empty(choice, filters, place),
+        "looked_at": files.looked_at,
+        "may_dispose": may(request, PERMISSION),
+        "last_act": last_act(request),
+        "other_fields": [item for item in filters.fields if item[0] != "q"],
+    }
+
+
+def _document(filters: Filters, place: Place | None) -> QueuePageJson:
+    wanted = queue_filter(filters)
+    # The command gives those of notes that are gone too, apart from the others.
+    choice, files = find(replace(wanted, since=wanted.since or SINCE), now=timezone.now())
+    with open_corpus(conf.current()) as corpus:
+        found = read_entries(choice, corpus, after=place, limit=LINES_A_DOCUMENT)
+    document = QueuePageJson(
+        entries=list(found.entries),
+        deleted_notes=list(found.deleted_notes),
+        problems=[problem_json(problem) for problem in files.files.notes.problems],
+    )
+    if found.next_place:
+        after = {AFTER: write_place(found.next_place)}
+        document.next = f"{filters.url(**after)}&format=json"
+    return document
+
+
+def _paged(filters: Filters, next_place: Place | None) -> Paged[None]:
+    after = {AFTER: write_place(next_place)} if next_place else {}
+    return Paged(
+        items=(),
+        next_url=filters.url(**after) if after else "",
+        first_url=filters.url() if filters.after else "",
+    )
+
+
+def _tabs(filters: Filters, choice: Choice) -> list[StateTab]:
+    chosen = filters.all("state") or (DispositionState.OPEN.value,)
+    return [
+        StateTab(
+            state=state,
+            count=count,
+            url=filters.url(state=None if state == DispositionState.OPEN else state),
+            selected=state in chosen,
+        )
+        for state, count in choice.facets.states.items()
+    ]
+
+
+def _why_empty(choice: Choice, filters: Filters, place: Place | None) -> Emptiness:
+    """Why there is nothing to show, and what to do about it."""
+    state = filters.one("state", DispositionState.OPEN)
+    if place is not None:
+        return Emptiness("This is the end of the list.")
+    if filters.narrowed and set(filters.values) != {"state"}:
+        return Emptiness("No finding matches these filters.")
+    if state != DispositionState.OPEN:
+        return Emptiness(f"No finding is {state}.", "What you decide in the queue is listed here.")
+    if any(choice.facets.states.values()):
+        return Emptiness(
+            "Nothing is open: every finding has been decided.",
+            "New ones come with new reviews. What waits for one:",
+            "commonplace review_target_selector --all-gates --model MODEL",
+        )
+    return Emptiness(
+        "No current review says warn or fail.",
+        "Findings come with reviews. Select what lacks one, and have it reviewed:",
+        "commonplace review_sweep --all-gates --runner claude-code --model MODEL",
+    )
+
+
+urlpatterns = [path("queue/", queue, name="queue")]
