@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Count
 
-from review.models import ReviewJob
+from review.domain.identity import gate_id_of
+from review.models import ReviewJob, ReviewPair
 from review.models.jobs import ReviewJobQuerySet
-from review.vocabulary import FailureCode, JobStatus
+from review.vocabulary import Decision, FailureCode, Grouping, JobStatus
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,19 @@ class JobFilter:
 
 
 @dataclass(frozen=True)
+class JobRow:
+    """A job as a line of a list.
+
+    :param about: the note of a job for one note, the gate of a job for one gate.
+    :param decisions: how many of its reviews came to which decision, in the order of `Decision`.
+    """
+
+    job: ReviewJob
+    about: str
+    decisions: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
 class JobCounts:
     """How many jobs there are by each filter's values, of all jobs."""
 
@@ -40,6 +55,35 @@ def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list
     if before is not None:
         jobs = jobs.filter(pk__lt=before)
     return list(jobs.order_by("-pk").values_list("pk", flat=True)[:limit])
+
+
+def job_rows(job_ids: Sequence[int], *, gates_folder: str) -> list[JobRow]:
+    """The jobs as lines, in the order of `job_ids`; three statements, whatever the jobs hold."""
+    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
+    pairs = ReviewPair.objects.filter(job_id__in=job_ids)
+    about: dict[int, str] = {}
+    for job_id, note, gate in pairs.filter(ordinal=1).values_list(
+        "job_id", "note__path", "gate__path"
+    ):
+        of_one_note = jobs[job_id].grouping == Grouping.NOTE
+        about[job_id] = note if of_one_note else gate_id_of(gate, gates_folder=gates_folder)
+    decided: dict[int, dict[str, int]] = {}
+    counted = pairs.exclude(decision="").values_list("job_id", "decision").annotate(Count("pk"))
+    for job_id, decision, number in counted.order_by():
+        decided.setdefault(job_id, {})[decision] = number
+    return [
+        JobRow(
+            job=jobs[job_id],
+            about=about.get(job_id, ""),
+            decisions=tuple(
+                (word.value, decided[job_id][word.value])
+                for word in Decision
+                if word.value in decided.get(job_id, {})
+            ),
+        )
+        for job_id in job_ids
+        if job_id in jobs
+    ]
 
 
 def count_jobs_by_kind() -> JobCounts:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 
 from django.db.models import Count, Min
 
@@ -14,11 +16,14 @@ from review.contracts.recovery import RecoveryListJson
 from review.contracts.status import StatusJson
 from review.corpus import Corpus
 from review.models import ReviewJob
+from review.queries.files_now import files_now
 from review.queries.looks import LookRequest, read_looks
+from review.queries.queue_boards import queue_board
+from review.queries.queue_choice import Choice, QueueFilter, choose
 from review.queries.recoverable import list_recoverable
 from review.queries.status import read_status
 from review.runners.process_table import Processes
-from review.vocabulary import JobStatus
+from review.vocabulary import QUEUED_DECISIONS, JobStatus
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,14 @@ def read_standing(
 ) -> Standing:
     """Coverage, queue, jobs, what wants recovering and what wants a look, of all partitions."""
     return Standing(
-        status=read_status(corpus, model_partition=None, fail_on=(), config=config, now=now),
+        status=read_status(
+            corpus,
+            model_partition=None,
+            fail_on=(),
+            config=config,
+            now=now,
+            queue=_entries(_open_queue(config, now=now)),
+        ),
         recovery=list_recoverable(
             older_than=config.abandoned_after, processes=processes, config=config, now=now
         ),
@@ -59,6 +71,26 @@ def read_standing(
             )
         ),
     )
+
+
+def open_findings(config: Config, *, now: datetime) -> dict[str, int]:
+    """Open findings of the queue by severity, the gravest first: what the queue's own page counts."""
+    return dict(_open_queue(config, now=now).facets.severities)
+
+
+def _open_queue(config: Config, *, now: datetime) -> Choice:
+    board = queue_board(config, files_now(config, now=now).files)
+    return choose(board, QueueFilter(), gates_folder=config.gates_folder, now=now)
+
+
+def _entries(queue: Choice) -> dict[str, int]:
+    """Pairs of note and gate with an open finding, by decision."""
+    board = queue.board
+    columns = zip(
+        board.column("note_id"), board.column("gate_id"), board.column("decision"), strict=True
+    )
+    counts = Counter(decision for *_pair, decision in set(compress(columns, queue.mask)))
+    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
 
 
 def running_sweeps() -> Sequence[Sweep]:

@@ -37,8 +37,12 @@ def read_status(
     fail_on: Iterable[FailOn],
     config: Config,
     now: datetime,
+    queue: dict[str, int] | None = None,
 ) -> StatusJson:
-    """Coverage, queue, jobs and orphans, of one model partition or of all."""
+    """Coverage, queue, jobs and orphans, of one model partition or of all.
+
+    :param queue: the entries of the queue by decision, where they are counted already.
+    """
     coverage = read_coverage(corpus, model_partition=model_partition)
     status = StatusJson(
         notes=len(coverage.notes),
@@ -47,7 +51,7 @@ def read_status(
         partitions=list(coverage.partitions),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=_count_queue(corpus, model_partition),
+        queue=_count_queue(corpus, model_partition) if queue is None else queue,
         needs_a_look=count_looks(LookRequest(model_partition=model_partition)),
         orphans=find_orphans(corpus, coverage),
         problems=[problem_json(problem) for problem in coverage.problems],

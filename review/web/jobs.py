@@ -18,7 +18,7 @@ from review.contracts.jobs import JobJson, JobListJson
 from review.contracts.recovery import RecoverableJson
 from review.queries.job_board import show_jobs
 from review.queries.job_details import JobFile, read_job, read_job_file
-from review.queries.job_pages import JobFilter, count_jobs_by_kind, newest_job_ids
+from review.queries.job_pages import JobFilter, count_jobs_by_kind, job_rows, newest_job_ids
 from review.runners.process_table import ProcessTable
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus
 from review.web.acting import may
@@ -62,17 +62,17 @@ def jobs(request: HttpRequest) -> HttpResponse:
         _wanted(filters, needing), before=int(place[0]) if place else None, limit=JOBS_A_PAGE + 1
     )
     part = paged(ids, size=JOBS_A_PAGE, key=lambda job_id: (job_id,), filters=filters)
-    document = JobListJson(jobs=show_jobs(part.items, gates_folder=conf.current().gates_folder))
+    folder = conf.current().gates_folder
     return page(
         request,
         "review/jobs.html",
         lambda: {
             "paged": part,
-            "jobs": document.jobs,
+            "rows": job_rows(part.items, gates_folder=folder),
             "filters": filters,
             "facets": _facets(filters),
         },
-        document=document,
+        document=lambda: JobListJson(jobs=show_jobs(part.items, gates_folder=folder)),
     )
 
 

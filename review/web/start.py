@@ -16,10 +16,9 @@ from review import conf
 from review.contracts.status import GateStatusJson, PartitionStatusJson
 from review.corpus import Corpus
 from review.queries.event_log import EventFilter, newest_events
-from review.queries.standing import Standing, read_standing, running_sweeps
+from review.queries.standing import Standing, open_findings, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
 from review.runners.rules.names import RULE_NAMES
-from review.web.acting import may
 from review.web.filters import parse_filters
 from review.web.pages import page
 from review.web.remembered import Answer, Remembered
@@ -94,11 +93,12 @@ def standing(now: datetime) -> Answer[Standing]:
 def start(request: HttpRequest) -> HttpResponse:
     """What needs a person, and how much is covered."""
     parse_filters(request, {})
-    answer = standing(timezone.now())
+    now = timezone.now()
+    answer = standing(now)
     return page(
         request,
         "review/start.html",
-        lambda: _context(answer) | {"may_recover": may(request, "review.change_reviewjob")},
+        lambda: _context(answer) | {"findings": open_findings(conf.current(), now=now)},
         document=answer.value.status,
     )
 

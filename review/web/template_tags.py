@@ -20,13 +20,15 @@ _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
 
 @register.simple_tag
-def badge(word: str, text: str = "") -> SafeString:
+def badge(word: str, text: str | int = "") -> SafeString:
     """A word of a closed list with its glyph and colour: `{% badge job.status %}`.
 
-    :param text: what to say in place of the word's own label.
+    :param text: what to say in place of the word's own label; a number goes before it.
     """
     if not word:
         return SafeString("")
+    if isinstance(text, int):
+        text = f"{text:,} {label(word)}"
     return format_html(
         '<span class="badge is-{}"><span class="glyph" aria-hidden="true">{}</span>{}</span>',
         word,

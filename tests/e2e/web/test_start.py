@@ -5,20 +5,34 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import make_gate, write_gate, write_note
+from tests.helpers.commands import run
 from tests.helpers.jobs import abandoned, queued, running, write_output
 from tests.helpers.reviewed import FAIL, UNDECIDED, WARN, ingest, review_pairs
 
 
 class TestNumbers:
-    def test_counts_what_waits_in_the_queue_by_decision(self, web, root):
+    def test_counts_open_findings_by_how_grave_they_are(self, web, root):
         write_gate(root, "prose/y")
         review_pairs(root, ("a.md", "prose/x"), review=WARN)
         review_pairs(root, ("a.md", "prose/y"), review=FAIL)
 
         page = web.get("/")
 
-        assert page.context["status"].queue == {"warn": 1, "fail": 1}
-        assert "/queue/?decision=fail" in page.content.decode()
+        assert page.context["findings"] == {"fail": 1, "warn": 1, "info": 0}
+        assert 'href="/queue/?severity=fail"' in page.content.decode()
+
+    def test_its_document_counts_the_queue_as_the_command_does(self, web, root):
+        for name in ("prose/y", "prose/z"):
+            write_gate(root, name)
+        review_pairs(root, ("a.md", "prose/x"), ("a.md", "prose/z"), review=WARN)
+        review_pairs(root, ("a.md", "prose/y"), review=FAIL)
+        review_pairs(root, ("a.md", "prose/y"), review=WARN, model_partition="other-model")
+        write_gate(root, "prose/z", make_gate("prose/z", body="Another question.\n"))
+
+        shown = web.get("/?format=json").json()["queue"]
+
+        assert shown == run("review_status", "--json").json["queue"]
+        assert shown == {"warn": 2, "fail": 0}
 
     def test_counts_reviews_that_want_a_look(self, web, root):
         review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
@@ -54,9 +68,9 @@ class TestRecovery:
         lost = abandoned(root)
         running(root)
 
-        jobs = web.get("/jobs/?needs=abandoned").context["jobs"]
+        rows = web.get("/jobs/?needs=abandoned").context["rows"]
 
-        assert [job.review_job_id for job in jobs] == [lost]
+        assert [row.job.pk for row in rows] == [lost]
 
 
 class TestCoverage:
@@ -96,6 +110,7 @@ class TestQuickness:
         for _ in range(5):
             ingest(root, queued(root))
             write_output(root, queued(root))
+        web.get("/")
 
         assert count_queries(lambda: web.get("/")) == few
 
