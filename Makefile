@@ -62,8 +62,9 @@ check-types: setup
 serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 	$(PY) manage.py serve
 
-bench: setup  ## the speed of the commands beside their floors
+bench: setup  ## the speed of the commands beside their floors, and of the pages
 	$(PY) -m benchmarks
+	$(PY) -m benchmarks.pages
 
 coverage: setup  ## the suite on SQLite, with the lines it does not reach
 	$(PY) -m coverage run -m pytest
