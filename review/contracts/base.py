@@ -37,6 +37,8 @@ def decode(data: bytes, kind: type[_T], *, source: str) -> _T:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=kind)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotThisDocument(f"{source}: {error}") from error
+    except RecursionError as error:
+        raise NotThisDocument(f"{source}: nested too deeply to be read") from error
 
 
 def timestamp(moment: datetime | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from review import conf, store
-from review.errors import ExitCode, ReviewError
+from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.inputs import MAX_INPUT_BYTES, decode_source, read_source
 from review.management.options import (
     COMMON_EXIT_CODES,
@@ -254,7 +255,7 @@ class ReviewCommand(BaseCommand):
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
         if "actor" in options and not options["actor"]:
-            options["actor"] = conf.current().actor or f"human:{_user_name()}"
+            options["actor"] = _named_actor(conf.current().actor) or f"human:{_user_name()}"
 
     def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
         as_json = "--json" in arguments
@@ -279,6 +280,13 @@ def _plain(value: object) -> object:
     import msgspec
 
     return msgspec.to_builtins(value)
+
+
+def _named_actor(name: str) -> str:
+    try:
+        return word(name) if name else ""
+    except ArgumentTypeError as error:
+        raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
 
 
 def _user_name() -> str:

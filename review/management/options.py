@@ -129,6 +129,8 @@ def text(raw: str) -> str:
     """Words that are not blank, such as a reason."""
     if not raw.strip():
         raise argparse.ArgumentTypeError("must not be blank")
+    if any("\ud800" <= char <= "\udfff" for char in raw):
+        raise argparse.ArgumentTypeError("holds bytes that are not UTF-8")
     return raw.strip()
 
 
@@ -140,7 +142,11 @@ def partition(raw: str) -> str:
     from review import conf
     from review.domain.model_partition import build_model_partition
 
-    name, config = word(raw), conf.current()
+    name = word(raw)
+    try:
+        config = conf.current()
+    except conf.RootNotFound:
+        return build_model_partition(name)  # the command says itself that it has no root
     if name in config.partitions:
         return name
     return build_model_partition(name, aliases=config.aliases)

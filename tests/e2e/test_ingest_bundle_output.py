@@ -60,6 +60,11 @@ class TestIngest:
             pytest.param((), 2, id="neither-id-nor-ready"),
             pytest.param(("--ready", "--review-job-id", 1), 2, id="both"),
             pytest.param(("--ready", "--input-file", "-"), 2, id="input-with-ready"),
+            pytest.param(
+                ("--review-job-id", 1, "--input-file", "-", "--telemetry-json", "-"),
+                2,
+                id="one-stream-for-two",
+            ),
             pytest.param(("--review-job-id", 1, "--all-actors"), 2, id="all-actors-without-ready"),
             pytest.param(("--review-job-id", 0), 2, id="no-job-number"),
             pytest.param(("--review-job-id", 99), 5, id="unknown-job"),
@@ -102,6 +107,10 @@ class TestIngest:
             pytest.param("[1]", id="a-list"),
             pytest.param("{", id="broken"),
             pytest.param("", id="empty"),
+            pytest.param('{"cost": NaN}', id="no-number"),
+            pytest.param('{"cost": 1e400}', id="a-number-too-large"),
+            pytest.param('{"model": "\\ud800"}', id="half-a-character"),
+            pytest.param('{"a":' * 3000, id="nested-deeply"),
         ],
     )
     def test_telemetry_must_be_an_object(self, job, telemetry):

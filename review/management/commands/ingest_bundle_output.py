@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import conf, store
+from review.contracts.base import NotThisDocument, decode
 from review.contracts.jobs import IngestedJson
 from review.errors import ExitCode, InputRejected, UsageRefused
 from review.management.base import ReviewCommand
@@ -46,16 +46,44 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
-        parser.add_argument("--review-job-id", type=positive_int, nargs="+", metavar="N")
-        parser.add_argument("--input-file", type=source, metavar="F|-")
-        parser.add_argument("--ready", action="store_true")
-        parser.add_argument("--all-actors", action="store_true")
-        parser.add_argument("--runner", type=word)
-        parser.add_argument("--runner-model", type=word)
-        parser.add_argument("--runner-effort", type=word)
-        parser.add_argument("--effort-unknown", action="store_true")
-        parser.add_argument("--telemetry-json", type=source, metavar="F|-")
-        parser.add_argument("--all-or-nothing", action="store_true")
+        parser.add_argument(
+            "--review-job-id", type=positive_int, nargs="+", metavar="N", help="jobs to ingest"
+        )
+        parser.add_argument(
+            "--input-file",
+            type=source,
+            metavar="F|-",
+            help="the output, where it is not in the job's own file (one job); - is standard input",
+        )
+        parser.add_argument(
+            "--ready",
+            action="store_true",
+            help="every open job of this actor whose output has a closed block for each pair",
+        )
+        parser.add_argument(
+            "--all-actors",
+            action="store_true",
+            help="with --ready: jobs of all actors, and those nobody claimed",
+        )
+        parser.add_argument("--runner", type=word, help="of a job nobody claimed: who ran it")
+        parser.add_argument("--runner-model", type=word, help="the model that ran")
+        parser.add_argument("--runner-effort", type=word, help="its reasoning effort")
+        parser.add_argument(
+            "--effort-unknown",
+            action="store_true",
+            help="the effort is not known: compare the model",
+        )
+        parser.add_argument(
+            "--telemetry-json",
+            type=source,
+            metavar="F|-",
+            help="evidence from the harness, a JSON object; a model named in it is held against the job",
+        )
+        parser.add_argument(
+            "--all-or-nothing",
+            action="store_true",
+            help="complete no pair if one is missing; the raw output is kept",
+        )
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -83,6 +111,8 @@ class Command(ReviewCommand):
             raise UsageRefused("give either --review-job-id N ... or --ready")
         if options["all_actors"] and not options["ready"]:
             raise UsageRefused("--all-actors goes with --ready")
+        if options["input_file"] == options["telemetry_json"] == "-":
+            raise UsageRefused("--input-file and --telemetry-json cannot both read standard input")
         outputs = {}
         if options["input_file"]:
             if len(job_ids) != 1:
@@ -101,12 +131,11 @@ class Command(ReviewCommand):
         if where is None:
             return None
         try:
-            telemetry = json.loads(self.read_text_input(where))
-        except ValueError as error:
-            raise BadTelemetry(f"--telemetry-json {where}: not JSON: {error}") from error
-        if not isinstance(telemetry, dict):
-            raise BadTelemetry(f"--telemetry-json {where}: expected a JSON object")
-        return telemetry
+            return decode(
+                self.read_input(where), dict[str, Any], source=f"--telemetry-json {where}"
+            )
+        except NotThisDocument as error:
+            raise BadTelemetry(error.message, hint="expected one JSON object") from error
 
 
 def _provenance(options: dict[str, Any]) -> Provenance | None:
