@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern
 
-from review.web import diffs, gates, matrix, notes, picking, reviews, texts
+from review.web import diffs, gates, matrix, notes, picking, reviews, search, texts
 
 urlpatterns: list[URLPattern] = [
     *reviews.urlpatterns,
@@ -14,4 +14,5 @@ urlpatterns: list[URLPattern] = [
     *notes.urlpatterns,
     *matrix.urlpatterns,
     *gates.urlpatterns,
+    *search.urlpatterns,
 ]

@@ -128,7 +128,10 @@ class TestLooks:
 
         assert visit.problems() == []
 
-    @pytest.mark.parametrize("address", ["/notes/", "/gates/", "/notes/?q=nothing"])
+    @pytest.mark.parametrize(
+        "address",
+        ["/notes/", "/gates/", "/notes/?q=nothing", "/search?q=reader", "/search", "/search?q=no"],
+    )
     def test_a_list_is_clean(self, visit, base, address):
         visit.open(address)
 

@@ -1,0 +1,205 @@
+"""Search over notes, findings and reviews, by an index that is kept up as it is used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from django.db.models import Max
+
+from review.conf import Config
+from review.corpus import Corpus, NoteFacts, UnreadableFile
+from review.domain.excerpts import Part, excerpt
+from review.models import Finding, JobEvent, ReviewPair, ReviewStore, ReviewText, batched
+from review.queries.review_details import gate_label
+from review.store.word_index import Entry, WordIndex
+from review.vocabulary import JobStatus, PairStatus
+
+PER_KIND = 50
+_EVENTS = "job-events"
+_EVENTS_AT_ONCE = 200
+_NOTES_AT_ONCE = 100
+
+
+class Kind(StrEnum):
+    """What is searched."""
+
+    NOTE = "note"
+    FINDING = "finding"
+    REVIEW = "review"
+
+
+@dataclass(frozen=True)
+class FoundNote:
+    """A note that holds the words."""
+
+    path: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class FoundFinding:
+    """A finding that holds the words, as its latest review has it."""
+
+    fingerprint: str
+    note_path: str
+    gate_id: str
+    severity: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class FoundReview:
+    """A review that holds the words."""
+
+    pair_id: int
+    note_path: str
+    gate_id: str
+    decision: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What holds all the words, the best first; not all was looked at unless `complete`."""
+
+    notes: tuple[FoundNote, ...] = ()
+    findings: tuple[FoundFinding, ...] = ()
+    reviews: tuple[FoundReview, ...] = ()
+    complete: bool = True
+
+
+@dataclass
+class _Patience:
+    """How long reading may go on."""
+
+    seconds: float
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() - self._began > self.seconds
+
+
+class Searcher:
+    """Searches one knowledge base and its store."""
+
+    def __init__(self, corpus: Corpus, *, config: Config) -> None:
+        """Search the base of `config`."""
+        self._corpus = corpus
+        self._gates_folder = config.gates_folder
+        self._path = config.index_path.with_suffix(".words")
+
+    def search(
+        self, words: Sequence[str], *, kinds: Iterable[Kind] = tuple(Kind), seconds: float
+    ) -> Found:
+        """Find what holds all the words.
+
+        :param seconds: how long to read what the index lacks before searching it.
+        """
+        wanted = set(kinds)
+        with self._open() as index:
+            complete = self._catch_up(index, _Patience(seconds))
+            found = {
+                kind: index.find(words, kind=kind, limit=PER_KIND) if kind in wanted else []
+                for kind in Kind
+            }
+        return Found(
+            notes=tuple(self._notes(found[Kind.NOTE], words)),
+            findings=tuple(self._findings(found[Kind.FINDING], words)),
+            reviews=tuple(self._reviews(found[Kind.REVIEW], words)),
+            complete=complete,
+        )
+
+    def catch_up(self, *, seconds: float) -> bool:
+        """Read what the index lacks; answers whether it lacks nothing any more."""
+        with self._open() as index:
+            return self._catch_up(index, _Patience(seconds))
+
+    def _open(self) -> WordIndex:
+        store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+        return WordIndex(self._path, store_id=store_id)
+
+    def _catch_up(self, index: WordIndex, patience: _Patience) -> bool:
+        return self._add_notes(index, patience) and self._add_reviews(index, patience)
+
+    def _add_notes(self, index: WordIndex, patience: _Patience) -> bool:
+        known = index.digests(Kind.NOTE)
+        notes = self._corpus.notes().notes
+        gone = known.keys() - {note.path for note in notes}
+        if gone:
+            index.forget(Kind.NOTE, gone)
+        changed = [note for note in notes if known.get(note.path) != note.sha256]
+        for some in batched(changed, _NOTES_AT_ONCE):
+            if patience.is_over:
+                return False
+            index.add(self._note_entries(some))
+        return True
+
+    def _note_entries(self, notes: Iterable[NoteFacts]) -> Iterator[Entry]:
+        for note in notes:
+            try:
+                text = self._corpus.read_note(note.path).text
+            except UnreadableFile:
+                continue
+            yield Entry(Kind.NOTE, note.path, note.path, text, note.sha256)
+
+    def _add_reviews(self, index: WordIndex, patience: _Patience) -> bool:
+        """Texts and findings of jobs that were ingested since: every ingest leaves an event."""
+        last = index.mark(_EVENTS)
+        end = JobEvent.objects.aggregate(last=Max("pk"))["last"] or 0
+        while last < end:
+            if patience.is_over:
+                return False
+            events = JobEvent.objects.filter(pk__gt=last).order_by("pk")
+            rows = list(events.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
+            jobs = {job for _key, job, status in rows if status in _CLOSED}
+            last = rows[-1][0] if rows else end
+            index.add(self._review_entries(jobs), marks={_EVENTS: last})
+        return True
+
+    def _review_entries(self, job_ids: Iterable[int]) -> Iterator[Entry]:
+        texts = ReviewText.objects.filter(pair__job_id__in=job_ids)
+        for pair_id, note, gate, text in texts.values_list(
+            "pair_id", "pair__note__path", "pair__gate__path", "text"
+        ):
+            yield Entry(Kind.REVIEW, str(pair_id), f"{note} {gate}", text)
+        findings = Finding.objects.filter(pair__job_id__in=job_ids).order_by("pk")
+        for mark, note, gate, text, quote in findings.values_list(
+            "fingerprint", "pair__note__path", "pair__gate__path", "text", "quote"
+        ):
+            yield Entry(Kind.FINDING, mark, f"{note} {gate}", f"{text}\n{quote}")
+
+    def _notes(self, paths: Iterable[str], words: Sequence[str]) -> Iterator[FoundNote]:
+        for path in paths:
+            try:
+                text = self._corpus.read_note(path).text
+            except UnreadableFile:
+                continue
+            yield FoundNote(path, excerpt(text, words))
+
+    def _findings(self, marks: Sequence[str], words: Sequence[str]) -> Iterator[FoundFinding]:
+        columns = ("fingerprint", "pair__note__path", "pair__gate__path", "severity", "text")
+        rows = Finding.objects.filter(fingerprint__in=marks).order_by("pk").values_list(*columns)
+        latest = {row[0]: row for row in rows}
+        for mark in marks:
+            if mark in latest:
+                _mark, note, gate, severity, text = latest[mark]
+                gate_id = gate_label(gate, self._gates_folder)
+                yield FoundFinding(mark, note, gate_id, severity, excerpt(text, words))
+
+    def _reviews(self, names: Sequence[str], words: Sequence[str]) -> Iterator[FoundReview]:
+        keys = [int(name) for name in names]
+        pairs = ReviewPair.objects.filter(pk__in=keys, status=PairStatus.COMPLETED)
+        columns = ("note__path", "gate__path", "decision", "review_text__text")
+        rows = {row[0]: row[1:] for row in pairs.values_list("pk", *columns)}
+        for key in keys:
+            if key in rows:
+                note, gate, decision, text = rows[key]
+                gate_id = gate_label(gate, self._gates_folder)
+                yield FoundReview(key, note, gate_id, decision, excerpt(text, words))
+
+
+_CLOSED = (JobStatus.COMPLETED, JobStatus.FAILED)
