@@ -11,7 +11,7 @@ WORKERS ?= 2
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench coverage lock clean \
-	check-style check-layers check-dependencies check-store check-locks check-types
+	check-style check-templates check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
@@ -37,11 +37,14 @@ test-browser: setup  ## the pages in a real browser, on SQLite; Chromium is inst
 	@bash scripts/ensure_browser.sh
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) tests/browser
 
-check: check-style check-layers check-dependencies check-store check-locks check-types  ## style, types, layers, dependencies, migrations, lock files
+check: check-style check-templates check-layers check-dependencies check-store check-locks check-types  ## style, types, layers, dependencies, migrations, lock files
 
 check-style: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+check-templates: setup
+	$(PY) -m djlint --quiet --lint review/web/templates
 
 check-layers: setup
 	$(VENV)/bin/lint-imports
