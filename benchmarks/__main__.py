@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10000])
     parser.add_argument("--gates", type=int, default=40)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--sweep-jobs", type=int, default=2000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
         starts(Path(folder, "empty"), runs=options.runs)
@@ -43,6 +44,7 @@ def main() -> None:
             base = _build(root, notes=size, gates=options.gates)
             selector(base, runs=options.runs)
             pipeline(root, label=f"{size} notes, {size * options.gates:,} accepted pairs")
+        sweep(Path(folder, "sweep"), notes=options.sweep_jobs)
 
 
 def starts(root: Path, *, runs: int) -> None:
@@ -118,6 +120,34 @@ def pipeline(root: Path, *, label: str) -> None:
         empty_rate = figures["empty"][what]
         line = f"{what.replace('_', ' '):38} {full:8.0f}  in an empty store {empty_rate:8.0f}  ({full / empty_rate:.2f}x){verdict}"
         print(line, flush=True)
+
+
+def sweep(root: Path, *, notes: int) -> None:
+    """A parent's own time and memory for each job, when the runner answers at once."""
+    root.mkdir()
+    answer = subprocess.run(
+        [
+            sys.executable,
+            str(PROJECT / "benchmarks" / "sweep.py"),
+            str(root),
+            "--notes",
+            str(notes),
+        ],
+        env={**os.environ, **_env(root)},
+        cwd=root,
+        check=True,
+        capture_output=True,
+    )
+    told = json.loads(answer.stdout)
+    _title(f"a sweep of {notes:,} jobs, 4 at once, with a runner that answers at once")
+    print(f"{'jobs per second':38} {told['jobs_per_second']:8.1f}", flush=True)
+    for what, unit in (("parent_cpu_ms", "ms"), ("wall_ms", "ms"), ("resident_mib", "MiB")):
+        first, last = told[f"{what}_first"], told[f"{what}_last"]
+        flat = f"flat (<= 1.25 x): {_met(last <= 1.25 * first)}"
+        name = f"{what.replace('_', ' ')} a job, last tenth".removesuffix(
+            " a job, last tenth" if unit == "MiB" else ""
+        )
+        print(f"{name:38} {last:8.1f} {unit}  in the first {first:8.1f}  {flat}", flush=True)
 
 
 def _build(root: Path, *, notes: int, gates: int) -> KnowledgeBase:

@@ -9,7 +9,7 @@ from review.orchestration.news import JobRun, News
 from review.orchestration.sweep_request import Limits, StopReason
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
-from review.vocabulary import FailureCode, JobStatus
+from review.vocabulary import FailureCode
 
 _MISMATCHES = 2
 _UNPRICED = 3
@@ -46,6 +46,16 @@ class Purse:
             return True
         left = self.limit - self.spent - self.assumed
         return left > 0 and (jobs == 1 if self.expected is None else jobs * self.expected <= left)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What the brake needs to know of a job that ended; without a failure code it succeeded."""
+
+    usage: Usage
+    failure: RunnerFailure | None = None
+    failure_code: str | None = None
+    reason: str = ""
 
 
 @dataclass
@@ -100,51 +110,52 @@ class Brake:
     def hear(self, news: News) -> None:
         """Take note of what happened."""
         if isinstance(news, JobRun):
-            self._run += 1
-            self._hear_run(news)
+            document = news.document
+            reason = document.failure_reason or ""
+            self.note(Ended(news.usage, news.failure, document.failure_code, reason))
+
+    def note(self, ended: Ended) -> None:
+        """Take note of a job that ended."""
+        self._run += 1
+        if ended.failure is not None and ended.failure.concerns_all:
+            self._end_for(ended.failure)
+        self._watch_cost(ended)
+        self._watch_partition(ended)
+        self._watch_failures(ended)
 
     def end(self, reason: StopReason, because: str) -> None:
         """Let no other job start."""
         if self.reason is None:
             self.reason, self.because = reason, because
 
-    def _hear_run(self, run: JobRun) -> None:
-        if run.failure is not None and run.failure.concerns_all:
-            self._end_for(run.failure)
-        self._watch_cost(run)
-        self._watch_partition(run)
-        self._watch_failures(run)
-
     def _end_for(self, failure: RunnerFailure) -> None:
         reason = StopReason.ACCOUNT_EXHAUSTED if failure.exhausted else StopReason.RUNNER_UNUSABLE
         self.end(reason, failure.reason)
 
-    def _watch_cost(self, run: JobRun) -> None:
+    def _watch_cost(self, ended: Ended) -> None:
         purse = self._purse
-        purse.pay(run.usage)
+        purse.pay(ended.usage)
         if purse.limit is None or purse.expected is not None:
             return
-        if run.failure is None or purse.unpriced >= _UNPRICED:
+        if ended.failure is None or purse.unpriced >= _UNPRICED:
             self.end(
                 StopReason.COST_UNKNOWN,
                 "the runner does not say what a job costs, so --max-cost-usd cannot be kept",
             )
 
-    def _watch_partition(self, run: JobRun) -> None:
-        mismatch = run.document.failure_code == FailureCode.PARTITION_MISMATCH
+    def _watch_partition(self, ended: Ended) -> None:
+        mismatch = ended.failure_code == FailureCode.PARTITION_MISMATCH
         self._mismatches = self._mismatches + 1 if mismatch else 0
         if self._mismatches == _MISMATCHES:
-            self.end(StopReason.PARTITION_MISMATCH, run.document.failure_reason or "")
+            self.end(StopReason.PARTITION_MISMATCH, ended.reason)
 
-    def _watch_failures(self, run: JobRun) -> None:
+    def _watch_failures(self, ended: Ended) -> None:
         """End a sweep of which nothing succeeds; the limit is on jobs that all fail alike."""
-        if run.document.status == JobStatus.COMPLETED:
+        if ended.failure_code is None:
             self._done += 1
         else:
-            self._failures.append(run.document.failure_code or "")
+            self._failures.append(ended.failure_code)
         enough = max(_FAILURES, 2 * self.slots)
         if not self._done and len(self._failures) >= enough and len(set(self._failures)) == 1:
-            self.end(
-                StopReason.FAILING,
-                f"the first {len(self._failures)} jobs all failed: {run.document.failure_reason}",
-            )
+            number = len(self._failures)
+            self.end(StopReason.FAILING, f"the first {number} jobs all failed: {ended.reason}")
