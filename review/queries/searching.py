@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from django.db.models import Max
 from review.conf import Config
 from review.corpus import Corpus, NoteFacts, UnreadableFile
 from review.domain.excerpts import Part, excerpt
+from review.domain.frontmatter import parse_frontmatter
 from review.models import Finding, JobEvent, ReviewPair, ReviewStore, ReviewText, batched
 from review.queries.review_details import gate_label
 from review.store.word_index import Entry, WordIndex
@@ -63,11 +64,15 @@ class FoundReview:
 
 @dataclass(frozen=True)
 class Found:
-    """What holds all the words, the best first; not all was looked at unless `complete`."""
+    """What holds all the words, the best first; not all was looked at unless `complete`.
+
+    :param counts: how many of each kind, of those that are not shown too; at most `PER_KIND`.
+    """
 
     notes: tuple[FoundNote, ...] = ()
     findings: tuple[FoundFinding, ...] = ()
     reviews: tuple[FoundReview, ...] = ()
+    counts: Mapping[Kind, int] = field(default_factory=dict)
     complete: bool = True
 
 
@@ -102,14 +107,13 @@ class Searcher:
         wanted = set(kinds)
         with self._open() as index:
             complete = self._catch_up(index, _Patience(seconds))
-            found = {
-                kind: index.find(words, kind=kind, limit=PER_KIND) if kind in wanted else []
-                for kind in Kind
-            }
+            names = {kind: index.find(words, kind=kind, limit=PER_KIND) for kind in Kind}
+        shown = {kind: names[kind] if kind in wanted else [] for kind in Kind}
         return Found(
-            notes=tuple(self._notes(found[Kind.NOTE], words)),
-            findings=tuple(self._findings(found[Kind.FINDING], words)),
-            reviews=tuple(self._reviews(found[Kind.REVIEW], words)),
+            notes=tuple(self._notes(shown[Kind.NOTE], words)),
+            findings=tuple(self._findings(shown[Kind.FINDING], words)),
+            reviews=tuple(self._reviews(shown[Kind.REVIEW], words)),
+            counts={kind: len(names[kind]) for kind in Kind},
             complete=complete,
         )
 
@@ -178,7 +182,11 @@ class Searcher:
                 text = self._corpus.read_note(path).text
             except UnreadableFile:
                 continue
-            yield FoundNote(path, excerpt(text, words))
+            body = text[parse_frontmatter(text).body_offset :]
+            parts = excerpt(body, words)
+            if not any(part.found for part in parts):
+                parts = excerpt(text, words)
+            yield FoundNote(path, parts)
 
     def _findings(self, marks: Sequence[str], words: Sequence[str]) -> Iterator[FoundFinding]:
         columns = ("fingerprint", "pair__note__path", "pair__gate__path", "severity", "text")

@@ -62,18 +62,15 @@ def _read_on(config: Config) -> None:
 
 
 def _context(filters: Filters, words: tuple[str, ...], found: Found) -> dict[str, Any]:
-    counts: dict[str, int | None] = {
-        Kind.NOTE: len(found.notes),
-        Kind.FINDING: len(found.findings),
-        Kind.REVIEW: len(found.reviews),
-    }
+    shown = (found.notes, found.findings, found.reviews)
+    counts: dict[str, int | None] = {kind: found.counts.get(kind, 0) for kind in Kind}
     return {
         "filters": filters,
         "query": " ".join(filters.all("q")),
         "kinds": filters.all("kind"),
         "words": words,
         "found": found,
-        "total": sum(number or 0 for number in counts.values()),
+        "total": sum(map(len, shown)),
         "most": PER_KIND,
         "facets": [make_facet(filters, "kind", "Show", counts, labels=_LABELS)],
     }
