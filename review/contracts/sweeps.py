@@ -51,6 +51,24 @@ class SweepCostJson(Document, kw_only=True):
     output_tokens: int | None
 
 
+class FixJson(Document, kw_only=True):
+    """A note that was handed to a runner to be mended.
+
+    `outcome` is `planned` (a dry run), `changed` (a diff, and nothing applied), `applied`,
+    `unchanged`, `failed` or `refused`. `said` are the runner's last words: claims. The findings stay open until a review of
+    the new text.
+    """
+
+    note_path: str
+    outcome: str
+    reason: str | None
+    fingerprints: list[str]
+    diff: str
+    truncated: bool
+    said: str
+    cost_usd: float | None
+
+
 class SweepJson(Document, kw_only=True):
     """The answer of a sweep.
 
@@ -59,7 +77,7 @@ class SweepJson(Document, kw_only=True):
     `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep. `jobs` counts
     `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent) and `not-started`.
     `pairs` counts decisions, `missing` and `not-accepted`. `skipped` counts targets by reason, and
-    `skipped_pairs` gives the first of them.
+    `skipped_pairs` gives the first of them. `fixes` has the notes of `--fix`.
     """
 
     schema: str = "review-sweep/1"
@@ -83,6 +101,7 @@ class SweepJson(Document, kw_only=True):
     cost: SweepCostJson
     seconds: float
     problems: list[ProblemJson]
+    fixes: list[FixJson] = []
 
 
 class GateSweepJson(SweepJson, kw_only=True):

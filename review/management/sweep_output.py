@@ -12,7 +12,10 @@ _WIDEST_REASON = 100
 
 
 def sweep_lines(answer: SweepJson) -> Iterator[str]:
-    """The summary."""
+    """The summary; of `--fix` the diffs."""
+    if not answer.counts:
+        yield from _fix_lines(answer)
+        return
     yield f"{answer.model_partition}: {_counts(answer.counts)}"
     for job in answer.salvaged:
         kept = f"reviews kept: {job.pairs_kept}"
@@ -39,6 +42,19 @@ def sweep_exit_code(answer: SweepJson) -> ExitCode:
     if answer.stopped == StopReason.JOBS_NOT_MADE or answer.jobs["failed"]:
         return ExitCode.FAILED
     return ExitCode.CONFLICT if answer.jobs["refused"] else ExitCode.DONE
+
+
+def _fix_lines(answer: SweepJson) -> Iterator[str]:
+    for note in answer.fixes:
+        yield f"{note.note_path}: {note.outcome}" + (f": {note.reason}" if note.reason else "")
+        yield from note.diff.splitlines()
+    if not answer.fixes:
+        yield "no note has an open finding"
+    elif any(note.outcome == "changed" for note in answer.fixes):
+        yield "nothing was applied; --apply writes the notes"
+    if answer.stopped is not None:
+        yield f"stopped: {answer.stopped}: {answer.stopped_because}"
+    yield f"cost: {_cost(answer)}; findings stay open until a new review says otherwise"
 
 
 def _plan_lines(plan: PlanJson) -> Iterator[str]:

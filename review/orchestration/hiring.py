@@ -22,7 +22,7 @@ from review.orchestration.provenance import (
 from review.orchestration.retries import RetryPolicy
 from review.orchestration.running import Worker
 from review.runners.registry import find_runner, installed_runner
-from review.runners.spec import RunnerSpec
+from review.runners.spec import Access, RunnerSpec
 
 _ONE_RUN = RetryPolicy(runs=1)
 
@@ -76,6 +76,19 @@ def interview(request: HireRequest, *, config: Config) -> Hired:
     partition = canonical_partition(request.model_partition, config=config)
     validate_provenance(partition, provenance, effort_unknown=False, config=config)
     return Hired(spec, provenance)
+
+
+def hire_editor(request: HireRequest, *, config: Config) -> Hired:
+    """A runner that may edit a note in a folder of its own, and what it will be told to run.
+
+    :raises UnknownRunner, ConfigRefused, RunnerCannot, RunnerNotInstalled: as their names say.
+    """
+    spec = find_runner(request.runner, config=config)
+    model, effort = request.model, request.effort
+    if request.model_partition:
+        model, effort = _told(request, spec, config)
+    spec.check(model=model, effort=effort, access=Access.EDIT)
+    return Hired(installed_runner(spec, root=config.root), Provenance(spec.name, model, effort))
 
 
 def hire(

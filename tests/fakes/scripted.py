@@ -75,12 +75,29 @@ def fail(message: str, code: int = 1) -> None:
 
 def hold(prompt: str) -> None:
     """Wait until the test lets go, then answer."""
-    while not (BOOKS / "go").exists():
-        time.sleep(0.02)
+    _wait()
     finished(prompt)
 
 
+def _wait() -> None:
+    while not (BOOKS / "go").exists():
+        time.sleep(0.02)
+
+
+def mend(prompt: str) -> None:
+    """Edit the note that the prompt is about, and claim more than that."""
+    path = _note_of(prompt)
+    path.write_text(path.read_text().replace("text of note", "text, mended, of note"))
+    Path("kb/notes/another.md").write_text("not asked for")
+    fingerprints = re.findall(r"^## ([0-9a-f]{16}): ", prompt, re.MULTILINE)
+    say("".join(f"{name}: fixed: it is mended\n" for name in fingerprints))
+
+
 CASES = {
+    "mend": mend,
+    "slow-mend": lambda prompt: (_wait(), mend(prompt)),
+    "spoil": lambda prompt: _note_of(prompt).write_bytes(b"\xff\xfe"),
+    "leave": lambda _prompt: say("Nothing to mend."),
     "finished": finished,
     "priced": priced,
     "half": half,
@@ -95,10 +112,15 @@ CASES = {
 }
 
 
+def _note_of(prompt: str) -> Path:
+    return Path(re.search(r"You edit one note of a knowledge base: `([^`]+)`", prompt)[1])
+
+
 def main() -> None:
     """Do what the script says for the first note of the prompt."""
     prompt = read_prompt()
-    path = re.search(r"^[0-9a-f]{8}/1: (.+) :: ", prompt, re.MULTILINE)[1]
+    asked = re.search(r"^[0-9a-f]{8}/1: (.+) :: ", prompt, re.MULTILINE)
+    path = asked[1] if asked else str(_note_of(prompt))
     calls = BOOKS / f"calls-{path.replace('/', '__')}"
     with calls.open("a") as stream:
         stream.write(f"{os.getpid()}\n")

@@ -18,6 +18,11 @@ SETTINGS = f"""
 command = {_COMMAND}
 model_options = ["--model", "{{model}}"]
 
+edits = true
+
+[runners.reader]
+command = {_COMMAND}
+
 [runners.priced]
 command = {_COMMAND}
 options = ["--priced"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
@@ -17,6 +17,9 @@ from review.management.sweep_options import (
     add_sweep_options,
 )
 from review.vocabulary import Grouping
+
+if TYPE_CHECKING:
+    from review.contracts.sweeps import SweepJson
 
 
 class Command(ReviewCommand):
@@ -33,6 +36,7 @@ class Command(ReviewCommand):
         "commonplace review_sweep --all-gates --runner rules --model rules",
         "commonplace review_sweep prose --current --runner claude-code --model claude-opus-4-6 --dry-run",
         "commonplace review_sweep --all-gates --runner codex --model gpt-5-1-codex@high --runner-model gpt-5.1-codex --max-cost-usd 5 --json",
+        "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
     )
     exit_codes = {
         ExitCode.FAILED: "a job failed, or no more jobs could be made; the summary says why",
@@ -44,28 +48,52 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         add_scope_arguments(parser)
-        add_runner_options(parser, model_required=True)
+        add_runner_options(parser, model_required=False)
         add_selection_options(parser)
         parser.add_argument("--grouping", choices=Grouping.values, default=Grouping.NOTE.value)
         parser.add_argument(
             "--batch-size", type=positive_int, metavar="N", help="notes in a gate's job (default 8)"
         )
         add_sweep_options(parser)
+        fix = parser.add_argument_group("mending instead of reviewing")
+        fix.add_argument(
+            "--fix",
+            action="store_true",
+            help="have the runner edit a copy of each note with open findings, and show the diff",
+        )
+        fix.add_argument(
+            "--apply", action="store_true", help="with --fix: put what changed into the notes"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Sweep, and tell."""
-        from review.contracts.sweeps import SweepJson
         from review.management.sweep_output import sweep_exit_code, sweep_lines
-        from review.management.sweeps import run_sweep
 
-        grouping = Grouping(options["grouping"])
-        if options["batch_size"] is not None and grouping is Grouping.NOTE:
-            raise UsageRefused("--batch-size goes with --grouping gate")
-        answer = run_sweep(
-            self, options, grouping=grouping, answer=SweepJson, config=conf.current()
-        )
+        _check(options)
+        answer = self._fix(options) if options["fix"] else self._sweep(options)
         if self.as_json:
             self.write_json(answer)
         else:
             self.write_lines(sweep_lines(answer))
         self.finish(sweep_exit_code(answer))
+
+    def _sweep(self, options: dict[str, Any]) -> SweepJson:
+        from review.contracts.sweeps import SweepJson
+        from review.management.sweeps import run_sweep
+
+        grouping = Grouping(options["grouping"])
+        return run_sweep(self, options, grouping=grouping, answer=SweepJson, config=conf.current())
+
+    def _fix(self, options: dict[str, Any]) -> SweepJson:
+        from review.management.fix_sweeps import run_fixes
+
+        return run_fixes(options, config=conf.current())
+
+
+def _check(options: dict[str, Any]) -> None:
+    if options["batch_size"] is not None and options["grouping"] == Grouping.NOTE:
+        raise UsageRefused("--batch-size goes with --grouping gate")
+    if options["apply"] and not options["fix"]:
+        raise UsageRefused("--apply goes with --fix")
+    if options["model"] is None and not options["fix"]:
+        raise UsageRefused("a sweep reviews for one model partition", hint="add --model PARTITION")

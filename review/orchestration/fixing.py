@@ -1,0 +1,213 @@
+"""Hands notes with open findings to a runner that may edit a copy, and shows or applies what it did."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from review.conf import Config
+from review.contracts.sweeps import FixJson
+from review.corpus import Corpus, NoteText
+from review.corpus.facts import read_note_text
+from review.corpus.linked_files import read_linked_files
+from review.corpus.mending import replace_note
+from review.domain.diffing import TextDiff, unified_diff
+from review.errors import ReviewError
+from review.orchestration.hiring import Hired
+from review.orchestration.sweep_brake import Brake, Ended
+from review.orchestration.sweep_request import Limits, StopReason
+from review.protocol.telemetry import Usage, read_usage
+from review.queries.fixing import FixPrompt, NothingToFix, make_fix_prompt
+from review.queries.places import named_places
+from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.runners.outcome import RunnerOutcome
+from review.runners.running import RunRequest, run_edit, scratch_folder
+
+PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"
+FAILED, REFUSED = "failed", "refused"
+_LOOK_EVERY = 0.2
+
+
+@dataclass(frozen=True)
+class FixSweep:
+    """Which notes to mend, by whom, and within which limits.
+
+    :param notes: files and folders; none is every note with an open finding.
+    :param gates: only notes of which these gates found something; the prompt has all findings.
+    :param slots: how many at once.
+    :param apply: whether to write what changed; else it is shown only.
+    """
+
+    hired: Hired
+    limits: Limits
+    timeout: timedelta
+    notes: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    slots: int = 1
+    apply: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What became of each note, sorted by path; the brake says why it ended early, if it did."""
+
+    notes: tuple[FixJson, ...]
+    usages: tuple[Usage, ...]
+    brake: Brake
+
+
+@dataclass(frozen=True)
+class _Draft:
+    note: NoteText
+    prompt: FixPrompt
+    reading: dict[str, bytes]
+
+
+def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: threading.Event) -> Fixed:
+    """Have the notes mended, each in a copy of its own; findings stay open until a new review.
+
+    :raises NoSuchNote, UnknownGate: a name does not resolve.
+    """
+    places = named_places(corpus, request.notes, root=str(config.root))
+    queue = QueueRequest(notes=places, gates=request.gates, with_rationale=False)
+    entries = read_warn_queue(corpus, queue).entries
+    waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
+    brake = Brake(limits=request.limits, stop=stop, slots=request.slots)
+    if request.dry_run:
+        return Fixed(tuple(_answer(path, PLANNED) for path in sorted(waiting)), (), brake)
+    work = _Work(
+        request=request,
+        corpus=corpus,
+        config=config,
+        stop=stop,
+        brake=brake,
+        waiting=waiting,
+    )
+    with ThreadPoolExecutor(max_workers=request.slots) as pool:
+        try:
+            work.go(pool)
+        except BaseException:
+            stop.set()
+            raise
+    # A limit that was reached with the last note has cut nothing off.
+    if not work.waiting and brake.reason is StopReason.MAX_JOBS:
+        brake.reason = None
+    notes = sorted(work.notes, key=lambda note: note.note_path)
+    return Fixed(tuple(notes), tuple(work.usages), brake)
+
+
+@dataclass
+class _Work:
+    request: FixSweep
+    corpus: Corpus
+    config: Config
+    stop: threading.Event
+    brake: Brake
+    waiting: deque[str]
+    notes: list[FixJson] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+
+    def go(self, pool: ThreadPoolExecutor) -> None:
+        """Run until no note waits, or none may be begun any more."""
+        under_way: dict[Future[RunnerOutcome], _Draft] = {}
+        drafts = self._drafts()
+        more = True
+        while True:
+            while more and len(under_way) < self.request.slots:
+                draft = next(drafts, None) if self.brake.may_start(len(under_way)) else None
+                more = draft is not None
+                if draft is not None:
+                    under_way[pool.submit(self._run, draft)] = draft
+            if not under_way:
+                return
+            done, _others = wait(under_way, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._settle(under_way.pop(future), future.result())
+            more = more or bool(done)
+
+    def _drafts(self) -> Iterator[_Draft]:
+        """Each note with its prompt, as both are when its turn comes."""
+        root = str(self.config.root)
+        while self.waiting:
+            path = self.waiting.popleft()
+            try:
+                prompt = make_fix_prompt(self.corpus, path, root=root)
+                note = self.corpus.read_note(path)
+            except NothingToFix:
+                continue
+            except ReviewError as refused:
+                self._add(path, REFUSED, reason=refused.message)
+                continue
+            linked = read_linked_files([(path, note.text)], linker=self.corpus.linker, root=root)
+            yield _Draft(note, prompt, linked | {path: note.data})
+
+    def _run(self, draft: _Draft) -> RunnerOutcome:
+        hired = self.request.hired
+        with ExitStack() as folders:
+            run_request = RunRequest(
+                spec=hired.spec,
+                prompt=draft.prompt.text.encode(),
+                scratch=folders.enter_context(scratch_folder()),
+                files=folders.enter_context(scratch_folder()),
+                output=draft.note.path,
+                model=hired.provenance.runner_model,
+                effort=hired.provenance.runner_effort,
+                timeout=self.request.timeout.total_seconds(),
+                reading=draft.reading,
+            )
+            return run_edit(run_request, stop=self.stop)
+
+    def _settle(self, draft: _Draft, outcome: RunnerOutcome) -> None:
+        usage, failure = read_usage(outcome.telemetry), outcome.failure
+        self.usages.append(usage)
+        if failure is None:
+            self.brake.note(Ended(usage))
+        else:
+            self.brake.note(Ended(usage, failure, failure.code, failure.reason))
+        answer = self._judge(draft, outcome)
+        answer.fingerprints = list(draft.prompt.fingerprints)
+        answer.said = outcome.said
+        answer.cost_usd = usage.cost_usd
+        self.notes.append(answer)
+
+    def _judge(self, draft: _Draft, outcome: RunnerOutcome) -> FixJson:
+        """What came back, and what is done with it."""
+        path = draft.note.path
+        if outcome.failure is not None or outcome.text is None:
+            reason = outcome.failure.reason if outcome.failure else "no note came back"
+            return _answer(path, FAILED, reason=reason)
+        try:
+            after = read_note_text(path, outcome.text)
+            diff = unified_diff(draft.note.text, after, path=path)
+            if outcome.text == draft.note.data:
+                return _answer(path, UNCHANGED)
+            if self.request.apply:
+                replace_note(str(self.config.root), draft.note, outcome.text)
+        except ReviewError as refused:
+            return _answer(path, REFUSED, reason=refused.message)
+        what = APPLIED if self.request.apply else CHANGED
+        return _answer(path, what, diff=diff)
+
+    def _add(self, path: str, what: str, *, reason: str) -> None:
+        self.notes.append(_answer(path, what, reason=reason))
+
+
+def _answer(
+    path: str, what: str, *, reason: str | None = None, diff: TextDiff | None = None
+) -> FixJson:
+    return FixJson(
+        note_path=path,
+        outcome=what,
+        reason=reason,
+        fingerprints=[],
+        diff="" if diff is None else diff.text,
+        truncated=diff is not None and diff.truncated,
+        said="",
+        cost_usd=None,
+    )

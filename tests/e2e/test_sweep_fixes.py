@@ -1,0 +1,175 @@
+"""`review_sweep --fix`: a runner edits a copy of a note; nothing is applied unless that is asked for."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.helpers.scripted import is_running, make_scripted, note
+from tests.helpers.sweeping import command, start, wait_for
+from tests.helpers.workers import write_worker_output
+
+FIX = ("review_sweep", "--fix", "--runner", "scripted", "--json")
+WARN = "### Findings\n- WARN: it says too little\n  > The text of note\n\n## Result: WARN"
+
+
+@pytest.fixture
+def base(tmp_path):
+    """Two notes with an open finding each, and one without."""
+    made = make_scripted(tmp_path, notes=3, script={"*": "mend"})
+    review(made, note(0), note(1))
+    return made
+
+
+def review(base, *notes):
+    """Have the notes reviewed with a warning, as any agent would."""
+    selection = command(
+        base, "review_target_selector", "--all-gates", "--model", "m-1", "--json", "--note", *notes
+    )
+    created = command(
+        base, "create_review_jobs", "--input", "-", "--grouping", "note", "--json",
+        stdin=selection.out,
+    )  # fmt: skip
+    for job in created.json["jobs"]:
+        write_worker_output(base.root, job, WARN)
+        command(base, "ingest_bundle_output", "--review-job-id", job["review_job_id"])
+
+
+def text_of(base, number):
+    return (base.root / note(number)).read_text()
+
+
+def open_findings(base):
+    return len(command(base, "warn_selector", "--json").json["entries"])
+
+
+class TestFix:
+    def test_shows_what_would_change_and_changes_nothing(self, base):
+        done = command(base, *FIX)
+
+        assert done.exit == 0
+        fixes = done.json["fixes"]
+        assert [(fix["note_path"], fix["outcome"]) for fix in fixes] == [
+            (note(0), "changed"), (note(1), "changed"),
+        ]  # fmt: skip
+        assert "+The text, mended, of note 0." in fixes[0]["diff"]
+        assert "mended" not in text_of(base, 0)
+
+    def test_applies_what_changed_when_that_is_asked_for(self, base):
+        place = base.root / note(0)
+        place.chmod(0o640)
+
+        done = command(base, *FIX, "--apply", "--note", note(0))
+
+        assert [fix["outcome"] for fix in done.json["fixes"]] == ["applied"]
+        assert text_of(base, 0) == "# Note 0\n\nThe text, mended, of note 0.\n"
+        assert place.stat().st_mode & 0o777 == 0o640
+        assert "mended" not in text_of(base, 1)
+
+    def test_edits_that_one_note_and_nothing_beside_it(self, base):
+        command(base, *FIX, "--apply")
+
+        assert sorted(path.name for path in (base.root / "kb/notes").iterdir()) == [
+            "n000.md", "n001.md", "n002.md",
+        ]  # fmt: skip
+
+    def test_what_it_claims_to_have_fixed_stays_open_until_a_new_review(self, base):
+        before = open_findings(base)
+
+        done = command(base, *FIX, "--apply")
+
+        fix = done.json["fixes"][0]
+        assert f"{fix['fingerprints'][0]}: fixed" in fix["said"]
+        assert open_findings(base) == before == 2
+        status = command(base, "review_status", "--json").json
+        (partition,) = status["partitions"]
+        assert partition["fresh"] == 0
+
+    def test_has_nothing_to_do_where_nothing_is_open(self, base):
+        done = command(base, *FIX, "--note", note(2))
+
+        assert (done.exit, done.json["fixes"]) == (0, [])
+        assert not base.calls()
+
+    def test_says_what_it_would_do_in_a_dry_run(self, base):
+        done = command(base, *FIX, "--dry-run")
+
+        assert [fix["outcome"] for fix in done.json["fixes"]] == ["planned"] * 2
+        assert not base.calls()
+
+    def test_shows_people_the_diff(self, base):
+        done = command(base, "review_sweep", "--fix", "--runner", "scripted", "--note", note(0))
+
+        assert f"{note(0)}: changed" in done.out
+        assert "+The text, mended, of note 0." in done.out
+        assert "nothing was applied" in done.out
+
+    def test_begins_no_more_than_are_allowed(self, base):
+        done = command(base, *FIX, "--max-jobs", "1")
+
+        assert len(done.json["fixes"]) == 1
+        assert done.json["stopped"] == "max-jobs"
+
+
+class TestWhatGoesWrong:
+    def with_script(self, base, what):
+        base.script["*"] = what
+        return base
+
+    @pytest.mark.parametrize(
+        ("what", "outcome", "exit_code"),
+        [
+            pytest.param("leave", "unchanged", 0, id="nothing-changed"),
+            pytest.param("spoil", "refused", 4, id="no-text-any-more"),
+            pytest.param("broken", "failed", 1, id="the-runner-failed"),
+        ],
+    )
+    def test_is_told_and_leaves_the_note_alone(self, base, what, outcome, exit_code):
+        before = text_of(base, 0)
+
+        done = command(self.with_script(base, what), *FIX, "--apply", "--note", note(0))
+
+        assert [fix["outcome"] for fix in done.json["fixes"]] == [outcome]
+        assert done.exit == exit_code
+        assert text_of(base, 0) == before
+
+    def test_a_note_that_was_edited_meanwhile_is_not_overwritten(self, base):
+        self.with_script(base, "slow-mend")
+        process = start(base, *FIX, "--apply", "--note", note(0))
+        wait_for(lambda: base.calls())
+        (base.root / note(0)).write_text("# Mine\n")
+        base.let_go()
+        out, _err = process.communicate(timeout=30)
+
+        assert process.returncode == 4
+        assert '"outcome":"refused"' in out
+        assert text_of(base, 0) == "# Mine\n"
+
+    def test_ctrl_c_ends_the_editor(self, base):
+        process = start(self.with_script(base, "hang"), *FIX)
+        wait_for(lambda: base.calls().total() == 2)
+
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=20)
+
+        assert process.returncode == 130
+        assert not any(is_running(pid) for pid in base.pids())
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            pytest.param(("--runner", "reader"), id="a-runner-that-only-reads"),
+            pytest.param(("--runner", "rules"), id="rules"),
+        ],
+    )
+    def test_who_cannot_edit_is_refused(self, base, arguments):
+        assert command(base, "review_sweep", "--fix", *arguments).exit == 2
+
+    def test_apply_is_only_for_fixes(self, base):
+        done = command(
+            base, "review_sweep", "--all-gates", "--apply", "--runner", "scripted", "--model", "m"
+        )
+
+        assert done.exit == 2
