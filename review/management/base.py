@@ -107,6 +107,10 @@ class ReviewCommand(BaseCommand):
         common = {code: EXIT_CODE_MEANINGS[code] for code in COMMON_EXIT_CODES}
         return dict(sorted((common | dict(cls.exit_codes)).items()))
 
+    def use_of(self, options: Mapping[str, Any]) -> store.Use:
+        """What this call needs of the store: a command that also only looks says so here."""
+        return self.store_use
+
     def add_actor_option(self, parser: CommandParser) -> None:
         """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else `human:<user>`."""
         parser.add_argument(
@@ -148,8 +152,9 @@ class ReviewCommand(BaseCommand):
         """
         self._bind(options)
         try:
-            if self.store_use is not store.Use.NONE:
-                store.ensure_store(write=self.store_use is store.Use.WRITE)
+            use = self.use_of(options)
+            if use is not store.Use.NONE:
+                store.ensure_store(write=use is store.Use.WRITE)
             self._fill_actor(options)
             self.handle(*args, **options)
         except ReviewError as refusal:

@@ -33,7 +33,13 @@ from review.orchestration.ingest_checks import (
     refuse_closed,
 )
 from review.orchestration.ingest_request import IngestRequest, JobMoved
-from review.orchestration.judging import JudgedOutput, JudgedPair, judge_output, parse_for_job
+from review.orchestration.judging import (
+    JudgedOutput,
+    JudgedPair,
+    judge_output,
+    later_versions,
+    parse_for_job,
+)
 from review.orchestration.mirroring import mirror
 from review.orchestration.provenance import partition_contradicts, telemetry_models
 from review.queries.ingested import findings_of, show_ingested
@@ -91,6 +97,7 @@ def ingest_job(
     if not parsed.has_own_blocks:
         raise no_blocks(job, parsed)
     output = judge_output(parsed, pairs=pairs)
+    late = later_versions(parsed, pairs=pairs, stored=_stored_texts(pairs))
     contradicted = partition_contradicts(
         job.model_partition.name, telemetry_models(request.telemetry), config=config
     )
@@ -106,8 +113,10 @@ def ingest_job(
     with transaction.atomic():
         _move_job(plan, request, now=now)
         _store_pairs(plan, now=now)
+        if late or plan.output.missing:
+            _keep_raw(plan, now=now)
     _forget_pending(pairs)
-    problems = [*output.problems, *_mirror(plan, pairs, request, config=config)]
+    problems = [*output.problems, *late, *_mirror(plan, pairs, request, config=config)]
     return show_ingested(
         job,
         pairs,
@@ -128,6 +137,13 @@ def _forget_pending(pairs: Sequence[ReviewPair]) -> None:
     for pair in pairs:
         if pair.status == PairStatus.PENDING:
             pair.status = PairStatus.MISSING
+
+
+def _stored_texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
+    done = [pair.pk for pair in pairs if pair.status == PairStatus.COMPLETED]
+    if not done:
+        return {}
+    return dict(ReviewText.objects.filter(pair_id__in=done).values_list("pair_id", "text"))
 
 
 def _gate_ids(pairs: Sequence[ReviewPair], config: Config) -> dict[int, str]:
@@ -179,11 +195,13 @@ def _move_job(plan: _Plan, request: IngestRequest, *, now: datetime) -> None:
         note=ending.reason or "ingested",
         at=now,
     )
-    if plan.output.missing:
-        digest = hashlib.sha256(plan.raw).hexdigest()
-        JobOutput.objects.get_or_create(
-            job=job, content_sha256=digest, defaults={"raw": plan.raw, "at": now}
-        )
+
+
+def _keep_raw(plan: _Plan, *, now: datetime) -> None:
+    digest = hashlib.sha256(plan.raw).hexdigest()
+    JobOutput.objects.get_or_create(
+        job=plan.job, content_sha256=digest, defaults={"raw": plan.raw, "at": now}
+    )
 
 
 def _store_pairs(plan: _Plan, *, now: datetime) -> None:

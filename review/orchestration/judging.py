@@ -93,6 +93,24 @@ def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> Judged
     )
 
 
+def later_versions(
+    parsed: ParsedOutput, *, pairs: Sequence[ReviewPair], stored: Mapping[int, str]
+) -> list[str]:
+    """What an output says anew about pairs that are completed already: it is not taken, but told.
+
+    :param stored: the review texts of those pairs, by pair key.
+    """
+    return [
+        f"pair {pair.ordinal} was completed as {pair.decision} before; this output has another text"
+        f" for it, decided {read_decision(parsed.blocks[pair.ordinal].text).decision}: it was not"
+        " taken, and is kept in the raw output"
+        for pair in pairs
+        if pair.ordinal in parsed.blocks
+        and pair.pk in stored
+        and parsed.blocks[pair.ordinal].text != stored[pair.pk]
+    ]
+
+
 def _judge_findings(
     pair: ReviewPair,
     raw: Sequence[ParsedFinding],

@@ -205,6 +205,21 @@ class TestAnIncompleteOutput:
         assert ReviewText.objects.count() == 3
         assert Acceptance.objects.count() == 3
 
+    def test_a_later_output_that_judges_a_completed_pair_anew_is_told_not_taken(self, root, job):
+        ingest(root, job, only=(1, 3))
+        raw = make_output(job.review_job_id, FAIL, PASS)
+
+        result = ingest(root, job, raw=raw)
+
+        assert result.pairs[0].decision == "pass"
+        assert any("pair 1" in problem and "fail" in problem for problem in result.problems)
+        assert raw in [bytes(kept.raw) for kept in JobOutput.objects.all()]
+
+    def test_the_same_text_again_is_no_problem(self, root, job):
+        ingest(root, job, only=(1, 3))
+
+        assert ingest(root, job).problems == []
+
     def test_all_or_nothing_completes_none_and_keeps_the_output(self, root, job):
         result = ingest(root, job, only=(1,), all_or_nothing=True)
 

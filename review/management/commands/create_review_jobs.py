@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
@@ -72,6 +72,10 @@ class Command(ReviewCommand):
             "--dry-run", action="store_true", help="show jobs, pairs and tokens, write nothing"
         )
         self.add_actor_option(parser)
+
+    def use_of(self, options: Mapping[str, Any]) -> store.Use:
+        """A dry run only reads."""
+        return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Plan, make, and show the jobs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
@@ -59,6 +59,11 @@ class Command(ReviewCommand):
         parser.add_argument("--reason", type=text, metavar="R", help="why it is failed or replaced")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done")
         self.add_actor_option(parser)
+
+    def use_of(self, options: Mapping[str, Any]) -> store.Use:
+        """A list and a preview only read."""
+        looks = options["action"] == LIST or options["dry_run"]
+        return store.Use.READ if looks else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
         """List, or recover."""
