@@ -1,0 +1,147 @@
+"""Sweeps in this process, with a worker that a test holds: it answers as the test says."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from review.corpus import Corpus
+from review.domain.parents import Parent
+from review.models import Provenance
+from review.orchestration.dispatching import SerialDispatcher
+from review.orchestration.failing import FailRequest, fail_job
+from review.orchestration.ingest_request import RunFailed
+from review.orchestration.retries import RetryPolicy
+from review.orchestration.running import Worker
+from review.orchestration.sweep_request import Limits, SweepRequest
+from review.orchestration.sweep_surroundings import Surroundings
+from review.orchestration.sweeping import sweep
+from review.queries.targets import SelectionRequest
+from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.vocabulary import FailureCode, Grouping
+from tests.builders import (
+    NOW,
+    PARTITION,
+    make_config,
+    make_output,
+)
+from tests.helpers.running import FakeProcesses
+
+GATES = ("prose/x", "prose/y")
+BROKEN = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
+OVERLOADED = RunnerFailure(FailureCode.RATE_LIMITED, "overloaded", retryable=True)
+TIMEOUT = RunnerFailure(FailureCode.RUNNER_TIMEOUT, "not done within 9 seconds")
+
+
+@dataclass
+class FakeExecutor:
+    """Answers each run as the test says: by default with a review that passes."""
+
+    answers: list[Callable[[int], RunnerOutcome]] = field(default_factory=list)
+    before: Callable[[int], None] = lambda job_id: None
+    runs: list[int] = field(default_factory=list)
+    in_process: bool = True
+
+    def prepare(self, job):
+        return FakeExecution(self, job.pk)
+
+
+@dataclass
+class FakeExecution:
+    executor: FakeExecutor
+    job_id: int
+
+    def run(self, number, *, stop):
+        executor = self.executor
+        executor.before(self.job_id)
+        executor.runs.append(self.job_id)
+        answer = executor.answers.pop(0) if executor.answers else passes
+        return answer(self.job_id)
+
+    def forget(self, number):
+        pass
+
+
+def passes(job_id):
+    return RunnerOutcome(text=make_output(job_id), telemetry={"cost_usd": 0.25})
+
+
+def failing(failure, *, only=(), telemetry=None):
+    """A run that fails, with the blocks of `only` there before."""
+
+    def answer(job_id):
+        text = make_output(job_id, only=only) if only else None
+        return RunnerOutcome(text=text, failure=failure, telemetry=telemetry)
+
+    return answer
+
+
+def says(data):
+    return lambda job_id: RunnerOutcome(text=data, telemetry={})
+
+
+class Listener:
+    """Keeps what a sweep tells."""
+
+    def __init__(self):
+        self.events = []
+
+    def tell(self, event, tally):
+        self.events.append(event)
+
+    def names(self):
+        return [event.name for event in self.events]
+
+
+@dataclass
+class Sweeper:
+    """A knowledge base to sweep, with everything that a test may want to hold."""
+
+    root: object
+    executor: FakeExecutor = field(default_factory=FakeExecutor)
+    listener: Listener = field(default_factory=Listener)
+    stop: threading.Event = field(default_factory=threading.Event)
+    processes: FakeProcesses = field(default_factory=lambda: FakeProcesses(alive=(os.getpid(),)))
+
+    def sweep(self, *, runs=1, mode="stale", grouping=Grouping.NOTE, **limits):
+        config = make_config(self.root)
+        clock = ticking()
+        worker = Worker(
+            executor=self.executor,
+            actor="sweep:here:1",
+            parent=Parent(self.processes.host, os.getpid(), NOW),
+            provenance=Provenance("fake", PARTITION),
+            retry=RetryPolicy(runs=runs, first_pause=timedelta(0)),
+            config=config,
+            clock=clock,
+        )
+        request = SweepRequest(
+            selection=SelectionRequest(all_gates=True, model_partition=PARTITION, mode=mode),
+            grouping=grouping,
+            limits=Limits(**({"max_attempts": 3} | limits)),
+        )
+        return sweep(
+            request,
+            corpus=Corpus(config),
+            dispatcher=SerialDispatcher(worker, stop=self.stop),
+            provenance=worker.provenance,
+            around=Surroundings(
+                config, self.processes, self.listener, "sweep:here:1", self.stop, clock
+            ),
+        )
+
+
+def ticking():
+    """A clock that goes on by a second each time it is read."""
+    ticks = iter(range(1, 10**9))
+    return lambda: NOW + timedelta(hours=1, seconds=next(ticks))
+
+
+def fail(root, job_id, *, leaving):
+    request = FailRequest(
+        failure=RunFailed(FailureCode.RUNNER_ERROR, "it broke"), actor="agent:x", leaving=leaving
+    )
+    return fail_job(job_id, request=request, config=make_config(root), now=NOW)
