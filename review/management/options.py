@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
@@ -54,6 +55,33 @@ class ReviewParser(CommandParser):
         :raises HelpShown: always.
         """
         raise HelpShown
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Let an option of several listed words end where its words do: `--reason x prose/y`."""
+        words = list(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(self._one_by_one(words), namespace)
+
+    def _one_by_one(self, words: list[str]) -> list[str]:
+        listed = {
+            name: action.choices
+            for action in self._actions
+            if action.nargs == "+" and action.choices is not None
+            for name in action.option_strings
+        }
+        told: list[str] = []
+        option = ""
+        for word in words:
+            if word in listed:
+                option = word
+                told.append(word)
+            elif option and word in listed[option]:
+                if told[-1] == option:
+                    told.pop()
+                told.append(f"{option}={word}")
+            else:
+                option = ""
+                told.append(word)
+        return told
 
     def option_strings(self) -> list[str]:
         """Every option this parser knows, as written."""

@@ -64,3 +64,25 @@ class TestPartition:
         done = run("review_target_selector", "--all-gates", "--model", "日本", "--json")
 
         assert (done.exit, done.error["code"]) == (5, "model-name-refused")
+
+
+class TestReason:
+    def test_a_gate_may_follow_the_reasons(self):
+        done = run(
+            "review_target_selector",
+            "--reason",
+            "gate-changed",
+            "missing-review",
+            "prose/x",
+            "--model",
+            "m",
+            "--json",
+        )
+
+        assert [target["gate_id"] for target in done.json["targets"]] == ["prose/x"]
+
+    def test_a_reason_that_there_is_not_is_refused(self):
+        done = run("review_target_selector", "--all-gates", "--model", "m", "--reason", "moved")
+
+        assert done.exit == 2
+        assert "invalid choice" in done.err
