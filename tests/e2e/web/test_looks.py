@@ -78,6 +78,7 @@ class TestLooks:
         for name in ("e.md", "f.md", "g.md"):
             write_note(root, name)
             review_pairs(root, (name, "prose/x"), review=DISAGREES)
+        web.get("/looks/")
 
         assert count_queries(lambda: web.get("/looks/")) == few
 
