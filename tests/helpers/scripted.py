@@ -34,13 +34,17 @@ fields = {{ answer = "answer", model = "model", cost_usd = "cost", input_tokens 
 
 @dataclass(frozen=True)
 class Scripted:
-    """A knowledge base, and what the runner does with each of its notes."""
+    """A knowledge base, and what the runner does with each of its notes.
+
+    :param store: variables that name another store than the one below the root.
+    """
 
     root: Path
     script: dict[str, object] = field(default_factory=dict)
     seconds: float = 0.0
     cost: float | None = None
     model: str | None = None
+    store: dict[str, str] = field(default_factory=dict)
 
     @property
     def books(self) -> Path:
@@ -56,6 +60,7 @@ class Scripted:
             "FAKE_SCRIPT": json.dumps(self.script),
             "FAKE_SECONDS": str(self.seconds),
             **{name: str(value) for name, value in said.items() if value is not None},
+            **self.store,
         }
 
     def calls(self) -> Counter[str]:
