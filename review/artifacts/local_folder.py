@@ -93,7 +93,7 @@ class ArtifactFolder(FileSystemStorage):
     def leads_out(self, name: str) -> bool:
         """Whether a link in the folder, at `name` or on the way there, leads somewhere else."""
         real = os.path.realpath(self.path(name))
-        return not real.startswith(os.path.join(os.path.realpath(self.location), ""))
+        return not real.startswith(f"{os.path.realpath(self.location)}{os.sep}")
 
     def exists_there(self, name: str) -> bool:
         """Whether anything has this name, a dangling link included."""
