@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
+from review.protocol.auditing import Declared, why_not_believed
 from review.protocol.declarations import Statement, names_several, says_no_warn
 from review.protocol.doubts import (
     doubt_in,
+    faults_counted_in,
     graver_words_in,
     objection_in,
     retracted,
@@ -43,6 +45,38 @@ class ParsedDecision:
 def read_decision(block_text: str) -> ParsedDecision:
     """Give the decision a review declares, `unknown` when in doubt; total, in linear time."""
     survey = survey_review(block_text)
+    parsed = _read(survey, block_text)
+    if parsed.decision is not Decision.PASS:
+        return parsed
+    declared = _how_declared(survey, parsed)
+    grave = _has_grave_finding(block_text)
+    problem = why_not_believed(block_text, declared, has_grave_finding=grave)
+    return _unknown(problem) if problem else parsed
+
+
+def _how_declared(survey: Survey, parsed: ParsedDecision) -> Declared:
+    """Gather the lines that state the PASS which was read."""
+    last = survey.closing[-1]
+    if parsed.source is DecisionSource.RESULT_LINE:
+        return Declared((last.line.number,), exact=True, labelled=True)
+    stated = [
+        (edge, edge.statement)
+        for edge in survey.edges()
+        if edge.statement is not None
+        and edge.statement.decision is Decision.PASS
+        and not _is_of_item(survey, edge)
+    ]
+    if not stated:
+        return Declared((last.line.number,), no_warn=True)
+    return Declared(
+        tuple(edge.line.number for edge, _ in stated),
+        opens=stated[0][0].opens or stated[0][0].line.number < survey.top_end,
+        weak=all(said.word in ("ok", "clean", "info") for _, said in stated),
+        labelled=any(said.labelled for _, said in stated),
+    )
+
+
+def _read(survey: Survey, block_text: str) -> ParsedDecision:
     if not survey.closing:
         return _unknown("the review says nothing outside code fences and quotations")
     last = survey.closing[-1]
@@ -70,7 +104,9 @@ def _by_result_line(survey: Survey, last: SurveyedLine, statement: Statement) ->
     ]
     if others:
         return _unknown(_difference(decision, last.line.number, others))
-    if decision is Decision.PASS and (word := doubt_in(statement.tail)):
+    if decision is Decision.PASS and (
+        word := doubt_in(statement.tail) or faults_counted_in(statement.tail)
+    ):
         return _taken_back(last, word)
     return ParsedDecision(decision, DecisionSource.RESULT_LINE, "")
 
@@ -192,6 +228,8 @@ def _objection_to(survey: Survey, edge: SurveyedLine, statement: Statement) -> s
     rest = [one.line for one in following[len(paragraph) :] if one.statement is None]
     next_text = next((line.text for line in rest if not line.level), "")
     if word := taken_back_by(words, next_text=next_text):
+        return word
+    if statement.word != "info" and (word := faults_counted_in(words)):
         return word
     if edge not in survey.closing or edge.opens:
         return ""

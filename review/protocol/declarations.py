@@ -20,6 +20,12 @@ _COUNTED = (
 )
 _DELIMITED = r"\s*$|[.,:](?=\s|$)|\s*[\u2013\u2014(]|(?:\s+-{1,3}|--)(?=\s|$)"
 _AFTER_PARENTHESIS = r"\s*(?:$|[.,:;](?=\s|$)|[\u2013\u2014]|-{1,3}\s)"
+# `pass: false`, `PASS (no)`: the word names a field, and the value denies it.
+_DENIED = (
+    r"\s*(?:[:=(,\u2013\u2014]|-{1,3}(?=\s))[\s\"'`(\[]*"
+    r"(?:no|nope|nah|not|false|0|null|n|n/?a|off|never|none|\u2610|\u25a1|\u2717|\u2718|\u274c|\u274e|\])"
+    r"(?!\w)(?=[\"'`]?\s*(?:$|[.,;:!?)\u2013\u2014\]]|-{1,2}\s))"
+)
 _EXACT = r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$"
 _TALLY = r"\s*\(\d+\)\s*(?::|$)|:\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)"
 _PROSE = r"\b(?:is|are|was|were|be|means?|refers?|denotes?|stands?|has|have|counts?)\b"
@@ -28,9 +34,11 @@ _SEVERAL = (
 )
 _NO_WARN = (
     r"(?:overall\s*:\s*)?no\s+(?:fail(?:ure)?s?\s+(?:or|and|nor)\s+(?:no\s+)?)?warn(?:ing)?s?"
-    r"(?:\s+(?:or|and|nor)\s+(?:no\s+)?fail(?:ure)?s?)?"
+    r"(?:(?:\s+(?:or|and|nor)|\s*,(?:\s+and)?)\s+(?:no\s+)?(?:fail(?:ure)?|error)s?)*"
     r"(?:\s+(?:found|detected|raised|present|reported|to\s+report|findings?|issues?|instances?))*"
-    r"\s*(?:$|[.,:;(\u2013\u2014]|-\s)"
+    # More may only be said of INFO.
+    r"\s*(?:[.!]?\s*$|[.,:;(\u2013\u2014-]+\s*(?:only\s+|just\s+|and\s+)?"
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|several|some|an?|\d{1,3}|only|no)?\s*infos?\b)"
 )
 _LOOSE_LABEL = (
     r"(?P<lead>(?:[\w'\u2019-]{1,30}\s+){0,3}?)(?P<label>result|verdict|outcome|decision|overall|final|"
@@ -123,7 +131,7 @@ def read_statement(
         return None
     tail = shown[found.end() :] + rest
     word = " ".join(found["word"].split())
-    if not _is_delimited(tail):
+    if not _is_delimited(tail) or compiled(_DENIED).match(ascii_lower(tail)):
         return None
     if not labelled and not _stands_alone(word, tail, is_opening_heading=first and level > 0):
         return None

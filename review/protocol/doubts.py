@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.protocol.folding import ascii_lower, compiled, fold
+from review.protocol.folding import ascii_lower, compiled, fold, skeleton
 
 _NOUNS = (
     r"(?:fail(?:ure|ing)?|warn(?:ing)?|error|block(?:er|ing)?|contradiction|issue|problem|caveat|"
@@ -15,6 +15,25 @@ _NEGATED = (
     r"|\bfailure modes? (?:(?:is|are|was) )?(?:absent|not (?:present|found|observed|seen))\b"
     r"|\b(?:none|no (?:change|revision|correction|edit|fix|action)(?:s|es)?)\s+(?:is |are )?(?:needed|required)\b"
 )
+# What may stand between "no" and the fault it denies.
+_BETWEEN = (
+    r"(?:(?:instances?|occurrences?|signs?|traces?|evidence|examples?|cases?|of|the|an?|any|such|serious|real|"
+    r"actual|gate['\u2019]?s?|described|this|kind|undefined|unsupported|missing|broken|internal|open|major|minor|hard|"
+    r"clear|single|apparent|obvious|new|listed|terms?|claims?|links?|or|and|nor|hidden)\s+){0,5}"
+)
+_FAULTS = (
+    r"(?:fail(?:ures?|ing|s)?(?:\s+modes?)?|warn(?:ings?|s)?|errors?|block(?:ers?)?|contradict(?:ions?|ory|s)?|issues?|"
+    r"problems?|caveats?|exceptions?|concerns?|violat(?:ions?|es?)|defects?|reservations?|doubts?|"
+    r"undefined(?:\s+(?:terms?|words?|names?|abbreviations?|acronyms?))?|unsupported(?:\s+claims?)?|"
+    r"missing(?:\s+\w+)?|broken(?:\s+\w+)?|instances?|mislead(?:ing|s)?|conflicts?|wrong|incorrect|unclear|breaks?)"
+)
+_DENIED_FAULT = (
+    rf"\b(?:no|zero|0|without|free (?:of|from)|absence of|neither|nor|nothing(?: is)?|none(?: (?:is|are))?)\s+{_BETWEEN}{_FAULTS}"
+    rf"(?:(?:\s*,?\s+(?:or|nor|and)\s+|\s*,\s*)(?:no\s+|any\s+|0\s+)?{_BETWEEN}{_FAULTS})*\b(?!-)"
+    rf"|\b(?:does|do|did|is|are|was|were|would|need)(?:\s+not|n['\u2019]t)\s+(?:(?:\w+ly|itself|a|an|the|any|show|exhibit|"
+    rf"contain|have|in|be|been)\s+){{0,3}}{_FAULTS}\b"
+    rf"|\b(?:fail(?:ure)?(?: modes?)?|{_FAULTS}) (?:(?:is|are|was|were) )?(?:absent|not (?:present|found|observed|seen))\b"
+)
 _ENGLISH = (
     # Contrast and exception.
     r"but|except\w*|exclud\w*|however|although|though|albeit|despite|notwithstanding|still|yet|"
@@ -23,6 +42,13 @@ _ENGLISH = (
     # Condition.
     r"if|unless|until|when|once|pending|after|before|provided|providing|assuming|condition\w*|"
     r"contingent|subject to|as long as|so long as|granted|provisional\w*|tentativ\w*|draft|"
+    r"skip\w*|unverified|n/a|deferred|truncat\w*|low confidence|by default|default|in spite|save|bar|sans|"
+    r"while|whereas|whilst|so far|for now|till|(?:were|had) (?:it|the|this|that|there)|arguabl\w*|suppos\w*|"
+    r"alleged\w*|ostensibl\w*|hopefully|reluctant\w*|begrudging\w*|grudging\w*|kind of|sort of|lest|less|merely|"
+    r"upon|await\w*|without|given|in theory|nope|nah|lenient\w*|unread|unchecked|misleading|undefined|"
+    r"vague\w*|ambiguous\w*|sarcas\w*|kidding|joking|lol|opinion|quoting|unless|false|none the less|"
+    r"(?:per|says?|said|as) (?:the|an?|its) (?:note|text|author|prompt|gate|title)|"
+    r"confiden\w*|of \d+ \w+, \d+|nobody|no ?one|"
     r"preliminar\w*|temporar\w*|in principle|technically|on paper|hypothetical\w*|theoretical\w*|"
     # Denial.
     r"not|\w+n['\u2019]t|(?:is|are|was|were|do|does|did|has|have|had|ca|could|would|should|wo)nt|"
@@ -54,14 +80,52 @@ _FOREIGN = (
     r"falta\w*|cumple|ma|pero|tranne|eccetto|tuttavia|non|mas|porem|exceto|nao|contudo|maar|"
     r"behalve|niet|echter|abgelehnt|verweigert|rechazad\w*|denegad\w*|refuse\w*|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
 )
-_DOUBT = rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|[?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
+_DOUBT = rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\d\s*%|[?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
 _TURN = (
-    r"\W*(but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|not|"
+    r"\W*(no(?=[,.:;!\s]*$|[,.:;!] )|nope|nah|just kidding|kidding|sarcasm|joking|"
+    r"i (?:cannot|can['\u2019]?t|could not|couldn['\u2019]t|did not|didn['\u2019]t|was unable|am unable|am not|have no)|"
+    r"but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|not|"
     r"caveat|(?:fail|warn|error)\w*|that said|having said|apart from|aside from|otherwise|if|provided|"
     r"pending|conditional\w*|on condition|assuming|as long as|subject to|once|until|with the exception|"
     r"one (?:exception|caveat|problem|blocker|issue)|wait|actually|correction|on reflection|on second|"
     r"update|edit|scratch|revis\w*|sorry|aber|jedoch|mais|pero|sauf|salvo)\b"
 )
+# What takes a PASS back in the last lines of a review, whatever stands between.
+_REJECTION = (
+    r"\b(?:fail\w*|warn\w*|error\w*|reject\w*|block(?:ed|ers?|ing|s)?|must|should(?:n['\u2019]t| not| be\b| have)|"
+    r"unaccept\w*|cannot|can['\u2019]t|not (?:\w+ )?(?:accept\w*|final|valid|pass\w*|approved?|ok|okay|good|"
+    r"confirm\w*|so|true|correct|right|sound|usable|publishable|ready|met|stand|hold|apply|count|verif\w*|judge\w*|"
+    r"read|check\w*|review\w*|done|over|sure|certain|trust\w*|rely|be (?:accept|trust|read|us)\w*|enough|believe)|"
+    r"\w+n['\u2019]t (?:\w+ )?(?:accept\w*|valid|pass|approve|confirm|stand|hold|apply|count|read|check|trust|right|true)|"
+    r"retract\w*|withdr\w*|revok\w*|rescind\w*|revers(?:e|ed|ing)|revis(?:e|ed|ing|it\w*)|reconsider\w*|overrul\w*|overturn\w*|"
+    r"strike (?:that|this|it)|struck|scratch (?:that|this|it)|disregard\w*|ignore|undo|undone|oops|whoops|wrong\w*|mistak\w*|"
+    r"misread|incorrect\w*|inaccurate|nope|nah|needs? (?:work|to|revis\w*|rewrit\w*|fix\w*|an?\b|more|chang\w*|correct\w*)|"
+    r"chang(?:ed?|ing) (?:\w+ )?(?:my mind|verdict|result|decision|this|that|it)|invalid\w*|void|null|den(?:y|ied|ies)|"
+    r"declin\w*|downgrad\w*|instead|on reflection|(?:on )?second thoughts?|actually|after all|however|worse|unfit|"
+    r"kidding|sarcas\w*|jok(?:e|ing)|correction|check again|re-?check|unread|unable|could(?: not|n['\u2019]t)|"
+    r"disagree\w*|object(?:ion|ed|s)?|dismiss\w*|refus\w*|suspend\w*|pending|abort\w*|cancel\w*|examples?|template|"
+    r"placeholder|sample|sorry|not really|never mind|forget (?:that|this|it)|provisional\w*|tentativ\w*|no pass|"
+    r"to be (?:confirmed|decided|checked)|tbd|tbc|draft|redo|re-?do|rewrit\w*|rewrote|do(?: not|n['\u2019]t) (?:use|publish|merge|ship|count)|"
+    r"thumbs down|veto\w*|not this|not that|no[.!]?$|not[.!]?$)(?!\w)"
+    r"|~~|^\W*(?:update|edit|correction|erratum|amend\w*|ps|p\.s\.)\b"
+)
+_FAULT = (
+    r"\b(?:is|are|was|were|remains?|stays?|looks?|seems?|reads?|be)\s+(?:(?:\w+ly|still|also|too|all|quite|very|an?|the)\s+){0,2}"
+    r"(?:undefined|wrong|misleading|broken|missing|unsupported|contradict\w*|false|incorrect|vague|unclear|untrue|"
+    r"present|empty|unreadable|truncated|garbled|ambiguous|inconsistent|invented|fabricated|unsourced|circular|bad)\b"
+    r"|\b(?:breaks?|broke|misleads?|violates?|contradicts?|conflicts?|lacks?|omits?)\b"
+    r"|\b(?:two|three|four|five|several|many|[1-9]\d{0,3}) (?:\w+ )?(?:instances|violations|offen[cs]es|occurrences)\b"
+    r"|\bone (?:instance|violation|occurrence)\b|\bwrong\b|\bthough\W*$"
+    r"|\b(?:violations?|contradictions?|defects?|blockers?|undefined|unsupported)\b"
+    r"|\b(?:nothing|none of it|half|not all) (?:of \w+ \w+ )?(?:was|were|is|has been) (?:checked|read|reviewed|looked)"
+)
+_FAULTS_COUNTED = (
+    r"^[^.!?]{0,60}?\b(?:one|two|three|four|five|six|several|many|some|[1-9]\d{0,3}) (?:\w+ )?"
+    r"(?:instances?|violations?|terms?|places?|faults?|flaws?|gaps?|exceptions?|offen[cs]es?)\b"
+)
+# Confidence is no doubt where it is high.
+_SURE = r"\b(?:high|full|very high|good|strong)(?:ly)? confiden\w*|\bconfidence\W{1,3}(?:is )?(?:high|full|very high)\b|\b100 ?%"
+_SUGGESTED = r"\bsuggested revisions?\b"
 _COUNTED = r"\b(?:[1-9]\d*|one|two|three|four|five|several)\s+(?:warn|fail|error)\w*"
 # In capitals these are decisions or severities, whatever the sentence.
 _SHOUTED = r"\b(?:FAIL|WARN|ERROR|BLOCK)\w*"
@@ -100,6 +164,7 @@ def taken_back_by(paragraph: str, *, next_text: str) -> str:
     return (
         doubt_in(sentence)
         or _turn_in(after)
+        or fault_in(_split_sentence(after)[0])
         or _first(_SHOUTED, compiled(_SHOUTED_AND_DENIED).sub(" ", rest))
         or _first(_COUNTED, fold(after))
     )
@@ -111,17 +176,37 @@ def doubt_in(text: str) -> str:
     for share in compiled(_SHARE).finditer(folded):
         if share[1].lstrip("0") != share[2].lstrip("0"):
             return share[0]
-    if found := compiled(_DOUBT).search(compiled(_NEGATED).sub(" ", folded)):
+    if found := compiled(_DOUBT).search(compiled(_SURE).sub(" ", without_denials(folded))):
         return found[0]
     return _foreign_letter_in(folded)
 
 
 def objection_in(text: str) -> str:
     """Give the first word of a later sentence that objects to a PASS, else an empty string."""
-    folded = compiled(_NEGATED).sub(" ", fold(text))
+    folded = without_denials(fold(text))
     if found := compiled(_OBJECTION).search(folded):
         return found[0]
     return _foreign_letter_in(folded)
+
+
+def faults_counted_in(text: str) -> str:
+    """Give what the sentence of a PASS counts ("three instances"), else an empty string."""
+    return _first(_FAULTS_COUNTED, without_denials(skeleton(_split_sentence(text)[0])))
+
+
+def rejection_in(text: str) -> str:
+    """Give the first word of a closing line that rejects, retracts or outweighs a PASS."""
+    return _first(_REJECTION, compiled(_SUGGESTED).sub(" ", without_denials(skeleton(text))))
+
+
+def fault_in(text: str) -> str:
+    """Give the first words that find a fault in the note, else an empty string."""
+    return _first(_FAULT, without_denials(skeleton(text)))
+
+
+def without_denials(folded: str) -> str:
+    """Take out what denies a fault ("no warnings", "does not contradict itself")."""
+    return compiled(_DENIED_FAULT).sub(" ", compiled(_NEGATED).sub(" ", folded))
 
 
 def graver_words_in(text: str) -> str:

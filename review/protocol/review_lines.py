@@ -110,6 +110,8 @@ class _Walker:
     def _visible(self, line: Line, text: str) -> ReviewLine | None:
         if self._hides(line, text):
             return ReviewLine(line.number, text, Place.HIDDEN, 0, False, "", False)
+        if text.startswith("**#") and text.endswith("**"):
+            text = text[2:-2].strip(_EDGE)
         level, title = _heading(text)
         if self._in_quoted_paragraph and not level and not _LIST_MARKER.match(text):
             return ReviewLine(line.number, text, Place.QUOTE, 0, False, "", False)

@@ -31,6 +31,8 @@ _WHOLE_REVIEW = (
     r"conclusions?|assessment|review|notes?|rationale|reasoning|analysis|recommendations?|report)"
     r"\s*(?:$|[:(\u2013\u2014-]|(?<=review)\b|(?<=report)\b)"
 )
+# A heading of this kind is an item's, though it is the only one.
+_ITEM = r"(?:term|item|claim|section|paragraph|check|criterion|question|point|link|quote|part)\b\s*(?:#?\d|[:\u2013\u2014-]|['\"`\u201c])"
 _NOTHING = (
     r"\W*(?:none|nothing|n/?a|0|no (?:findings?|issues?|instances?|items?|points?))"
     r"(?: (?:found|noted|observed|here|to report))?\W*"
@@ -208,6 +210,7 @@ class _Surveyor:
             self._section = _NO_SECTION
             return
         is_title = not self.survey.headings and not self._prose
+        is_title = is_title and not compiled(_ITEM).match(ascii_lower(line.text[:_HEAD]))
         self.survey.headings[line.level] += 1
         self._section = _Section(line.level, is_item=not is_title)
         self._itemised = self._itemised or not is_title
