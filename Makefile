@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench coverage lock clean \
+.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench soak coverage lock clean \
 	check-style check-templates check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
@@ -61,6 +61,9 @@ check-locks:
 
 check-types: setup
 	$(PY) -m mypy $(TYPED)
+
+soak: setup  ## fifty sweeps of 200 jobs, each killed at a random moment; some minutes
+	COMMONPLACE_TEST_KILLS=50 $(PY) -m pytest tests/e2e/test_sweep_kills.py
 
 serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 	$(PY) manage.py serve

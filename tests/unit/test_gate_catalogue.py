@@ -16,6 +16,9 @@ from review.conf import (
     DEFAULT_MAX_NOTE_BYTES,
     DEFAULT_MAX_PROMPT_TOKENS,
     DEFAULT_NOTE_ROOTS,
+    DEFAULT_SWEEP_ATTEMPTS,
+    DEFAULT_SWEEP_JOBS,
+    DEFAULT_SWEEP_TIMEOUT,
 )
 from review.settings_file import Partition, read_settings
 from review.vocabulary import Region
@@ -188,6 +191,7 @@ class TestStarter:
         settings = read_settings(copy)
 
         assert settings.pop("runners")
+        assert settings.pop("sweep_max_cost_usd"), "an example: there is no limit by default"
         assert settings == {
             "note_roots": DEFAULT_NOTE_ROOTS,
             "excludes": (),
@@ -195,6 +199,9 @@ class TestStarter:
             "gates_folder": DEFAULT_GATES_FOLDER,
             "abandoned_after": DEFAULT_ABANDONED_AFTER,
             "max_prompt_tokens": DEFAULT_MAX_PROMPT_TOKENS,
+            "sweep_jobs": DEFAULT_SWEEP_JOBS,
+            "sweep_timeout": DEFAULT_SWEEP_TIMEOUT,
+            "sweep_attempts": DEFAULT_SWEEP_ATTEMPTS,
             "partitions": {
                 "careful": Partition(
                     "careful", ("some-model-4-6", "other-model-2"), any_effort=True
