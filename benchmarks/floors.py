@@ -92,4 +92,9 @@ def cold(root: str, store: str) -> None:
 
 
 if __name__ == "__main__":
-    {"start": start, "warm": warm, "cold": cold}[sys.argv[1]](*sys.argv[2:])
+    if sys.argv[1] == "start":
+        start()
+    elif sys.argv[1] == "warm":
+        warm(*sys.argv[2:4])
+    else:
+        cold(*sys.argv[2:4])
