@@ -133,7 +133,7 @@ def dispose_matching(request: BulkRequest, *, config: Config, now: datetime) -> 
 
     :raises QueueMoved: others match than when they were counted; nothing is written.
     """
-    board = queue_board(config, files_now(config, now=now).files)
+    board = queue_board(config, files_now(config, now=now))
     choice = choose(board, request.wanted, gates_folder=config.gates_folder, now=now)
     marks = choice.marks()
     if len(marks) != request.expected:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from review.domain.dispositions import Decided, finding_state
-from review.queries.files_now import Files
+from review.queries.files_now import Files, FilesNow
 from review.queries.queue_lines import NoteAndGate, QueueLine
 from review.vocabulary import DispositionState
 
@@ -73,6 +74,7 @@ class Layout:
 class Placing:
     """The lines held against the files.
 
+    :param looked_at: when the files were; a later disposition knows its note better.
     :param digests: of the notes as they are, by path; a note that is gone has none.
     :param current: the review's gate is as it was when it judged.
     :param latest: and it is the latest accepted review of its note and gate, in any partition.
@@ -80,6 +82,7 @@ class Placing:
     """
 
     files: Files
+    looked_at: datetime
     digests: Mapping[str, str]
     current: Mask
     latest: Mask
@@ -127,9 +130,9 @@ class QueueBoard:
         word = self.standing.last_words.get(fingerprint)
         return word.disposition_id if word else 0
 
-    def moved_to(self, files: Files, digests: Mapping[str, str]) -> QueueBoard:
+    def moved_to(self, now: FilesNow, digests: Mapping[str, str]) -> QueueBoard:
         """The same lines, held against other files."""
-        placing = place(self.layout, files, digests)
+        placing = place(self.layout, now, digests)
         deferred = [
             mark
             for mark, word in self.standing.last_words.items()
@@ -148,7 +151,7 @@ class QueueBoard:
 
 def make_board(
     lines: Sequence[QueueLine],
-    files: Files,
+    now: FilesNow,
     digests: Mapping[str, str],
     last_words: Mapping[str, LastWord],
 ) -> QueueBoard:
@@ -157,7 +160,7 @@ def make_board(
     :param digests: of the notes that lie outside the note roots.
     """
     layout = Layout(lines)
-    placing = place(layout, files, digests)
+    placing = place(layout, now, digests)
     untold = Standing(
         last_words=last_words,
         state=[DispositionState.OPEN.value] * len(lines),
@@ -166,11 +169,12 @@ def make_board(
     return QueueBoard(layout, placing, restate(untold, layout, placing, marks=last_words))
 
 
-def place(layout: Layout, files: Files, unlisted: Mapping[str, str]) -> Placing:
+def place(layout: Layout, now: FilesNow, unlisted: Mapping[str, str]) -> Placing:
     """Hold the lines against the files.
 
     :param unlisted: digests of notes that the files do not list.
     """
+    files = now.files
     digests = {**files.digests, **unlisted} if unlisted else files.digests
     gates = {(gate.path, gate.sha256) for gate in files.gates.gates}
     columns = layout.columns
@@ -183,7 +187,7 @@ def place(layout: Layout, files: Files, unlisted: Mapping[str, str]) -> Placing:
             map(digests.get, columns["note_path"]), columns["note_sha256"], strict=True
         )
     ]
-    return Placing(files, digests, current, latest_of(layout, current), since)
+    return Placing(files, now.looked_at, digests, current, latest_of(layout, current), since)
 
 
 def latest_of(layout: Layout, mask: Mask) -> Mask:
@@ -210,11 +214,10 @@ def restate(
         decided = standing.last_words[mark].decided
         for number in layout.places.get(mark, ()):
             line = layout.lines[number]
-            found = finding_state(
-                decided,
-                text_read_at=line.text_read_at,
-                note_sha256=placing.digests.get(line.note_path, ""),
-            )
+            digest = placing.digests.get(line.note_path, "")
+            if decided.at > placing.looked_at:
+                digest = decided.note_sha256
+            found = finding_state(decided, text_read_at=line.text_read_at, note_sha256=digest)
             state[number] = found.state.value
             was = PERSISTING if line.repeated else NEW
             seen[number] = REGRESSED if found.regressed else was

@@ -16,7 +16,7 @@ from django.db.models import Max
 from review.conf import Config
 from review.domain.dispositions import Decided
 from review.models import Acceptance, Disposition, ReviewStore
-from review.queries.files_now import Files, digests_now
+from review.queries.files_now import FilesNow, digests_now
 from review.queries.queue_board import LastWord, Layout, QueueBoard, make_board
 from review.queries.queue_lines import NoteAndGate, QueueLine, read_lines
 from review.vocabulary import DispositionState
@@ -43,37 +43,37 @@ class _Kept:
 _kept: dict[str, _Kept] = {}
 
 
-def queue_board(config: Config, files: Files) -> QueueBoard:
+def queue_board(config: Config, now: FilesNow) -> QueueBoard:
     """The queue as it is now: of the files as they were looked at, and of all that is stored."""
     kept = _kept_for(config)
     with kept.lock:
         # First: what is stored while we read is read again by the next page.
         stamp = _read_stamp()
-        board = _current(kept, stamp, config=config, files=files)
+        board = _current(kept, stamp, config=config, now=now)
         kept.board, kept.stamp = board, stamp
     return board
 
 
-def _current(kept: _Kept, stamp: _Stamp, *, config: Config, files: Files) -> QueueBoard:
+def _current(kept: _Kept, stamp: _Stamp, *, config: Config, now: FilesNow) -> QueueBoard:
     board, before = kept.board, kept.stamp
     if board is None or before is None or before.store_id != stamp.store_id:
-        return _make(read_lines(), config, files, _last_words(0))
+        return _make(read_lines(), config, now, _last_words(0))
     lines = _moved_lines(board.layout, before, stamp)
     words = _last_words(before.disposition_id) if stamp[3] != before.disposition_id else {}
     if lines is not None:
-        return _make(lines, config, files, {**board.standing.last_words, **words})
+        return _make(lines, config, now, {**board.standing.last_words, **words})
     if words:
         board = board.told(words)
-    if files is not board.placing.files:
-        board = board.moved_to(files, digests_now(config, files, board.layout.notes))
+    if now.files is not board.placing.files:
+        board = board.moved_to(now, digests_now(config, now.files, board.layout.notes))
     return board
 
 
 def _make(
-    lines: list[QueueLine], config: Config, files: Files, words: Mapping[str, LastWord]
+    lines: list[QueueLine], config: Config, now: FilesNow, words: Mapping[str, LastWord]
 ) -> QueueBoard:
-    unlisted = digests_now(config, files, (line.note_path for line in lines))
-    return make_board(lines, files, unlisted, words)
+    unlisted = digests_now(config, now.files, (line.note_path for line in lines))
+    return make_board(lines, now, unlisted, words)
 
 
 def _moved_lines(layout: Layout, before: _Stamp, stamp: _Stamp) -> list[QueueLine] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -69,6 +70,7 @@ def _context(
             shown.review_text, look=Look(prefix="review-", headings=(2, 3))
         ),
         "states": [word for word in (DispositionState.OPEN, *STATES) if word != state],
+        "fix_command": f"commonplace fix_prompt {quote(shown.document.note_path)}",
         "may_dispose": may(request, PERMISSION),
         "last_act": last_act(request),
         "max_reason": MAX_REASON,

@@ -66,7 +66,7 @@ def find(wanted: QueueFilter, *, now: datetime) -> tuple[Choice, FilesNow]:
     """What of the queue matches now, and the files it was held against."""
     config = conf.current()
     files = files_now(config, now=now)
-    board = queue_board(config, files.files)
+    board = queue_board(config, files)
     return choose(board, wanted, gates_folder=config.gates_folder, now=now), files
 
 

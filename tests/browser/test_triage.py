@@ -8,7 +8,7 @@ import pytest
 
 from review.models import Disposition
 from tests.browser.visiting import Visit
-from tests.builders import NOTE, NOW, make_gate, make_root
+from tests.builders import NOTE, NOW, make_gate, make_root, write_gate, write_note
 from tests.helpers.people import make_reader
 from tests.helpers.reviewed import review_pairs
 from tests.helpers.triage import decide, report, review_of
@@ -378,3 +378,35 @@ class TestLooks:
 
         assert visit.problems() == []
         assert visit.page.get_by_role("button", name="Fixed").count() == 0
+
+
+class TestHostileText:
+    EVIL = (
+        "<img src=x onerror=document.title='hit'></script><script>document.title='hit'</script>"
+        "[x](javascript:document.title='hit')<svg onload=document.title='hit'>"
+    )
+
+    def test_acts_nowhere_on_the_way_through_the_queue(self, visit, root, transactional_db):
+        write_note(root, "a.md", f"# {self.EVIL}\n\nA line {self.EVIL}\n")
+        write_gate(root, "prose/x", make_gate("prose/x", body=f"{self.EVIL}\n"))
+        review = review_of(
+            ("warn", f"one {self.EVIL}", ""), ("warn", f"two {self.EVIL}", f"A line {self.EVIL}")
+        )
+        review_pairs(root, ("a.md", "prose/x"), review=review)
+        page = visit.open("/queue/")
+        titles = [page.title()]
+
+        page.keyboard.press("j")
+        page.keyboard.press("d")
+        settle(visit)
+        titles.append(page.title())
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/findings/**")
+        for summary in page.locator("summary").all():
+            summary.click()
+        titles.append(page.title())
+        page.keyboard.press("f")
+        page.wait_for_url("**/queue/")
+
+        assert "hit" not in [*titles, page.title()]
+        assert len(wait_for_states(visit, 2)) == 2

@@ -13,6 +13,7 @@ from review.queries import queue_boards
 from review.queries.queue_board import QueueBoard
 from tests.builders import NOTE, NOW, make_root, write_note
 from tests.helpers.eventful import eventful_root, history
+from tests.helpers.reviewed import open_corpus
 from tests.helpers.triage import board_of, decide, report
 
 pytestmark = pytest.mark.django_db
@@ -144,3 +145,17 @@ class TestFiles:
         board = board_of(root, now=NOW)
 
         assert board_of(root, now=NOW + timedelta(minutes=5)) is board
+
+    def test_looked_at_before_a_finding_was_deferred_do_not_open_it(self, root, monkeypatch):
+        monkeypatch.setattr(looking, "SMALL_BASE", 1)
+        (mark,) = report(root, "a.md", "prose/x", "vague")
+        board_of(root, now=NOW)
+        write_note(root, "a.md", NOTE + "\nMore.\n")
+        sha256 = open_corpus(root).read_note("kb/notes/a.md").sha256
+        decide(mark, "deferred", at=NOW + timedelta(seconds=20), note_sha256=sha256)
+
+        soon = list(board_of(root, now=NOW + timedelta(seconds=30)).standing.state)
+        write_note(root, "a.md", NOTE + "\nAnd more.\n")
+        later = list(board_of(root, now=NOW + timedelta(seconds=90)).standing.state)
+
+        assert (soon, later) == (["deferred"], ["open"])

@@ -19,6 +19,7 @@ from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs
 
 LATER = NOW + timedelta(hours=1)
+LATE = NOW + timedelta(days=400)
 
 
 def review_of(*findings: tuple[str, str, str], result: str = "WARN") -> str:
@@ -38,12 +39,12 @@ def report(root: Path, note: str, gate_id: str, *texts: str, **more: Any) -> lis
     return list(found.values_list("fingerprint", flat=True))
 
 
-def board_of(root: Path, *, now: datetime = NOW, fresh: bool = False) -> QueueBoard:
+def board_of(root: Path, *, now: datetime = LATE, fresh: bool = False) -> QueueBoard:
     """The queue's board as a page would find it; a fresh one knows nothing from before."""
     if fresh:
         queue_boards._kept.clear()
     config = make_config(root)
-    return queue_boards.queue_board(config, files_now(config, now=now).files)
+    return queue_boards.queue_board(config, files_now(config, now=now))
 
 
 def decide(

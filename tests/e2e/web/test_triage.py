@@ -303,3 +303,22 @@ class TestWho:
     @pytest.mark.parametrize("url", ["/queue/dispose", "/queue/undo"])
     def test_looking_at_the_address_changes_nothing(self, web, marks, url):
         assert web.get(url).status_code == 405
+
+
+class TestCookies:
+    def test_hold_what_is_said_however_long_names_and_texts_are(self, web, root):
+        name = f"kb/notes/{'長い' * 30}/{'名前' * 30}/{'ノート' * 25}.md"
+        write_note(root, name, NOTE)
+        marks = report(root, name, "prose/x", *(f"{number} {'文章' * 900}" for number in range(8)))
+        for mark in marks[:6]:
+            decide(mark, "fixed", actor=f"human:{'長' * 150}")
+
+        response = send(
+            web, "/queue/dispose", act="rejected", finding=[f"{mark} 0" for mark in marks]
+        )
+
+        cookies = {name: len(morsel.OutputString()) for name, morsel in response.cookies.items()}
+        assert max(cookies.values()) < 4000
+        page = web.get("/queue/").content.decode()
+        assert "2 findings rejected." in page
+        assert "Left alone too: 3 findings." in page

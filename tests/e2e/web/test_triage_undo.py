@@ -8,9 +8,7 @@ import pytest
 
 from review.models import Disposition
 from tests.builders import NOTE, NOW, make_gate, make_root
-from tests.helpers.triage import decide, report, rows, send, states, told
-
-LATE = NOW + timedelta(days=400)
+from tests.helpers.triage import LATE, decide, report, rows, send, states, told
 
 
 @pytest.fixture
