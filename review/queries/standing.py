@@ -16,10 +16,8 @@ from review.contracts.recovery import RecoveryListJson
 from review.contracts.status import StatusJson
 from review.corpus import Corpus
 from review.models import ReviewJob
-from review.queries.files_now import files_now
 from review.queries.looks import LookRequest, read_looks
-from review.queries.queue_boards import queue_board
-from review.queries.queue_choice import Choice, QueueFilter, choose
+from review.queries.queue_choice import Choice
 from review.queries.recoverable import list_recoverable
 from review.queries.status import read_status
 from review.runners.process_table import Processes
@@ -47,9 +45,12 @@ class Sweep:
 
 
 def read_standing(
-    corpus: Corpus, *, config: Config, processes: Processes, now: datetime
+    corpus: Corpus, *, queue: Choice, config: Config, processes: Processes, now: datetime
 ) -> Standing:
-    """Coverage, queue, jobs, what wants recovering and what wants a look, of all partitions."""
+    """Coverage, queue, jobs, what wants recovering and what wants a look, of all partitions.
+
+    :param queue: the open queue, unfiltered.
+    """
     return Standing(
         status=read_status(
             corpus,
@@ -57,7 +58,7 @@ def read_standing(
             fail_on=(),
             config=config,
             now=now,
-            queue=_entries(_open_queue(config, now=now)),
+            queue=_entries(queue),
         ),
         recovery=list_recoverable(
             older_than=config.abandoned_after, processes=processes, config=config, now=now
@@ -71,16 +72,6 @@ def read_standing(
             )
         ),
     )
-
-
-def open_findings(config: Config, *, now: datetime) -> dict[str, int]:
-    """Open findings of the queue by severity, the gravest first: what the queue's own page counts."""
-    return dict(_open_queue(config, now=now).facets.severities)
-
-
-def _open_queue(config: Config, *, now: datetime) -> Choice:
-    board = queue_board(config, files_now(config, now=now).files)
-    return choose(board, QueueFilter(), gates_folder=config.gates_folder, now=now)
 
 
 def _entries(queue: Choice) -> dict[str, int]:
