@@ -16,11 +16,13 @@ from review import conf
 from review.contracts.status import GateStatusJson, PartitionStatusJson
 from review.corpus import Corpus
 from review.queries.event_log import EventFilter, newest_events
-from review.queries.standing import Standing, open_findings, read_standing, running_sweeps
+from review.queries.queue_choice import QueueFilter
+from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
 from review.runners.rules.names import RULE_NAMES
 from review.web.filters import parse_filters
 from review.web.pages import page
+from review.web.queue_filters import find
 from review.web.remembered import Answer, Remembered
 
 LAST_EVENTS = 6
@@ -77,8 +79,9 @@ class PartitionCover:
 
 def _find_standing(now: datetime) -> Standing:
     config = conf.current()
+    queue, _files = find(QueueFilter(), now=now)
     with Corpus(config, known_rules=RULE_NAMES) as corpus:
-        return read_standing(corpus, config=config, processes=ProcessTable(), now=now)
+        return read_standing(corpus, queue=queue, config=config, processes=ProcessTable(), now=now)
 
 
 _standing = Remembered(_find_standing)
@@ -98,7 +101,7 @@ def start(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "review/start.html",
-        lambda: _context(answer) | {"findings": open_findings(conf.current(), now=now)},
+        lambda: _context(answer) | {"findings": _open_findings(now)},
         document=answer.value.status,
     )
 
@@ -121,6 +124,12 @@ def _context(answer: Answer[Standing]) -> dict[str, Any]:
         "events": newest_events(EventFilter(), before=None, limit=LAST_EVENTS),
         "skipped": [problem for problem in status.problems if problem.skipped],
     }
+
+
+def _open_findings(now: datetime) -> dict[str, int]:
+    """By severity, as the queue's own page counts them at this moment."""
+    queue, _files = find(QueueFilter(), now=now)
+    return dict(queue.facets.severities)
 
 
 def _cover(partition: PartitionStatusJson) -> PartitionCover:
