@@ -27,9 +27,7 @@ def show_ingested(
         status=job.status,
         failure_code=job.failure_code or None,
         failure_reason=job.failure_reason or None,
-        pairs=[
-            _pair(pair, findings.get(pair.pk, []), gates_folder=gates_folder) for pair in pairs
-        ],
+        pairs=[_pair(pair, findings.get(pair.pk, []), gates_folder=gates_folder) for pair in pairs],
         self_reported_model=job.self_reported_model or None,
         problems=list(problems),
     )
