@@ -9,12 +9,14 @@ from datetime import datetime
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.note_pages import NoteEventJson, NoteFindingJson, NoteJson
-from review.corpus import Corpus, NoSuchNote, UnreadableFile
+from review.corpus import Corpus, NoSuchNote, NoteFacts, UnreadableFile
+from review.corpus.facts import facts_of_text
 from review.domain.identity import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
-from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
-from review.queries.note_pairs import NoteNow, current_of_note, read_pairs
+from review.models import Acceptance, FileSnapshot, KbPath
+from review.queries.note_acceptances import Accepted, Evidence, read_accepted
+from review.queries.note_pairs import NoteNow, read_pairs
 from review.queries.note_rows import PairRow
 from review.queries.problems import problem_json
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
@@ -108,12 +110,19 @@ def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) 
     now, problems = _now(corpus, path)
     if note_id is None or not _was_a_note(note_id, path, config):
         _require_note(corpus, path, now, config)
-    rows = read_pairs(corpus, now, partitions=request.partitions, gates_folder=config.gates_folder)
+    accepted = read_accepted(note_id)
+    rows = read_pairs(
+        corpus,
+        now,
+        accepted,
+        partitions=request.partitions,
+        gates_folder=config.gates_folder,
+    )
     return NotePage(
         now=now,
         title=regions_of(now.text).title_text if now.text else "",
         pairs=rows,
-        findings=tuple(_findings(corpus, now, note_id, config)),
+        findings=tuple(_findings(corpus, now, accepted, config)),
         history=tuple(_history(note_id, request, config)),
         problems=problems,
         kept=None if now.text is not None else _last_kept(note_id),
@@ -125,8 +134,10 @@ def _now(corpus: Corpus, path: str) -> tuple[NoteNow, tuple[Problem, ...]]:
         note = corpus.read_note(path)
     except UnreadableFile as refused:
         return NoteNow(path, None, None), (refused.problem,)
-    facts = corpus.facts_of(note)
-    return NoteNow(path, facts, note.text), facts.problems
+    # Read from the text: to open the index of the whole base for one note takes longer.
+    facts = facts_of_text(path, note.text, note.sha256)
+    known = NoteFacts(path, note.disk_path, note.sha256, facts.status, facts.kind, facts.problems)
+    return NoteNow(path, known, note.text), facts.problems
 
 
 def _was_a_note(note_id: int, path: str, config: Config) -> bool:
@@ -150,24 +161,27 @@ def _require_note(corpus: Corpus, path: str, now: NoteNow, config: Config) -> No
 
 
 def _findings(
-    corpus: Corpus, now: NoteNow, note_id: int | None, config: Config
+    corpus: Corpus, now: NoteNow, accepted: Iterable[Accepted], config: Config
 ) -> Iterable[NoteFinding]:
     """Open findings of what counts now: each once, as its latest review has it; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
     rows = [
-        row
-        for row in sorted(current_of_note(note_id), key=lambda row: -row.event_id)
-        if row.event.review_pair is not None
-        and row.event.kind != AcceptanceKind.OVERRIDE
-        and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
+        (row, row.evidence)
+        for row in accepted
+        if row.evidence is not None
+        and row.kind != AcceptanceKind.OVERRIDE
+        and gates.get(row.gate_path) == row.gate_sha256
     ]
     digests = {now.path: now.facts.sha256} if now.facts else {}
-    found = FindingReader(corpus, digests=digests).read_each([_reviewed(row, now) for row in rows])
+    reader = FindingReader(corpus, digests=digests)
+    found = reader.read_each([_reviewed(now, row, evidence) for row, evidence in rows])
     seen: dict[str, NoteFinding] = {}
-    for row, findings in zip(rows, found, strict=True):
+    for (row, evidence), findings in zip(rows, found, strict=True):
         for finding in findings:
             if finding.state == DispositionState.OPEN:
-                seen.setdefault(finding.fingerprint, _placed(row, finding, config))
+                gate_id = gate_label(row.gate_path, config.gates_folder)
+                item = NoteFinding(gate_id, row.model_partition, evidence.pair_id, finding)
+                seen.setdefault(finding.fingerprint, item)
     return sorted(seen.values(), key=_order)
 
 
@@ -176,24 +190,13 @@ def _order(item: NoteFinding) -> tuple[int, int, str]:
     return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
 
 
-def _reviewed(row: CurrentAcceptance, now: NoteNow) -> ReviewedPair:
-    pair = row.event.review_pair
-    assert pair is not None  # noqa: S101 - the caller kept those with a review
+def _reviewed(now: NoteNow, row: Accepted, evidence: Evidence) -> ReviewedPair:
     return ReviewedPair(
-        pair_id=pair.pk,
+        pair_id=evidence.pair_id,
         note_path=now.path,
-        gate_path=row.gate.path,
-        moved=(now.path, row.gate.path) != (pair.note.path, pair.gate.path),
-        note_sha256=pair.note_snapshot.content_sha256,
-    )
-
-
-def _placed(row: CurrentAcceptance, finding: QueueFinding, config: Config) -> NoteFinding:
-    return NoteFinding(
-        gate_id=gate_label(row.gate.path, config.gates_folder),
-        model_partition=row.model_partition.name,
-        review_pair_id=row.event.review_pair_id or 0,
-        finding=finding,
+        gate_path=row.gate_path,
+        moved=(now.path, row.gate_path) != (evidence.note_path, evidence.gate_path),
+        note_sha256=evidence.note_sha256,
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from review.corpus import Corpus, Gate, NoteFacts
 from review.domain.applicability import applies
 from review.domain.staleness import Digests, staleness_reasons
-from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewPair
+from review.models import KbPath, ModelPartition, ReviewPair
+from review.queries.note_acceptances import Accepted
 from review.queries.note_changes import ChangeMeter
 from review.queries.note_rows import GATE_GONE, NOT_APPLICABLE, PairRow
 from review.queries.review_details import gate_label
@@ -30,15 +31,21 @@ def known_partitions() -> list[str]:
 
 
 def read_pairs(
-    corpus: Corpus, note: NoteNow, *, partitions: Sequence[str], gates_folder: str
+    corpus: Corpus,
+    note: NoteNow,
+    accepted_rows: Iterable[Accepted],
+    *,
+    partitions: Sequence[str],
+    gates_folder: str,
 ) -> tuple[PairRow, ...]:
     """Every applicable gate, and every gate that has an acceptance, sorted by gate and partition.
 
+    :param accepted_rows: the current acceptances of the note.
     :param partitions: the ones to show; none shows those the note has something in.
     """
     note_id = KbPath.objects.filter(path=note.path).values_list("pk", flat=True).first()
     reader = _Reader(corpus, note, gates_folder)
-    accepted = _accepted(note_id)
+    accepted = {(row.gate_path, row.model_partition): row for row in accepted_rows}
     queued = _open_jobs(note_id)
     undecided = _undecided(note_id)
     names = list(partitions) or sorted({key[1] for key in (*accepted, *queued, *undecided)})
@@ -75,7 +82,7 @@ class _Reader:
     def row(
         self,
         key: tuple[str, str],
-        accepted: CurrentAcceptance | None,
+        accepted: Accepted | None,
         *,
         open_job_id: int | None,
         undecided_pair_id: int | None,
@@ -100,71 +107,34 @@ class _Reader:
         known = self._note.facts is not None
         return NOT_APPLICABLE if known and gate_path not in self._applying else ""
 
-    def _reasons(
-        self, gate: Gate | None, accepted: CurrentAcceptance | None
-    ) -> tuple[Staleness, ...]:
+    def _reasons(self, gate: Gate | None, accepted: Accepted | None) -> tuple[Staleness, ...]:
         facts = self._note.facts
         known = None
         if accepted is not None:
-            known = Digests(
-                note=accepted.note_snapshot.content_sha256,
-                gate=accepted.gate_snapshot.content_sha256,
-            )
+            known = Digests(note=accepted.note_sha256, gate=accepted.gate_sha256)
         current = Digests(note=facts and facts.sha256, gate=gate and gate.sha256)
         return staleness_reasons(current=current, accepted=known)
 
 
-def _with_acceptance(row: PairRow, accepted: CurrentAcceptance) -> PairRow:
-    event = accepted.event
-    evidence = event.review_pair.note_snapshot_id if event.review_pair else None
-    return PairRow(
-        gate_id=row.gate_id,
-        gate_path=row.gate_path,
-        model_partition=row.model_partition,
-        reasons=row.reasons,
-        gone=row.gone,
+def _with_acceptance(row: PairRow, accepted: Accepted) -> PairRow:
+    evidence = accepted.evidence
+    pair_id = evidence.pair_id if evidence else None
+    return replace(
+        row,
         decision=accepted.decision,
-        kind=event.kind,
-        accepted_at=event.accepted_at,
-        actor=event.actor,
-        reason=event.reason,
-        review_pair_id=event.review_pair_id,
+        kind=accepted.kind,
+        accepted_at=accepted.accepted_at,
+        actor=accepted.actor,
+        reason=accepted.reason,
+        review_pair_id=pair_id,
         note_snapshot_id=accepted.note_snapshot_id,
-        evidence_snapshot_id=evidence or accepted.note_snapshot_id,
-        undecided_pair_id=_later(row.undecided_pair_id, event.review_pair_id),
-        open_job_id=row.open_job_id,
-        gate_sha256=row.gate_sha256,
+        evidence_snapshot_id=evidence.note_snapshot_id if evidence else accepted.note_snapshot_id,
+        undecided_pair_id=_later(row.undecided_pair_id, pair_id),
     )
 
 
 def _later(pair_id: int | None, accepted_pair_id: int | None) -> int | None:
     return pair_id if pair_id and pair_id > (accepted_pair_id or 0) else None
-
-
-def current_of_note(note_id: int | None) -> Iterable[CurrentAcceptance]:
-    """Current acceptances of a note in all partitions, with all that rows show of them."""
-    # Partition by partition, since that is how the index is laid out.
-    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
-    return (
-        CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
-        .select_related(
-            "event__review_pair__job",
-            "event__review_pair__note_snapshot",
-            "event__review_pair__note",
-            "event__review_pair__gate",
-            "gate",
-            "model_partition",
-            "note_snapshot",
-            "gate_snapshot",
-        )
-        .defer(
-            "note_snapshot__text", "gate_snapshot__text", "event__review_pair__note_snapshot__text"
-        )
-    )
-
-
-def _accepted(note_id: int | None) -> dict[tuple[str, str], CurrentAcceptance]:
-    return {(row.gate.path, row.model_partition.name): row for row in current_of_note(note_id)}
 
 
 def _open_jobs(note_id: int | None) -> dict[tuple[str, str], int]:
