@@ -9,20 +9,24 @@ from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 
 from review import conf
+from review.contracts.recovery import RecoverableJson
 from review.contracts.status import GateStatusJson, PartitionStatusJson
 from review.corpus import Corpus
+from review.orchestration.recovery import RecoveryAction
 from review.queries.event_log import EventFilter, newest_events
 from review.queries.queue_choice import QueueFilter
 from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
 from review.runners.rules.names import RULE_NAMES
+from review.web.acting import may
 from review.web.filters import parse_filters
 from review.web.pages import page
 from review.web.queue_filters import find
+from review.web.recovering import MAX_AT_ONCE, PERMISSION
 from review.web.remembered import Answer, Remembered
 
 LAST_EVENTS = 6
@@ -77,6 +81,33 @@ class PartitionCover:
     lenses: tuple[Lens, ...]
 
 
+@dataclass(frozen=True)
+class ToRecover:
+    """Jobs that want the same thing; `all_url` previews it for all of them (or the first many)."""
+
+    kind: str
+    title: str
+    entries: tuple[RecoverableJson, ...]
+    total: int
+    action: str
+    all_url: str
+
+
+def _group(
+    kind: str, title: str, entries: Sequence[RecoverableJson], action: RecoveryAction | None
+) -> ToRecover:
+    ids = ",".join(str(entry.review_job_id) for entry in entries[:MAX_AT_ONCE])
+    url = reverse("admin:review_reviewjob_recover", args=[action.value]) if action else ""
+    return ToRecover(
+        kind=kind,
+        title=title,
+        entries=tuple(entries[:SHOWN_JOBS]),
+        total=len(entries),
+        action=action.value if action else "",
+        all_url=f"{url}?ids={ids}" if url else "",
+    )
+
+
 def _find_standing(now: datetime) -> Standing:
     config = conf.current()
     queue, _files = find(QueueFilter(), now=now)
@@ -101,7 +132,10 @@ def start(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "review/start.html",
-        lambda: _context(answer) | {"findings": _open_findings(now)},
+        lambda: (
+            _context(answer)
+            | {"findings": _open_findings(now), "may_recover": may(request, PERMISSION)}
+        ),
         document=answer.value.status,
     )
 
@@ -112,9 +146,9 @@ def _context(answer: Answer[Standing]) -> dict[str, Any]:
         "status": status,
         "counted_at": answer.at,
         "recovery": [
-            ("abandoned", "Abandoned", recovery.abandoned[:SHOWN_JOBS], len(recovery.abandoned)),
-            ("ready", "Ready to ingest", recovery.ready[:SHOWN_JOBS], len(recovery.ready)),
-            ("missing", "Pairs missing", recovery.failed[:SHOWN_JOBS], len(recovery.failed)),
+            _group("abandoned", "Abandoned", recovery.abandoned, RecoveryAction.REPLACE),
+            _group("ready", "Ready to ingest", recovery.ready, RecoveryAction.INGEST),
+            _group("missing", "Pairs missing", recovery.failed, None),
         ],
         "to_recover": len(recovery.abandoned) + len(recovery.ready) + len(recovery.failed),
         "looks": answer.value.looks[:SHOWN_LOOKS],

@@ -53,13 +53,24 @@ class TestRecovery:
         write_output(root, partial, only=(1,))
         web.post("/admin/review/reviewjob/recover/ingest/", {"id": [partial]})
 
-        found = {
-            kind: entries for kind, _title, entries, _total in web.get("/").context["recovery"]
-        }
+        found = {group.kind: group.entries for group in web.get("/").context["recovery"]}
 
         assert [entry.review_job_id for entry in found["abandoned"]] == [lost]
         assert [entry.review_job_id for entry in found["ready"]] == [ready]
         assert [entry.review_job_id for entry in found["missing"]] == [partial]
+
+    def test_leads_to_the_preview_for_all_of_a_kind(self, web, root):
+        ids = [abandoned(root), abandoned(root)]
+
+        page = web.get("/").content.decode()
+
+        assert f'/recover/replace/?ids={ids[0]},{ids[1]}">Replace all' in page
+
+    def test_offers_nothing_to_who_may_not(self, reader, root):
+        abandoned(root)
+        abandoned(root)
+
+        assert "Replace all" not in reader.get("/").content.decode()
 
     def test_says_that_nothing_waits(self, web, root):
         assert "No job is abandoned" in web.get("/").content.decode()
