@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from review.protocol.claims import claim_in, count_in, heads_faults, opens_finding
+from review.protocol.claims import bare_in, claim_in, count_in, heads_faults, opens_finding
 from review.protocol.declarations import is_label_alone
-from review.protocol.doubts import doubt_in, fault_in, objection_in, rejection_in
+from review.protocol.doubts import doubt_in, fault_in, objection_in, rejection_in, unread_in
 from review.protocol.folding import compiled, skeleton
 from review.protocol.review_lines import Place, ReviewLine, walk_review
 
@@ -25,7 +25,7 @@ _HARMLESS = (
 _LABEL_WORDS = (
     r"[\W_]*(?:(?:so|therefore|thus|hence|accordingly|in sum|in short|overall|final|finally|my|our|the|this|is|here|"
     r"as follows|result|verdict|decision|outcome|conclusion|assessment|judge?ment|review|gate|pair|summary|findings?|"
-    r"suggested|revisions?|notes?|rationale|reasoning|analysis|recommendations?|report|for|of|note|below|line|i conclude|"
+    r"suggested|revisions?|notes|rationale|reasoning|analysis|recommendations?|report|for|of|below|line|i conclude|"
     r"which gives|gives|giving)[\W_]+)+"
 )
 _CONDITION = (
@@ -34,7 +34,8 @@ _CONDITION = (
     r"claim\w*|according|examples?|e\.g|template|sample|placeholder|hypothetical\w*|instead|rather|refus\w*|declin\w*|"
     r"avoid\w*|without|unable|impossible|previous\w*|earlier|last time|formerly|no longer|pretend\w*|suppos\w*|imagine|"
     r"format|desired|ideal\w*|target|author\w*|prompt|hardly|barely|neither|nor|far from|except|but|yet|wrote|writes?|"
-    r"answers?|reads?|quot\w+|cit\w+|copied|pasted|old|prior|tempt\w*|hop(?:e|ed|ing))\b"
+    r"nothing|deserv\w*|merit\w*|in order to|answers?|reads?|quot\w+|cit\w+|copied|pasted|old|prior|tempt\w*|hop(?:e|ed|ing))\b"
+    r"|^\W*(?:were|had|to|no)\b|\b(?:an|the|to|no|be|of|is|for|with)$|\b(?:e\.g|i\.e)\.?$"
 )
 _ANNOUNCED = (
     r"\b(?:examples?|template|sample|placeholder|hypothetical\w*|quotation|format|illustration)\b.{0,80}"
@@ -42,6 +43,14 @@ _ANNOUNCED = (
     r"\b(?:follow\w*|below|next|under)\b.{0,80}\b(?:examples?|template|sample|placeholder|hypothetical\w*|illustration)\b"
 )
 _SENTENCE_END = (".", "!", "?", ")", "]", '"', "\u201d", "`", "\u2026")
+
+
+# In a suggestion for the note only these make something else of the PASS below it.
+_UNSAID = (
+    r"\b(?:not|never|cannot|\w+n['\u2019]t|if|unless|would|examples?|template|sample|hypothetical\w*|results?|verdict|review|"
+    r"after the fix|when fixed|once fixed|pass)\b"
+)
+_SUGGESTION = r"suggested (?:revisions?|changes?|fix(?:es)?|wording)\b"
 
 
 class Declared(NamedTuple):
@@ -67,6 +76,7 @@ class _Seen(NamedTuple):
     line: ReviewLine
     in_finding: bool
     above: str  # the last sentence of the paragraph above
+    suggested: bool  # whether a suggestion for the note stands above
 
 
 def why_not_believed(text: str, declared: Declared, *, has_grave_finding: bool) -> str:
@@ -97,7 +107,7 @@ def _against(
     """Say what a line holds against the PASS, wherever it stands."""
     line = seen.line
     if line.number in declared.numbers:
-        return "" if declared.no_warn else _led_in(seen)
+        return _denial_problem(line) if declared.no_warn else _led_in(seen)
     if word := claim_in(line):
         return f"line {line.number} speaks against a PASS: \u201c{_short(word)}\u201d"
     if above and heads_faults(above.line) and _is_prose(line):
@@ -107,13 +117,28 @@ def _against(
     known = has_grave_finding and (declared.exact or declared.labelled)
     if not known and not seen.in_finding and (word := count_in(line)):
         return f"line {line.number} counts what speaks against a PASS: \u201c{_short(word)}\u201d"
-    if declared.no_warn and not seen.in_finding and not line.level and (word := _any_doubt(line)):
+    if declared.no_warn and not seen.in_finding and (word := _any_doubt(line)):
         return f"\u201c{_short(word)}\u201d in line {line.number} speaks against a PASS"
     return ""
 
 
+def _denial_problem(line: ReviewLine) -> str:
+    """Whether the closing line that there is no WARN says more than that."""
+    word = rejection_in(line.text) or ("pass" if "pass" in skeleton(line.text) else "")
+    return f"\u201c{_short(word)}\u201d in line {line.number} speaks against a PASS" if word else ""
+
+
 def _any_doubt(line: ReviewLine) -> str:
-    return doubt_in(line.text) or fault_in(line.text) or rejection_in(line.text)
+    if line.level:
+        return bare_in(skeleton(line.text)) if ":" in line.text else ""
+    if line.text.isupper() and " " in line.text:
+        return line.text  # a verdict of the gate's own
+    return (
+        doubt_in(line.text)
+        or fault_in(line.text)
+        or rejection_in(line.text)
+        or unread_in(line.text)
+    )
 
 
 def _is_prose(line: ReviewLine) -> bool:
@@ -126,11 +151,13 @@ def _led_in(seen: _Seen) -> str:
     if not above:
         return ""
     number = seen.line.number
+    if seen.suggested and not compiled(_UNSAID).search(above):
+        return ""
     if found := compiled(_ANNOUNCED).search(above):
         return f"\u201c{_short(found[0])}\u201d stands above the PASS of line {number}"
     if above.endswith(":"):
         harmless = compiled(_LABEL_WORDS).fullmatch(above)
-    elif above.endswith(_SENTENCE_END):
+    elif above.endswith(_SENTENCE_END) and not above.endswith(("e.g.", "i.e.")):
         return ""
     else:
         harmless = not compiled(_CONDITION).search(above)
@@ -165,23 +192,31 @@ def _closing_problem(below: Sequence[_Seen], last: int, *, is_short: bool) -> st
 
 def _visible(text: str) -> Iterator[_Seen]:
     """Yield the lines outside fences and quotations, with what stands above them."""
-    in_finding = False
+    in_finding = suggested = False
     above = paragraph = ""
     for line in walk_review(text):
         if line.place in (Place.FENCE, Place.QUOTE):
             continue
-        if line.place is not Place.LIST:
-            in_finding = False
-        elif line.text[:1] in "-*+\u2022" or line.text[:1].isdigit():
-            in_finding = opens_finding(line.text)
+        in_finding = _stays_in_finding(line, in_finding=in_finding)
         if line.starts or line.level:
             above = paragraph
-        yield _Seen(line, in_finding, above if line.starts or line.level else paragraph)
+        yield _Seen(line, in_finding, above if line.starts or line.level else paragraph, suggested)
+        if compiled(_SUGGESTION).match(skeleton(line.text[:_HEAD]).lstrip("* ")):
+            suggested = True
+        elif line.level:
+            suggested = False
         if line.place is not Place.BODY or line.level:
             paragraph = ""
         else:
             paragraph = line.text if line.starts else f"{paragraph} {line.text}"
             paragraph = _last_sentence(paragraph[-_PARAGRAPH:])
+
+
+def _stays_in_finding(line: ReviewLine, *, in_finding: bool) -> bool:
+    if line.place is not Place.LIST:
+        return False
+    is_bullet = line.text[:1] in "-*+\u2022" or line.text[:1].isdigit()
+    return opens_finding(line.text) if is_bullet else in_finding
 
 
 def _last_sentence(paragraph: str) -> str:

@@ -14,6 +14,7 @@ from review.protocol.doubts import (
     faults_counted_in,
     graver_words_in,
     objection_in,
+    odd_parenthesis_in,
     retracted,
     taken_back_by,
 )
@@ -104,11 +105,14 @@ def _by_result_line(survey: Survey, last: SurveyedLine, statement: Statement) ->
     ]
     if others:
         return _unknown(_difference(decision, last.line.number, others))
-    if decision is Decision.PASS and (
-        word := doubt_in(statement.tail) or faults_counted_in(statement.tail)
-    ):
+    if decision is Decision.PASS and (word := _doubt_of(statement)):
         return _taken_back(last, word)
     return ParsedDecision(decision, DecisionSource.RESULT_LINE, "")
+
+
+def _doubt_of(statement: Statement) -> str:
+    tail = statement.tail
+    return doubt_in(tail) or faults_counted_in(tail) or odd_parenthesis_in(tail)
 
 
 def _differing_edges(survey: Survey, last: SurveyedLine, decision: Decision) -> Iterator[Said]:
@@ -229,7 +233,7 @@ def _objection_to(survey: Survey, edge: SurveyedLine, statement: Statement) -> s
     next_text = next((line.text for line in rest if not line.level), "")
     if word := taken_back_by(words, next_text=next_text):
         return word
-    if statement.word != "info" and (word := faults_counted_in(words)):
+    if statement.word != "info" and (word := faults_counted_in(words) or odd_parenthesis_in(words)):
         return word
     if edge not in survey.closing or edge.opens:
         return ""

@@ -24,7 +24,14 @@ _AFTER_PARENTHESIS = r"\s*(?:$|[.,:;](?=\s|$)|[\u2013\u2014]|-{1,3}\s)"
 _DENIED = (
     r"\s*(?:[:=(,\u2013\u2014]|-{1,3}(?=\s))[\s\"'`(\[]*"
     r"(?:no|nope|nah|not|false|0|null|n|n/?a|off|never|none|\u2610|\u25a1|\u2717|\u2718|\u274c|\u274e|\])"
-    r"(?!\w)(?=[\"'`]?\s*(?:$|[.,;:!?)\u2013\u2014\]]|-{1,2}\s))"
+    r"(?!\w)(?=[\"'`]?\s*(?:$|[.,;:!?()\u2013\u2014\]]|-{1,2}\s|because\b))"
+)
+# A lone value after the word is a field's; these are the ones that leave it a PASS.
+_FIELD = r"\s*(?:[:=(\u2013\u2014]|-{1,2}\s)[\s\"'`(]*([^\W\d_]+)[\s\"'`)]*[.!]?\s*"
+_MILD = (
+    r"yes|true|ok|okay|clean|clear|clearly|marginal|marginally|borderline|narrow|narrowly|"
+    r"minor|mild|strong|solid|good|fine|easily|comfortably|info|infos|information|"
+    r"unconditional|unconditionally|final|confirmed"
 )
 _EXACT = r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$"
 _TALLY = r"\s*\(\d+\)\s*(?::|$)|:\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)"
@@ -131,7 +138,7 @@ def read_statement(
         return None
     tail = shown[found.end() :] + rest
     word = " ".join(found["word"].split())
-    if not _is_delimited(tail) or compiled(_DENIED).match(ascii_lower(tail)):
+    if not _is_delimited(tail) or is_denied_by(tail):
         return None
     if not labelled and not _stands_alone(word, tail, is_opening_heading=first and level > 0):
         return None
@@ -143,6 +150,15 @@ def read_statement(
         firm=labelled or level > 0 or text[:1] in "*_" or text[: len(word)].isupper(),
         word=word,
     )
+
+
+def is_denied_by(tail: str) -> bool:
+    """Whether what follows the word is the value of a field that denies it, or an odd one."""
+    head = ascii_lower(tail[:_HEAD])
+    if compiled(_DENIED).match(head):
+        return True
+    value = compiled(_FIELD).fullmatch(head)
+    return value is not None and not compiled(_MILD).fullmatch(value[1])
 
 
 def is_label_alone(text: str) -> bool:

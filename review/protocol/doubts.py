@@ -30,6 +30,8 @@ _FAULTS = (
 _DENIED_FAULT = (
     rf"\b(?:no|zero|0|without|free (?:of|from)|absence of|neither|nor|nothing(?: is)?|none(?: (?:is|are))?)\s+{_BETWEEN}{_FAULTS}"
     rf"(?:(?:\s*,?\s+(?:or|nor|and)\s+|\s*,\s*)(?:no\s+|any\s+|0\s+)?{_BETWEEN}{_FAULTS})*\b(?!-)"
+    r"|\b(?:neither|no|nor|nothing|none)\s+(?!else|other)(?:(?!else|other)[\w'\u2019]+\s+){0,3}(?:contradicts?|fails?|breaks?|conflicts?|misleads?|violates?)\b"
+    r"|\b(?:look|check|search|test|scan|hunt)\w* for [^.;:!?]{0,120}?(?=\s(?:and (?:found|saw|there|it|one|two|three)|but)\b|[.;:!?]|$)"
     rf"|\b(?:does|do|did|is|are|was|were|would|need)(?:\s+not|n['\u2019]t)\s+(?:(?:\w+ly|itself|a|an|the|any|show|exhibit|"
     rf"contain|have|in|be|been)\s+){{0,3}}{_FAULTS}\b"
     rf"|\b(?:fail(?:ure)?(?: modes?)?|{_FAULTS}) (?:(?:is|are|was|were) )?(?:absent|not (?:present|found|observed|seen))\b"
@@ -48,6 +50,14 @@ _ENGLISH = (
     r"upon|await\w*|without|given|in theory|nope|nah|lenient\w*|unread|unchecked|misleading|undefined|"
     r"vague\w*|ambiguous\w*|sarcas\w*|kidding|joking|lol|opinion|quoting|unless|false|none the less|"
     r"(?:per|says?|said|as) (?:the|an?|its) (?:note|text|author|prompt|gate|title)|"
+    r"(?:as|by|on) (?:instructed|requested|told|demanded|asked|wished|ordered|request|order)|because the (?:note|text|author) (?:says?|asks?|wants?)|"
+    r"(?:follow|obey|ignor|disregard|discount|overlook|leav|set|pretend)ing|argument|at a stretch|squint|charitab\w*|generous\w*|"
+    r"hesita\w*|heavy heart|protest|against|regret\w*|strings|limits?|footnote|tb[acd]|to be (?:confirmed|checked|decided)|half|"
+    r"in part|partly|at least|regardless|no matter|despite|even with|faults?|warts|nominal\w*|formally|surface|superficial\w*|"
+    r"at face value|face value|seeming\w*|apparent(?:ly)?|presum\w*|i (?:think|guess|hope|believe|suppose)|who knows|unknown|guess\w*|random|"
+    r"coin|50/50|weak\w*|too short|hard to|nothing (?:read|checked)|empty|unreadable|out of scope|tim(?:e|ed) ?out|abort\w*|"
+    r"interrupt\w*|cut (?:off|short)|stale|outdated|old|last time|carried over|copied|cached|stub|dummy|test|testing|mock|fake|"
+    r"simulat\w*|joke|ha(?:ha)*|wink|yeah|opposite|revers\w*|invert\w*|negat\w*|unmet|miss(?:ed|es)|later|being kind|"
     r"confiden\w*|of \d+ \w+, \d+|nobody|no ?one|"
     r"preliminar\w*|temporar\w*|in principle|technically|on paper|hypothetical\w*|theoretical\w*|"
     # Denial.
@@ -80,7 +90,7 @@ _FOREIGN = (
     r"falta\w*|cumple|ma|pero|tranne|eccetto|tuttavia|non|mas|porem|exceto|nao|contudo|maar|"
     r"behalve|niet|echter|abgelehnt|verweigert|rechazad\w*|denegad\w*|refuse\w*|men|inte|utom|ikke|ale|nie|oprocz|krome|ama|degil"
 )
-_DOUBT = rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\d\s*%|[?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
+_DOUBT = rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\d\s*%|[~\u2260\u00bf?\u274c\u274e\u2717\u2718\u26a0\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]"
 _TURN = (
     r"\W*(no(?=[,.:;!\s]*$|[,.:;!] )|nope|nah|just kidding|kidding|sarcasm|joking|"
     r"i (?:cannot|can['\u2019]?t|could not|couldn['\u2019]t|did not|didn['\u2019]t|was unable|am unable|am not|have no)|"
@@ -103,10 +113,18 @@ _REJECTION = (
     r"chang(?:ed?|ing) (?:\w+ )?(?:my mind|verdict|result|decision|this|that|it)|invalid\w*|void|null|den(?:y|ied|ies)|"
     r"declin\w*|downgrad\w*|instead|on reflection|(?:on )?second thoughts?|actually|after all|however|worse|unfit|"
     r"kidding|sarcas\w*|jok(?:e|ing)|correction|check again|re-?check|unread|unable|could(?: not|n['\u2019]t)|"
-    r"disagree\w*|object(?:ion|ed|s)?|dismiss\w*|refus\w*|suspend\w*|pending|abort\w*|cancel\w*|examples?|template|"
-    r"placeholder|sample|sorry|not really|never mind|forget (?:that|this|it)|provisional\w*|tentativ\w*|no pass|"
+    r"disagree\w*|object(?:ion|ed|s)?|dismiss\w*|refus\w*|suspend\w*|pending|abort\w*|cancel\w*|"
+    r"placeholder|example only|(?:as|is|was|only|just|merely) an? (?:mere |bad |worked |sample )?(?:example|template|sample)|sorry|not really|never mind|forget (?:that|this|it)|provisional\w*|tentativ\w*|no pass|"
     r"to be (?:confirmed|decided|checked)|tbd|tbc|draft|redo|re-?do|rewrit\w*|rewrote|do(?: not|n['\u2019]t) (?:use|publish|merge|ship|count)|"
     r"thumbs down|veto\w*|not this|not that|no[.!]?$|not[.!]?$)(?!\w)"
+    r"|\b(?:scrap|scratch|annul\w*|premature\w*|flunk\w*|unknown|durchgefallen|nicht|kein\w*|rechazad\w*|echec|recale|abgelehnt|"
+    r"no longer|no more|todo|conditional\w*|awaiting|preliminar\w*|far from|less than a|anything but|subject to|misleading|"
+    r"tak(?:e|en|ing) (?:it |that |this )?back|forget what|send (?:it|this) back|return(?:ed)? to|back to the author|below the bar|"
+    r"(?:un|in|dis)(?:admissible|sufficient|adequate|approved|certain|sure|decided|checked|verified|finished|sound|tested|satisfactory)|"
+    r"(?:do|does|did)(?: not|n['\u2019]t) (?:know|meet|satisfy|hold|deserve|qualify|comply)|is violated)\b"
+    r"|^\W*(?:broken|contradictory|mostly|almost|only|partly|in part|if|provided|once|except|apart from|but|unless|until|or|not)\b"
+    r"|^\W*(?:(?:final|overall|my|the)\s+){0,2}(?:result|grade|score|rating|verdict|outcome|decision|answer|call)\s*[:=](?!\W*(?:pass|clean|ok)\b)"
+    r"|^\W*(?:(?:an?|the)\s+)?(?:examples?|template|sample)\b|[?]\W*$|^\W*/s\W*$|[\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]|[!\u00ac]\s*pass\b"
     r"|~~|^\W*(?:update|edit|correction|erratum|amend\w*|ps|p\.s\.)\b"
 )
 _FAULT = (
@@ -125,6 +143,24 @@ _FAULTS_COUNTED = (
 )
 # Confidence is no doubt where it is high.
 _SURE = r"\b(?:high|full|very high|good|strong)(?:ly)? confiden\w*|\bconfidence\W{1,3}(?:is )?(?:high|full|very high)\b|\b100 ?%"
+# A review that was none, or a fault in words of its own: against a PASS that is only implied.
+_UNREAD = (
+    r"\b(?:no (?:note|text|gate|access|definition|source|content)s?|lies?|lied|stopped|ran out|cut off|mid-sentence|guess\w*|"
+    r"severity|critical|major|serious|severe|have no|has no|unsourced|undocumented|halfway|half|access|guessing|drift|"
+    r"exaggerat\w*|overclaim\w*|overstat\w*|bogus|nonsense|weak|poor\w*|bad\w*|confus\w*|inconsisten\w*)\b"
+)
+# A parenthesis of these words leaves a PASS one; any other is doubt.
+_PLAIN_WORD = (
+    r"a|all|an|and|any|are|at|clean|clear|comfortably|each|every|fine|good|in|info|infos|"
+    r"informational|is|it|its|marginal|marginally|mild|minor|narrow|narrowly|no|none|not|note|"
+    r"notes|nothing|observation|observations|of|one|only|or|remark|remarks|report|solid|strong|"
+    r"suggestion|suggestions|the|to|two|three|four|five|six|seven|eight|nine|ten|well|with|"
+    r"borderline|finding|findings|found|yes|absent|defined|linked|sourced|cited|named|used|"
+    r"supported|checks|checked|terms|term|claims|claim|links|link|instances|instance|warn|"
+    r"warns|warning|warnings|fail|fails|failure|failures|error|errors|issue|issues|mode|modes|"
+    r"present|late|small|short|long|first|second|third|of|confirmed|text|title|body|met|nit|"
+    r"nits|cosmetic|trivial|optional|easily|unconditional|x"
+)
 _SUGGESTED = r"\bsuggested revisions?\b"
 _COUNTED = r"\b(?:[1-9]\d*|one|two|three|four|five|several)\s+(?:warn|fail|error)\w*"
 # In capitals these are decisions or severities, whatever the sentence.
@@ -181,6 +217,18 @@ def doubt_in(text: str) -> str:
     return _foreign_letter_in(folded)
 
 
+def odd_parenthesis_in(tail: str) -> str:
+    """Give the first word of a parenthesis right after PASS that is not known to leave it one."""
+    head = skeleton(tail).lstrip()
+    if not head.startswith("("):
+        return ""
+    inner = without_denials(head[1:].partition(")")[0])
+    words = compiled(r"[^\W\d_]+|[^\w\s,;.:/&+'\u2019\u2013\u2014-]").findall(
+        compiled(_SURE).sub(" ", inner)
+    )
+    return next((word for word in words if not compiled(_PLAIN_WORD).fullmatch(word)), "")
+
+
 def objection_in(text: str) -> str:
     """Give the first word of a later sentence that objects to a PASS, else an empty string."""
     folded = without_denials(fold(text))
@@ -196,7 +244,14 @@ def faults_counted_in(text: str) -> str:
 
 def rejection_in(text: str) -> str:
     """Give the first word of a closing line that rejects, retracts or outweighs a PASS."""
-    return _first(_REJECTION, compiled(_SUGGESTED).sub(" ", without_denials(skeleton(text))))
+    folded = skeleton(text)
+    found = _first(_REJECTION, compiled(_SUGGESTED).sub(" ", without_denials(folded)))
+    return found or _foreign_letter_in(folded)
+
+
+def unread_in(text: str) -> str:
+    """Give what says that no review took place, or finds a fault in other words."""
+    return _first(_UNREAD, without_denials(skeleton(text)))
 
 
 def fault_in(text: str) -> str:

@@ -20,7 +20,9 @@ _SEVERITY = (
     r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>info|warning|warn|failure|fail)"
     r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})"
 )
-_DELIMITER = r"\s*:[*_]{0,3}(?:\s+|$)|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$"
+_DELIMITER = (
+    r"\s*:[*_]{0,3}(?:\s+|$|(?=[^\W\d_]|[\"'\u201c\u2018`]))|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$"
+)
 _MARKED_WORD = r"[\[(*_`]"
 _FINDINGS = r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?"
 _OTHER_PART = r"(?:suggested revisions?|summary|result|verdict)\b"
@@ -52,17 +54,19 @@ class ParsedFinding:
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
     """Give the findings in the order they stand, numbered from 1; total, in linear time.
 
-    Where the review has Findings headings, only what stands under them counts (CONTRACT).
+    Where the review has Findings headings, only what stands under them counts (CONTRACT). A
+    finding that is repeated word for word is one.
     """
     reader = _Reader()
     for line in iter_lines(block_text):
         reader.take(line)
     drafts = [draft for draft in reader.drafts if draft.in_section or not reader.has_section]
-    stated = [draft for draft in drafts if not draft.says_nothing()]
-    return tuple(
-        ParsedFinding(ordinal, draft.severity, draft.text() or draft.quote(), draft.quote())
-        for ordinal, draft in enumerate(stated, start=1)
+    stated = dict.fromkeys(
+        (draft.severity, draft.text() or draft.quote(), draft.quote())
+        for draft in drafts
+        if not draft.says_nothing()
     )
+    return tuple(ParsedFinding(ordinal, *said) for ordinal, said in enumerate(stated, start=1))
 
 
 @dataclass(slots=True)
