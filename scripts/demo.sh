@@ -73,6 +73,6 @@ cat <<'TEXT'
   commonplace help                        the commands
   less kb/instructions/run-review-batches-on-note.md    how an agent reviews a note with a model
   commonplace review_init --into DIR      gates, types and instructions for a repository of yours
-  make serve                              the admin in a browser
+  make serve                              the pages in a browser
 This demo worked in .demo/, a copy: remove it when you like.
 TEXT
