@@ -16,7 +16,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
     if not answer.counts:
         yield from _fix_lines(answer)
         return
-    yield f"{answer.model_partition}: {_counts(answer.counts)}"
+    yield f"{answer.model_partition} before: {_counts(answer.counts)}"
     for job in answer.salvaged:
         kept = f"reviews kept: {job.pairs_kept}"
         yield f"job {job.review_job_id} of a parent that is gone: {job.status}, {kept}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from review.management.reporting import printable_json, printable_line
@@ -50,7 +50,9 @@ class JsonLines:
             "spent_usd": tally.cost_usd,
         }
         encoded = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-        self._write(printable_json(encoded) + "\n")
+        # Whoever read this may have gone; the work goes on.
+        with suppress(OSError):
+            self._write(printable_json(encoded) + "\n")
 
 
 class TerminalLine:
@@ -70,7 +72,7 @@ class TerminalLine:
         self._progress.update(
             self._task,
             total=tally.pairs_in_all,
-            completed=min(tally.pairs_done, tally.pairs_in_all),
+            completed=min(tally.pairs_done + tally.pairs_left_out, tally.pairs_in_all),
             numbers=numbers_of(tally),
         )
 
@@ -82,7 +84,8 @@ def line_of(event: SweepEvent) -> str:
     code = fields.get("failure_code") or fields.get("code") or fields.get("status") or ""
     told = ": ".join(str(part) for part in (code, why) if part)
     again = f" (again in {fields['in_seconds']:g} s)" if "in_seconds" in fields else ""
-    return printable_line(f"job {fields.get('review_job_id')}: {event.name} {told}{again}".strip())
+    what = "failed" if event.name == "job-finished" else event.name
+    return printable_line(f"job {fields.get('review_job_id')}: {what}: {told}{again}")
 
 
 def numbers_of(tally: Tally) -> str:

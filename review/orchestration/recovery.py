@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from django.db import transaction
 
@@ -127,19 +128,23 @@ def _recover(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
         _refuse_closed(job)
     if around.request.dry_run:
         return _preview(job, around)
-    if job.status == JobStatus.RUNNING:
-        _collect(job, around)
     return _ACTIONS[action](job, around)
 
 
-def _collect(job: ReviewJob, around: _Surroundings) -> None:
-    """Let nothing of a dead parent's run go on, and put what it left where an ingest looks."""
+def _collect(job: ReviewJob, around: _Surroundings) -> dict[str, Any] | None:
+    """End what a dead parent's run still does, and put what it left where an ingest looks.
+
+    Answers what the run said of itself.
+    """
+    if job.status != JobStatus.RUNNING:
+        return None
     try:
-        collect_output(job, config=around.config)
+        return collect_output(job, config=around.config).telemetry
     except (UnknownRunner, ConfigRefused):
         # Only an ingest needs to read it; the files stay for whoever declares the runner again.
         if around.request.action is RecoveryAction.INGEST:
             raise
+        return None
 
 
 def _refuse_closed(job: ReviewJob) -> None:
@@ -184,7 +189,7 @@ def _would_leave_out(job: ReviewJob, around: _Surroundings) -> list[LeftOutJson]
 def _ingest(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
     ingested = ingest_job(
         job.pk,
-        request=IngestRequest(actor=around.request.actor),
+        request=IngestRequest(actor=around.request.actor, telemetry=_collect(job, around)),
         config=around.config,
         now=around.now,
     )
@@ -192,6 +197,7 @@ def _ingest(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
 
 
 def _fail(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
+    _collect(job, around)
     with transaction.atomic():
         _move_to_failed(job, around, code=FailureCode.OPERATOR, what="given up")
     problems = mirror_job(job.pk, config=around.config)
@@ -199,6 +205,7 @@ def _fail(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
 
 
 def _replace(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
+    _collect(job, around)
     with transaction.atomic():
         _move_to_failed(job, around, code=FailureCode.REPLACED, what="replaced")
         made = create_replacement(

@@ -38,7 +38,8 @@ ProblemKey = tuple[str, str, str]
 class FeederTools:
     """What a feeder works with.
 
-    :param wave: how many groups of targets become jobs at a time.
+    :param wave: how many groups of targets become jobs at a time: few, so that little is left
+        over when the sweep ends early, and that a job asks for the text there is when it runs.
     """
 
     actor: str
@@ -69,6 +70,7 @@ class Feeder:
         self._out: dict[int, list[SweepTarget]] = {}
         self._elsewhere: list[SweepTarget] = []
         self._is_last_look = False
+        self._given = 0
 
     def job_ids(self) -> Iterator[int]:
         """Jobs to run: made by this sweep, or queued by another parent for pairs of its scope.
@@ -77,6 +79,7 @@ class Feeder:
         """
         while True:
             while self._ready:
+                self._given += 1
                 yield self._ready.popleft()
             try:
                 if not self._fill():
@@ -94,6 +97,7 @@ class Feeder:
         """A job that was handed out needs nothing more; `taken`: somebody else has it."""
         targets = self._out.pop(job_id, [])
         self._made.discard(job_id)
+        self._given -= taken
         if taken and self._is_last_look:
             for target in targets:
                 self.skipped.add(skipped_target(target, ALREADY_QUEUED))
@@ -115,10 +119,15 @@ class Feeder:
             self._elsewhere = []
         if not self._groups or self._tools.stop.is_set():
             return False
-        size = min(self._tools.wave, len(self._groups))
+        size = min(self._tools.wave, len(self._groups), self._room())
         wave = [self._groups.popleft() for _ in range(size)]
         self._make([target for group in wave for target in group.items])
         return True
+
+    def _room(self) -> int:
+        """How many jobs may still be given; at least 1: whether it may start is not asked here."""
+        limit = self._request.limits.max_jobs
+        return self._tools.wave if limit is None else max(1, limit - self._given)
 
     def _make(self, targets: Sequence[SweepTarget]) -> None:
         wanted = without_given_up(targets, self._request, skipped=self.skipped)

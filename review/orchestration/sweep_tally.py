@@ -33,11 +33,12 @@ class _FailureGroup:
 class Tally:
     """The numbers so far.
 
-    :param pairs_in_all: what there is to do.
+    :param pairs_in_all: what there is to do; some of it is left out on the way.
     """
 
     pairs_in_all: int = 0
     pairs_done: int = 0
+    pairs_left_out: int = 0
     running: set[int] = field(default_factory=set)
     jobs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_JOB_WORDS, 0)))
     pairs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_PAIR_WORDS, 0)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from review.conf import RULES_PARTITION
 from review.contracts.sweeps import SalvagedJson, SweepJson
 from review.corpus import Corpus
-from review.models import Provenance
+from review.models import Provenance, ReviewJob
 from review.orchestration.claiming import JobNotClaimable
 from review.orchestration.dispatching import Dispatcher, drive
 from review.orchestration.failing import FailRequest, fail_job
@@ -29,7 +29,7 @@ from review.queries.costs import mean_cost
 from review.queries.targets import select_targets
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
-_SMALLEST_WAVE = 10
+_SMALLEST_WAVE = 4
 
 
 def sweep(
@@ -75,6 +75,7 @@ def sweep(
     if run.crash is not None:
         raise run.crash
     run.put_away()
+    report.salvaged += run.settle_refused()
     return report.document(
         tally=run.tally,
         skipped=run.feeder.skipped,
@@ -93,6 +94,7 @@ class _Sweep:
     tally: Tally
     around: Surroundings
     crash: Exception | None = None
+    unsettled: list[int] = field(default_factory=list)
 
     def go(self, dispatcher: Dispatcher) -> None:
         """Run until nothing is left, or nothing may start any more."""
@@ -103,6 +105,11 @@ class _Sweep:
         # A limit that was reached with the last job has cut nothing off.
         if self.feeder.is_done and self.brake.reason is StopReason.MAX_JOBS:
             self.brake.reason = None
+
+    def settle_refused(self) -> list[SalvagedJson]:
+        """Try once more to take in what the store or the disk refused when its run had ended."""
+        found = [_salvage_one(job_id, self.around) for job_id in self.unsettled]
+        return [item for item in found if item is not None]
 
     def put_away(self) -> None:
         """Fail what was made and not started: its texts will have changed by the next time."""
@@ -123,15 +130,22 @@ class _Sweep:
 
     def _hear(self, news: News) -> None:
         self.tally.hear(news)
+        self.tally.pairs_left_out = self.feeder.skipped.reasons.total()
         self.brake.hear(news)
         if isinstance(news, Final):
             taken = isinstance(news, RefusedJob) and isinstance(news.error, JobNotClaimable)
             self.feeder.settle(news.review_job_id, taken=taken)
+            if isinstance(news, RefusedJob) and not taken and self._is_ours(news.review_job_id):
+                self.unsettled.append(news.review_job_id)
         if isinstance(news, Crashed):
             self.crash = self.crash or news.error
             self.around.stop.set()
         else:
             self.around.watcher.tell(event_of(news), self.tally)
+
+    def _is_ours(self, job_id: int) -> bool:
+        mine = ReviewJob.objects.filter(claimed_by=self.around.actor, status=JobStatus.RUNNING)
+        return mine.filter(pk=job_id).exists()
 
 
 def _brake(

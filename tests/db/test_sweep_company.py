@@ -72,7 +72,7 @@ class TestOthers:
         answer = sweeper.sweep()
 
         assert sweeper.executor.runs == [1]
-        assert answer.jobs["taken"] == 9
+        assert answer.jobs["taken"] == 3
         assert answer.skipped == {"fresh": 22}
         assert ReviewPair.objects.filter(status="completed").count() == 24
 

@@ -1,13 +1,18 @@
-"""`review_sweep` and `run_gate_sweep`: scope, packing, limits, retries and answers."""
+"""`review_sweep` and `run_gate_sweep`: scope, packing, plans, progress and refusals."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
 
-from tests.helpers.scripted import MODEL, is_running, make_scripted, note
-from tests.helpers.sweeping import command, listed, reviewed, sweep
+from tests.helpers.commands import REPOSITORY, process_environment, run_process
+from tests.helpers.scripted import MODEL, make_scripted, note
+from tests.helpers.sweeping import SWEEP, command, listed, reviewed, sweep
 
 GATES = ("prose/x", "prose/y", "links/z")
 
@@ -103,6 +108,52 @@ class TestSweep:
         assert reviewed(base) == [(note(n), "prose/y") for n in range(3)]
 
 
+class TestOnATerminal:
+    def watched(self, base, **env):
+        """What a sweep draws on a terminal of its own, and what it answers."""
+        ours, theirs = os.openpty()
+        process = subprocess.Popen(
+            [sys.executable, str(REPOSITORY / "manage.py"), *SWEEP],
+            cwd=base.root,
+            env=process_environment(base.root)
+            | base.env
+            | {"TERM": "xterm", "COLUMNS": "150"}
+            | env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+        )
+        os.close(theirs)
+        drawn = b""
+        # The end of a terminal whose other side is closed is an error to the reader.
+        with suppress(OSError):
+            while chunk := os.read(ours, 65536):
+                drawn += chunk
+        os.close(ours)
+        return drawn.decode(), process.communicate(timeout=30)[0]
+
+    def test_shows_pairs_rate_cost_and_time_left_and_what_fails(self, tmp_path):
+        base = make_scripted(tmp_path, notes=4, script={note(1): "broken"}, seconds=0.2)
+
+        drawn, answer = self.watched(base)
+
+        assert "4/4" in drawn
+        assert "/min" in drawn
+        assert "cost unknown" in drawn
+        assert "left" in drawn
+        assert "job 2: failed: runner-error: it broke" in drawn
+        assert "sweep-event" not in drawn
+        assert "jobs: completed 3, failed 1" in answer
+
+    def test_that_cannot_redraw_a_line_gets_the_events(self, tmp_path):
+        base = make_scripted(tmp_path, notes=1)
+
+        drawn, _answer = self.watched(base, TERM="dumb")
+
+        assert '"event":"job-finished"' in drawn
+
+
 class TestQueuedJobs:
     def test_of_somebody_else_are_worked_through_as_well(self, tmp_path):
         base = make_scripted(tmp_path, notes=2)
@@ -158,160 +209,6 @@ class TestDryRun:
         assert (plan["new_jobs"], plan["queued_jobs"], plan["queued_pairs"]) == (2, 1, 1)
 
 
-class TestFailures:
-    def test_what_may_succeed_later_is_tried_again_after_a_pause(self, tmp_path):
-        base = make_scripted(tmp_path, notes=2, script={note(0): ["overloaded", "finished"]})
-
-        done = sweep(base, "--retry-pause", "1s")
-
-        assert done.exit == 0
-        assert done.json["jobs"]["completed"] == 2
-        assert base.calls() == {note(0): 2, note(1): 1}
-        (again,) = [e for e in map(json.loads, done.err.splitlines()) if e["event"] == "run-again"]
-        assert again["in_seconds"] == 1.0
-        assert "529" in again["reason"]
-
-    def test_what_cannot_is_not(self, tmp_path):
-        base = make_scripted(tmp_path, notes=1, script={"*": "broken"})
-
-        done = sweep(base, "--retry-pause", "1s")
-
-        assert done.json["jobs"]["failed"] == 1
-        assert base.calls() == {note(0): 1}
-
-    def test_the_runs_of_a_job_end_with_the_attempts_that_are_allowed(self, tmp_path):
-        base = make_scripted(tmp_path, notes=1, script={"*": "overloaded"})
-
-        done = sweep(base, "--retry-pause", "1s", "--max-attempts", "2")
-
-        assert base.calls() == {note(0): 2}
-        (group,) = done.json["failures"]
-        assert group["failure_code"] == "rate-limited"
-
-    def test_a_pair_is_given_up_after_so_many_failed_jobs_on_the_same_texts(self, tmp_path):
-        base = make_scripted(tmp_path, notes=2, script={note(0): "empty"})
-
-        for _ in range(3):
-            sweep(base, "--max-attempts", "2")
-        given_up = sweep(base, "--max-attempts", "2")
-        (base.root / note(0)).write_text("# Note 0\n\nAnother text.\n")
-        again = sweep(base, "--max-attempts", "2")
-
-        assert base.calls() == {note(0): 3, note(1): 1}
-        assert given_up.json["skipped"] == {"too-many-attempts": 1}
-        assert given_up.json["skipped_pairs"][0]["note_path"] == note(0)
-        assert again.json["skipped"] == {}
-
-    def test_a_limit_of_the_account_ends_the_sweep_at_once(self, tmp_path):
-        base = make_scripted(tmp_path, notes=30, script={note(0): "limit", "*": "finished"})
-
-        done = sweep(base, "--jobs", "1", "--retry-pause", "1s")
-
-        assert done.exit == 1
-        assert done.json["stopped"] == "account-exhausted"
-        assert "You've hit your limit" in done.json["stopped_because"]
-        assert base.calls() == {note(0): 1}
-        assert {job["status"] for job in listed(base).values()} == {"failed"}
-        assert done.json["jobs"]["failed"] == 1
-        assert done.json["jobs"]["not-started"] > 0
-
-    def test_a_runner_that_cannot_work_at_all_ends_the_sweep_at_once(self, tmp_path):
-        base = make_scripted(tmp_path, notes=5, script={"*": "bad-flag"})
-
-        done = sweep(base, "--jobs", "1")
-
-        assert done.json["stopped"] == "runner-unusable"
-        assert base.calls().total() == 1
-
-    def test_a_sweep_of_which_nothing_succeeds_ends(self, tmp_path):
-        base = make_scripted(tmp_path, notes=20, script={"*": "broken"})
-
-        done = sweep(base, "--jobs", "2")
-
-        assert done.json["stopped"] == "failing"
-        assert 10 <= base.calls().total() <= 12
-
-    def test_jobs_that_hang_are_ended_in_time_while_the_others_finish(self, tmp_path):
-        script = {note(0): "hang", note(3): "hang", "*": "finished"}
-        base = make_scripted(tmp_path, notes=6, script=script)
-
-        done = sweep(base, "--jobs", "6", "--timeout", "2s", "--max-attempts", "1")
-
-        assert done.json["jobs"]["completed"] == 4
-        (group,) = done.json["failures"]
-        assert (group["failure_code"], group["jobs"]) == ("runner-timeout", 2)
-        assert done.json["seconds"] < 8
-        assert not any(is_running(pid) for pid in base.pids())
-
-    def test_reviews_of_another_model_are_kept_and_not_accepted_and_end_the_sweep(self, tmp_path):
-        base = make_scripted(tmp_path, notes=8, model="another-9")
-
-        done = sweep(base, "--jobs", "1", runner="priced")
-
-        assert done.json["stopped"] == "partition-mismatch"
-        assert base.calls().total() == 2
-        assert done.json["pairs"]["not-accepted"] == 2
-        assert len(reviewed(base)) == 2
-        status = command(base, "review_status", "--json").json
-        assert status["uncovered"] == 8
-
-
-class TestLimits:
-    def test_no_more_jobs_are_started_than_are_allowed(self, tmp_path):
-        base = make_scripted(tmp_path, notes=5)
-
-        done = sweep(base, "--max-jobs", "2")
-
-        assert done.exit == 0
-        assert done.json["stopped"] == "max-jobs"
-        assert base.calls().total() == 2
-        assert {job["status"] for job in listed(base).values()} <= {"completed", "failed"}
-
-    def test_a_limit_that_cuts_nothing_off_stops_nothing(self, tmp_path):
-        base = make_scripted(tmp_path, notes=2)
-
-        assert sweep(base, "--max-jobs", "2").json["stopped"] is None
-
-    def test_no_job_is_started_that_may_cost_more_than_is_left(self, tmp_path):
-        base = make_scripted(tmp_path, notes=10, cost=0.4)
-
-        done = sweep(base, "--max-cost-usd", "1.0", runner="priced")
-
-        assert done.json["stopped"] == "max-cost"
-        assert done.json["cost"]["usd"] == pytest.approx(0.8)
-        assert base.calls().total() == 2
-
-    def test_a_limit_that_cannot_be_kept_ends_the_sweep(self, tmp_path):
-        base = make_scripted(tmp_path, notes=10)
-
-        done = sweep(base, "--max-cost-usd", "1.0")
-
-        assert done.json["stopped"] == "cost-unknown"
-        assert base.calls().total() == 1
-
-    def test_costs_are_told_and_unknown_ones_are_not_zero(self, tmp_path):
-        base = make_scripted(tmp_path, notes=2, cost=0.25)
-
-        known = sweep(base, "--note", note(0), runner="priced").json["cost"]
-        unknown = sweep(base, "--note", note(1)).json["cost"]
-
-        assert known == {
-            "usd": 0.25, "jobs_without_cost": 0, "input_tokens": 1000, "output_tokens": 100,
-        }  # fmt: skip
-        assert unknown == {
-            "usd": None, "jobs_without_cost": 1, "input_tokens": None, "output_tokens": None,
-        }  # fmt: skip
-
-    def test_settings_and_environment_give_the_defaults(self, tmp_path):
-        settings = "\n[sweeps]\nmax_cost_usd = 0.5\nmax_attempts = 1\n"
-        base = make_scripted(tmp_path, notes=3, cost=0.4, settings=settings)
-
-        done = sweep(base, runner="priced")
-
-        assert done.json["stopped"] == "max-cost"
-        assert base.calls().total() == 1
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "exit_code"),
@@ -362,8 +259,6 @@ class TestRefusals:
 
 
 def command_with(base, env):
-    from tests.helpers.commands import run_process
-
     return run_process(
         "review_sweep", "--all-gates", "--runner", "scripted", "--model", MODEL,
         root=base.root, env=base.env | env,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
-from tests.helpers.commands import REPOSITORY, process_environment, run_process
 from tests.helpers.scripted import MODEL, is_running, make_scripted, note
+from tests.helpers.sweeping import command, listed, start, wait_for
 
 JOBS = ("run_review_jobs", "--json")
 
@@ -27,29 +25,20 @@ def queue(base, *, partition=MODEL, grouping="note"):
     return [job["review_job_id"] for job in created.json["jobs"]]
 
 
-def command(base, *arguments, stdin=None):
-    return run_process(*arguments, root=base.root, stdin=stdin, env=base.env)
-
-
-def listed(base):
-    return {
-        job["review_job_id"]: job for job in command(base, "review_job_list", "--json").json["jobs"]
-    }
-
-
 class TestProcesses:
     def test_are_run_several_at_once_and_their_answers_taken_in(self, tmp_path):
-        base = make_scripted(tmp_path, notes=6, seconds=0.3)
+        base = make_scripted(tmp_path, notes=6, script={"*": "hold"})
         job_ids = queue(base)
 
-        began = time.monotonic()
-        done = command(base, *JOBS, "--all", "--runner", "scripted", "--jobs", "6")
-        seconds = time.monotonic() - began
+        process = start(base, *JOBS, "--all", "--runner", "scripted", "--jobs", "6")
+        wait_for(lambda: base.calls().total() == 6)
+        base.let_go()
+        out, _err = process.communicate(timeout=60)
 
-        assert done.exit == 0
-        assert [job["review_job_id"] for job in done.json["jobs"]] == job_ids
-        assert {pair["decision"] for job in done.json["jobs"] for pair in job["pairs"]} == {"pass"}
-        assert seconds < 6 * 0.3 + 0.4
+        assert process.returncode == 0
+        done = json.loads(out)["jobs"]
+        assert [job["review_job_id"] for job in done] == job_ids
+        assert {pair["decision"] for job in done for pair in job["pairs"]} == {"pass"}
         job = listed(base)[job_ids[0]]
         assert (job["runner"], job["runner_model"], job["status"]) == (
             "scripted", MODEL, "completed",
@@ -59,8 +48,9 @@ class TestProcesses:
         base = make_scripted(tmp_path, notes=1)
         queue(base)
 
-        command(base, *JOBS, "--all", "--runner", "scripted")
+        done = command(base, *JOBS, "--all", "--runner", "scripted")
 
+        assert done.exit == 0, done.err
         folder = base.root / "kb/reports/bundle-reviews/review-job-1"
         assert not list(folder.glob("run-*"))
         assert (folder / "bundle-output.md").is_file()
@@ -204,24 +194,3 @@ class TestRefusals:
 
         assert done.exit == 0
         assert done.json["jobs"] == []
-
-
-def start(base, *arguments):
-    """A command that the test does not wait for."""
-    return subprocess.Popen(
-        [sys.executable, str(REPOSITORY / "manage.py"), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=base.root,
-        env=process_environment(base.root) | base.env,
-        text=True,
-    )
-
-
-def wait_for(holds, *, seconds=20.0):
-    """Wait until something holds; fail when it never does."""
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.02)

@@ -27,7 +27,7 @@ class TestInterrupted:
         out, _err = process.communicate(timeout=30)
 
         assert process.returncode == 130
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 20
         answer = json.loads(out)
         assert answer["stopped"] == "interrupted"
         assert answer["pairs"]["pass"] == 4
