@@ -19,8 +19,9 @@ from review.store.word_index import Entry, WordIndex
 from review.vocabulary import JobStatus, PairStatus
 
 PER_KIND = 50
-_EVENTS = "job-events"
-_EVENTS_AT_ONCE = 200
+_BEGUN, _PAIRS, _EVENTS = "begun", "pairs", "job-events"
+_EVENTS_AT_ONCE = 100
+_PAIRS_AT_ONCE = 500
 _NOTES_AT_ONCE = 100
 
 
@@ -151,30 +152,34 @@ class Searcher:
             yield Entry(Kind.NOTE, note.path, note.path, text, note.sha256)
 
     def _add_reviews(self, index: WordIndex, patience: _Patience) -> bool:
-        """Texts and findings of jobs that were ingested since: every ingest leaves an event."""
-        last = index.mark(_EVENTS)
-        end = JobEvent.objects.aggregate(last=Max("pk"))["last"] or 0
-        while last < end:
+        """Reviews in the order of their pairs; a pair whose review came late has left an event."""
+        if not index.mark(_BEGUN):
+            index.add((), marks={_BEGUN: 1, _EVENTS: _last_event()})
+        return self._add_pairs(index, patience) and self._add_events(index, patience)
+
+    def _add_pairs(self, index: WordIndex, patience: _Patience) -> bool:
+        while True:
+            texts = ReviewText.objects.filter(pk__gt=index.mark(_PAIRS)).order_by("pk")
+            keys = list(texts.values_list("pk", flat=True)[:_PAIRS_AT_ONCE])
+            if not keys:
+                return True
             if patience.is_over:
                 return False
-            events = JobEvent.objects.filter(pk__gt=last).order_by("pk")
-            rows = list(events.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
-            jobs = {job for _key, job, status in rows if status in _CLOSED}
-            last = rows[-1][0] if rows else end
-            index.add(self._review_entries(jobs), marks={_EVENTS: last})
-        return True
+            index.add(_review_entries(keys), marks={_PAIRS: keys[-1]})
 
-    def _review_entries(self, job_ids: Iterable[int]) -> Iterator[Entry]:
-        texts = ReviewText.objects.filter(pair__job_id__in=job_ids)
-        for pair_id, note, gate, text in texts.values_list(
-            "pair_id", "pair__note__path", "pair__gate__path", "text"
-        ):
-            yield Entry(Kind.REVIEW, str(pair_id), f"{note} {gate}", text)
-        findings = Finding.objects.filter(pair__job_id__in=job_ids).order_by("pk")
-        for mark, note, gate, text, quote in findings.values_list(
-            "fingerprint", "pair__note__path", "pair__gate__path", "text", "quote"
-        ):
-            yield Entry(Kind.FINDING, mark, f"{note} {gate}", f"{text}\n{quote}")
+    def _add_events(self, index: WordIndex, patience: _Patience) -> bool:
+        """The reviews of jobs that were ingested since; one that is known is read again."""
+        while True:
+            rows = JobEvent.objects.filter(pk__gt=index.mark(_EVENTS)).order_by("pk")
+            events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
+            if not events:
+                return True
+            if patience.is_over:
+                return False
+            jobs = {job for _key, job, status in events if status in _CLOSED}
+            texts = ReviewText.objects.filter(pair__job_id__in=jobs)
+            keys = list(texts.values_list("pk", flat=True))
+            index.add(_review_entries(keys), marks={_EVENTS: events[-1][0]})
 
     def _notes(self, paths: Iterable[str], words: Sequence[str]) -> Iterator[FoundNote]:
         for path in paths:
@@ -211,3 +216,22 @@ class Searcher:
 
 
 _CLOSED = (JobStatus.COMPLETED, JobStatus.FAILED)
+
+
+def _last_event() -> int:
+    return JobEvent.objects.aggregate(last=Max("pk"))["last"] or 0
+
+
+def _review_entries(pair_ids: Sequence[int]) -> Iterator[Entry]:
+    """Texts and findings of reviews; of a finding that is reported again the latest stays."""
+    for some in batched(pair_ids, 500):
+        texts = ReviewText.objects.filter(pk__in=some)
+        for pair_id, note, gate, text in texts.values_list(
+            "pk", "pair__note__path", "pair__gate__path", "text"
+        ):
+            yield Entry(Kind.REVIEW, str(pair_id), f"{note} {gate}", text)
+        findings = Finding.objects.filter(pair_id__in=some).order_by("pk")
+        for mark, note, gate, text, quote in findings.values_list(
+            "fingerprint", "pair__note__path", "pair__gate__path", "text", "quote"
+        ):
+            yield Entry(Kind.FINDING, mark, f"{note} {gate}", f"{text}\n{quote}")

@@ -15,16 +15,32 @@ from types import TracebackType
 
 from review.errors import TryAgain
 
-_VERSION = "1"
+_VERSION = "2"
+KINDS = ("note", "finding", "review")
 _WAIT = 2.0  # seconds for another process that is adding
 _SCHEMA = """
     CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS items (
-        id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
+        id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
         UNIQUE (kind, name));
-    CREATE VIRTUAL TABLE IF NOT EXISTS words
+"""
+# One a kind: a word that stands in every review costs nothing where notes are searched.
+_WORDS = """
+    CREATE VIRTUAL TABLE IF NOT EXISTS {kind}_words
         USING fts5 (title, body, content='', tokenize="unicode61 remove_diacritics 2");
 """
+# What was replaced or forgotten has no item any more.
+_FIND = """
+    SELECT items.name FROM {kind}_words AS words JOIN items ON items.id = words.rowid
+    WHERE {kind}_words MATCH ? AND words.rowid >= ? AND items.kind = ?
+    ORDER BY bm25({kind}_words, 4.0, 1.0), items.name LIMIT ?
+"""
+_OLDEST_RANKED = """
+    SELECT rowid FROM {kind}_words WHERE {kind}_words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?
+"""
+_INSERT = "INSERT INTO {kind}_words (rowid, title, body) VALUES (?, ?, ?)"
+# Of a word that stands nearly everywhere, so many of the latest texts are ranked.
+_RANKED = 20_000
 
 
 class SearchBusy(TryAgain):
@@ -35,7 +51,7 @@ class SearchBusy(TryAgain):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text to be found; `digest` tells whether it is the one that is indexed already."""
+    """A text to be found, of one of the `KINDS`; `digest` tells whether it is indexed already."""
 
     kind: str
     name: str
@@ -103,17 +119,17 @@ class WordIndex:
             )
 
     def find(self, words: Sequence[str], *, kind: str, limit: int) -> list[str]:
-        """Names of what holds all the words, the best first; the last word may go on."""
+        """Names of what holds all the words, the best first; the last word may go on.
+
+        Only the latest texts are ranked where very many hold them.
+        """
         if not words:
             return []
         *whole, last = (f'"{word.replace(chr(34), " ")}"' for word in words)
-        rows = self._fetch(
-            # What was replaced or forgotten has no item any more.
-            "SELECT items.name FROM words JOIN items ON items.id = words.rowid"
-            " WHERE words MATCH ? AND items.kind = ?"
-            " ORDER BY bm25(words, 4.0, 1.0), items.name LIMIT ?",
-            (" AND ".join((*whole, f"{last} *")), kind, limit),
-        )
+        query = " AND ".join((*whole, f"{last} *"))
+        oldest = self._fetch(_OLDEST_RANKED.format(kind=kind), (query, _RANKED))
+        first = oldest[0][0] if oldest else 0
+        rows = self._fetch(_FIND.format(kind=kind), (query, first, kind, limit))
         return [name for (name,) in rows]
 
     def _add(self, entry: Entry) -> None:
@@ -121,12 +137,11 @@ class WordIndex:
         self._connection.execute(
             "DELETE FROM items WHERE kind = ? AND name = ?", (entry.kind, entry.name)
         )
+        values = (entry.kind, entry.name, entry.digest)
         key = self._connection.execute(
-            "INSERT INTO words (title, body) VALUES (?, ?)", (entry.title, entry.body)
+            "INSERT INTO items (kind, name, digest) VALUES (?, ?, ?)", values
         ).lastrowid
-        self._connection.execute(
-            "INSERT INTO items VALUES (?, ?, ?, ?)", (key, entry.kind, entry.name, entry.digest)
-        )
+        self._connection.execute(_INSERT.format(kind=entry.kind), (key, entry.title, entry.body))
 
     def _fetch(self, statement: str, values: Sequence[object]) -> list[tuple[str, ...]]:
         try:
@@ -141,20 +156,24 @@ class WordIndex:
             except (sqlite3.DatabaseError, _OfAnother):
                 if attempt:
                     break
-                with suppress(OSError):
-                    self._path.unlink()
+                self._remove()
             except OSError:
                 break
         return self._connect(":memory:")
+
+    def _remove(self) -> None:
+        """Remove the file and its log: SQLite would play what is in an old log into the new file."""
+        for ending in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                self._path.with_name(f"{self._path.name}{ending}").unlink()
 
     def _connect(self, name: str) -> sqlite3.Connection:
         if name != ":memory:":
             self._path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(name, timeout=_WAIT, isolation_level=None)
         try:
-            connection.executescript(
-                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;{_SCHEMA}"
-            )
+            connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;")
+            connection.executescript(_SCHEMA + "".join(_WORDS.format(kind=kind) for kind in KINDS))
             self._check(connection)
         except BaseException:
             connection.close()

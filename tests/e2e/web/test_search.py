@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from review.queries.searching import Searcher
-from tests.builders import NOW, make_config, note_path, write_note
+from tests.builders import NOW, make_config, make_jobs, note_path, write_note
 from tests.helpers.pages import text_of, twin
-from tests.helpers.reviewed import WARN, open_corpus, review_pairs
+from tests.helpers.reviewed import WARN, ingest, open_corpus, review_pairs
 from tests.hostile import HOSTILE, faults_of
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +75,16 @@ class TestSearch:
         assert names(twin(web, "/search?q=librarian"))[1:] == (
             ["it mentions no librarian"], ["prose/x"],
         )  # fmt: skip
+
+    def test_finds_a_review_that_came_after_those_of_later_pairs(self, web, root):
+        (early,) = make_jobs(root, ("a.md", "prose/x"))
+        write_note(root, "b.md")
+        review_pairs(root, ("b.md", "prose/x"), review=WARN)
+        twin(web, "/search?q=claim")
+
+        ingest(root, early.review_job_id, review=WARN.replace("the claim", "a late librarian"))
+
+        assert len(names(twin(web, "/search?q=librarian"))[2]) == 1
 
     def test_starts_again_when_its_file_is_gone_or_broken(self, web, base):
         twin(web, "/search?q=shelf")

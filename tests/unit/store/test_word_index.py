@@ -61,6 +61,12 @@ class TestFinding:
     def test_titles_come_first(self, index):
         assert index.find(["claim"], kind="note", limit=1) == ["claim.md"]
 
+    def test_only_the_latest_are_ranked_where_very_many_hold_a_word(self, index, monkeypatch):
+        monkeypatch.setattr("review.store.word_index._RANKED", 1)
+        index.add([note("new.md", "claim")])
+
+        assert index.find(["claim"], kind="note", limit=9) == ["claim.md", "new.md"]
+
     def test_kinds_are_apart(self, index):
         assert index.find(["claim"], kind="review", limit=9) == ["7"]
 
@@ -93,6 +99,15 @@ class TestFile:
         with opened(path, store_id="6" * 32) as index:
             assert index.find(["words"], kind="note", limit=9) == []
             assert index.mark("events") == 0
+
+    def test_of_another_leaves_nothing_of_its_log(self, path):
+        with opened(path, store_id="6" * 32) as index:
+            index.add([note("a.md", "words")])
+            log = path.with_name("store.words-wal").read_bytes()
+        path.with_name("store.words-wal").write_bytes(log)
+
+        with opened(path) as index:
+            assert index.digests("note") == {}
 
     @pytest.mark.parametrize(
         "content", [b"no database", b"SQLite format 3\0" + b"\xff" * 5000, b""]
