@@ -215,14 +215,14 @@ class ReviewJob(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        return f"job {self.pk} ({self.status})"
+
     @property
     def replacement_id(self) -> int | None:
         """The job that replaced this one; loaded by `with_names`."""
         found: int | None = self.__dict__["found_replacement"]
         return found
-
-    def __str__(self) -> str:
-        return f"job {self.pk} ({self.status})"
 
 
 class JobEventQuerySet(models.QuerySet["JobEvent"]):
