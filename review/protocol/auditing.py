@@ -107,7 +107,7 @@ def _against(
     """Say what a line holds against the PASS, wherever it stands."""
     line = seen.line
     if line.number in declared.numbers:
-        return _denial_problem(line) if declared.no_warn else _led_in(seen)
+        return _denial_problem(line) if declared.no_warn else _led_in(seen, declared)
     if word := claim_in(line):
         return f"line {line.number} speaks against a PASS: \u201c{_short(word)}\u201d"
     if above and heads_faults(above.line) and _is_prose(line):
@@ -145,22 +145,22 @@ def _is_prose(line: ReviewLine) -> bool:
     return line.place is Place.BODY and not line.level and not _is_small_talk(line)
 
 
-def _led_in(seen: _Seen) -> str:
+def _led_in(seen: _Seen, declared: Declared) -> str:
     """Whether the sentence above the PASS is not over, and makes something else of it."""
     above = skeleton(seen.above).strip().rstrip("*_ ")
     if not above:
         return ""
     number = seen.line.number
-    if seen.suggested and not compiled(_UNSAID).search(above):
+    if seen.suggested and declared.exact and not compiled(_UNSAID).search(above):
         return ""
     if found := compiled(_ANNOUNCED).search(above):
         return f"\u201c{_short(found[0])}\u201d stands above the PASS of line {number}"
     if above.endswith(":"):
-        harmless = compiled(_LABEL_WORDS).fullmatch(above)
+        harmless = compiled(_LABEL_WORDS).fullmatch(above) is not None
     elif above.endswith(_SENTENCE_END) and not above.endswith(("e.g.", "i.e.")):
         return ""
     else:
-        harmless = not compiled(_CONDITION).search(above)
+        harmless = compiled(_CONDITION).search(above) is None
     return "" if harmless else f"the sentence above line {number} goes on in its PASS"
 
 

@@ -30,6 +30,7 @@ _FAULTS = (
 _DENIED_FAULT = (
     rf"\b(?:no|zero|0|without|free (?:of|from)|absence of|neither|nor|nothing(?: is)?|none(?: (?:is|are))?)\s+{_BETWEEN}{_FAULTS}"
     rf"(?:(?:\s*,?\s+(?:or|nor|and)\s+|\s*,\s*)(?:no\s+|any\s+|0\s+)?{_BETWEEN}{_FAULTS})*\b(?!-)"
+    r"|\bnone (?:of \w+ )?(?:is|are|was|were) (?:present|found|seen|undefined|missing|broken|wrong)\b"
     r"|\b(?:neither|no|nor|nothing|none)\s+(?!else|other)(?:(?!else|other)[\w'\u2019]+\s+){0,3}(?:contradicts?|fails?|breaks?|conflicts?|misleads?|violates?)\b"
     r"|\b(?:look|check|search|test|scan|hunt)\w* for [^.;:!?]{0,120}?(?=\s(?:and (?:found|saw|there|it|one|two|three)|but)\b|[.;:!?]|$)"
     rf"|\b(?:does|do|did|is|are|was|were|would|need)(?:\s+not|n['\u2019]t)\s+(?:(?:\w+ly|itself|a|an|the|any|show|exhibit|"

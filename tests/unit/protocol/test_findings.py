@@ -23,6 +23,7 @@ class TestBullets:
         "bullet",
         [
             "- WARN: the term is late",
+            "- WARN:the term is late",
             "* warn: the term is late",
             "+ Warn: the term is late",
             "- **WARN**: the term is late",
@@ -250,6 +251,26 @@ class TestSections:
             ("info", "a", ""),
             ("info", "b", ""),
         ]
+
+
+class TestRepeated:
+    def test_a_finding_repeated_word_for_word_is_one(self):
+        section = "### Findings\n- WARN: late\n  > the term\n- INFO: long\n\n"
+
+        assert brief(section + "### Summary\nSo.\n\n" + section) == [
+            ("warn", "late", "the term"),
+            ("info", "long", ""),
+        ]
+        assert [found.ordinal for found in read_findings(section * 2)] == [1, 2]
+
+    @pytest.mark.parametrize(
+        "other",
+        ["- FAIL: late\n  > the term", "- WARN: later\n  > the term", "- WARN: late\n  > it"],
+    )
+    def test_one_that_differs_in_anything_is_another(self, other):
+        text = f"### Findings\n- WARN: late\n  > the term\n\n### Findings\n{other}\n"
+
+        assert len(read_findings(text)) == 2
 
 
 class TestAnyText:
