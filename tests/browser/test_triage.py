@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from review.models import Disposition
-from tests.browser.visiting import Visit
-from tests.builders import NOTE, NOW, make_gate, make_root, write_gate, write_note
-from tests.helpers.people import make_reader
-from tests.helpers.reviewed import review_pairs
-from tests.helpers.triage import decide, report, review_of
-
-TEN = [f"point {number} of the note" for number in range(10)]
-QUOTE = "A reader finds a note by its title"
+from tests.browser.triaging import TEN, in_focus, settle, shown, wait_for_states
+from tests.builders import NOTE, make_gate, make_root
+from tests.helpers.triage import decide, report
 
 
 @pytest.fixture
@@ -31,36 +24,6 @@ def root(tmp_path, monkeypatch):
 def marks(transactional_db, root) -> list[str]:
     """Fingerprints of ten findings in two notes."""
     return report(root, "a.md", "prose/x", *TEN[:6]) + report(root, "b.md", "links/z", *TEN[6:])
-
-
-def shown(visit: Visit) -> list[str]:
-    """The texts of the rows that are there to be decided."""
-    return visit.page.locator("[data-row] .says").all_inner_texts()
-
-
-def in_focus(visit: Visit) -> str:
-    """The text of the row that has the focus."""
-    return str(
-        visit.page.evaluate("document.activeElement.querySelector('.says')?.innerText ?? ''")
-    )
-
-
-def wait_for_states(visit: Visit, number: int) -> dict[str, list[str]]:
-    """All that was recorded, once there are as many; by fingerprint."""
-    for _ in range(100):
-        words = list(Disposition.objects.order_by("pk").values_list("fingerprint", "state"))
-        if len(words) >= number:
-            break
-        visit.page.wait_for_timeout(50)
-    found: dict[str, list[str]] = {}
-    for mark, state in words:
-        found.setdefault(mark, []).append(state)
-    return found
-
-
-def settle(visit: Visit) -> None:
-    """Wait until no row is on its way out, and the list is the server's."""
-    visit.page.locator(".leaving").first.wait_for(state="detached")
 
 
 class TestKeyboard:
@@ -320,93 +283,3 @@ class TestWithoutJavaScript:
 
         assert plain_visit.path == f"/findings/{marks[1]}/"
         assert Disposition.objects.get().reason == "said elsewhere"
-
-
-class TestLooks:
-    @pytest.fixture
-    def full(self, transactional_db, root) -> list[str]:
-        """A queue with one of everything that a row can show."""
-        quoted = review_of(
-            ("fail", f"it contradicts itself {'at length ' * 30}", QUOTE),
-            ("info", "a small thing", "then by its links"),
-        )
-        review_pairs(root, ("a.md", "prose/x"), review=quoted)
-        marks = report(root, "a.md", "links/z", *TEN[:4])
-        decide(marks[0], "fixed", at=NOW + timedelta(hours=1))
-        report(root, "a.md", "links/z", *TEN[:5], now=NOW + timedelta(hours=2))
-        review_pairs(
-            *(root, ("a.md", "prose/x")), model_partition="gpt-5-1", now=NOW + timedelta(hours=3)
-        )
-        review_pairs(root, ("b.md", "prose/x"), review="## Result: FAIL")
-        decide(marks[3], "rejected", reason="it is so")
-        (root / "kb/notes/a.md").write_text(f"# Changed\n\n{NOTE}")
-        return marks
-
-    @pytest.mark.parametrize("query", ["", "?state=rejected", "?severity=fail", "?q=nothing"])
-    def test_the_queue_is_clean_in_every_look(self, visit, full, query):
-        visit.open(f"/queue/{query}")
-
-        assert visit.problems() == []
-
-    def test_the_queue_with_a_selection_is_clean_in_every_look(self, visit, full):
-        page = visit.open("/queue/")
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-
-        assert visit.problems() == []
-
-    def test_an_empty_queue_is_clean_in_every_look(self, visit, root):
-        visit.open("/queue/")
-
-        assert visit.problems() == []
-
-    def test_a_finding_is_clean_in_every_look(self, visit, full):
-        page = visit.open("/queue/?severity=fail")
-        page.locator(".says").first.click()
-        page.locator("summary").nth(0).click()
-
-        assert visit.problems() == []
-
-    def test_a_finding_that_was_decided_is_clean_in_every_look(self, visit, full):
-        visit.open(f"/findings/{full[3]}/?state=rejected")
-
-        assert visit.problems() == []
-
-    def test_who_may_only_see_sees_a_clean_page(self, new_visit, full):
-        visit = new_visit(make_reader())
-        visit.open("/queue/")
-
-        assert visit.problems() == []
-        assert visit.page.get_by_role("button", name="Fixed").count() == 0
-
-
-class TestHostileText:
-    EVIL = (
-        "<img src=x onerror=document.title='hit'></script><script>document.title='hit'</script>"
-        "[x](javascript:document.title='hit')<svg onload=document.title='hit'>"
-    )
-
-    def test_acts_nowhere_on_the_way_through_the_queue(self, visit, root, transactional_db):
-        write_note(root, "a.md", f"# {self.EVIL}\n\nA line {self.EVIL}\n")
-        write_gate(root, "prose/x", make_gate("prose/x", body=f"{self.EVIL}\n"))
-        review = review_of(
-            ("warn", f"one {self.EVIL}", ""), ("warn", f"two {self.EVIL}", f"A line {self.EVIL}")
-        )
-        review_pairs(root, ("a.md", "prose/x"), review=review)
-        page = visit.open("/queue/")
-        titles = [page.title()]
-
-        page.keyboard.press("j")
-        page.keyboard.press("d")
-        settle(visit)
-        titles.append(page.title())
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/findings/**")
-        for summary in page.locator("summary").all():
-            summary.click()
-        titles.append(page.title())
-        page.keyboard.press("f")
-        page.wait_for_url("**/queue/")
-
-        assert "hit" not in [*titles, page.title()]
-        assert len(wait_for_states(visit, 2)) == 2
