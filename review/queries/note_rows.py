@@ -60,9 +60,10 @@ class PairRow:
         return SOMETHING if self.accepted_at else REVIEW
 
     @property
-    def can_ack(self) -> bool:
-        """Whether an ack could settle it: it changed, and there is a review to carry on."""
-        return bool(self.reasons) and self.review_pair_id is not None and not self.gone
+    def is_trivial(self) -> bool:
+        """Whether it is stale for nothing but a change that the gate calls trivial."""
+        only_changed = self.reasons == (Staleness.NOTE_CHANGED,) and self.review_pair_id is not None
+        return only_changed and self.change is not None and self.change.trivial
 
     def as_json(self) -> NotePairJson:
         """For the document of the page."""

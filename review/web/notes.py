@@ -130,6 +130,11 @@ def _context(
         "shown": shown,
         "note": shown.now,
         "groups": _groups(shown),
+        "trivial": [
+            write_pick(_pick(shown, row))
+            for row in shown.pairs
+            if row.is_trivial and _can_pick(shown, row)
+        ],
         "can_pick": any(_can_pick(shown, row) for row in shown.pairs),
         "findings": shown.findings,
         "history": paged(

@@ -22,6 +22,7 @@ from review.web.acting import actor, after_post, field, require_permission, requ
 from review.web.words import count_words
 
 _NONE = "-"
+_TRIVIAL = "trivial"
 _PARTS = 5
 _MAX_PATH = 4096
 _NAMED = 3
@@ -46,12 +47,13 @@ def write_pick(pick: Pick) -> str:
 
 
 def read_picks(request: HttpRequest) -> list[Pick]:
-    """The pairs that were ticked, of the form's `note`.
+    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
 
     :raises NoSuchPick, MissingField: the form is none of ours.
     """
     note = required(request, "note", max_length=_MAX_PATH)
-    return [_read_pick(note, value) for value in request.POST.getlist("pick")]
+    name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
+    return [_read_pick(note, value) for value in request.POST.getlist(name)]
 
 
 def _read_pick(note: str, value: str) -> Pick:

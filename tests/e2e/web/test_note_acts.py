@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from review.models import CurrentAcceptance, ReviewJob
 from review.vocabulary import AcceptanceKind, JobStatus
-from tests.builders import (
-    NOW,
-    PARTITION,
-    note_path,
-    write_note,
-)
-from tests.helpers.pages import messages_of, twin, values_of
+from tests.builders import PARTITION, make_gate, note_path, write_gate, write_note
+from tests.helpers.pages import messages_of, text_of, values_of
 from tests.helpers.reviewed import WARN, current, review_pairs
 
 pytestmark = pytest.mark.django_db
-LATER = NOW + timedelta(hours=1)
-OTHER = "gpt-5-1-codex"
 A = f"/notes/{note_path('a.md')}"
 
 
@@ -28,12 +19,6 @@ def reviewed(root):
     """A note that one model warned about."""
     review_pairs(root, ("a.md", "prose/x"), review=WARN)
     return root
-
-
-def states(client, address: str = A) -> dict[tuple[str, str], str]:
-    """`(gate, partition)` to where it stands."""
-    pairs = twin(client, address)["pairs"]
-    return {(pair["gate_id"], pair["model_partition"]): pair["state"] for pair in pairs}
 
 
 class TestActing:
@@ -55,6 +40,26 @@ class TestActing:
         assert (row.event.kind, row.event.actor) == (AcceptanceKind.ACK, "human:ana")
         assert row.note_snapshot.text == "# Shown\n"
         assert messages_of(response) == ["Acked: prose/x."]
+
+    def test_acks_all_that_is_trivial_at_once(self, web, root):
+        for gate in ("prose/t", "prose/u"):
+            write_gate(root, gate, make_gate(gate, watches="[title]"))
+        review_pairs(root, ("a.md", "prose/t"), ("a.md", "prose/u"), ("a.md", "prose/x"))
+        write_note(root, "a.md", "# Retrieval basics\n\nAnother body.\n")
+        form = web.get(A)
+
+        response = web.post(
+            "/ack/",
+            {
+                "note": note_path("a.md"), "also": "trivial",
+                "trivial": values_of(form, "trivial"), "pick": self.pick(web),
+            },
+            follow=True,
+        )  # fmt: skip
+
+        assert "Ack 2 trivial changes" in text_of(form)
+        assert messages_of(response) == ["Acked: prose/t, prose/u."]
+        assert current(gate_id="prose/x").event.kind == AcceptanceKind.FULL_REVIEW
 
     def test_refuses_another_text_by_name(self, web, reviewed):
         write_note(reviewed, "a.md", "# Shown\n")

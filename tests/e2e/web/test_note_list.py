@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from tests.builders import (
-    NOW,
     TYPED_NOTE,
     make_root,
-    note_path,
 )
 from tests.helpers.pages import text_of, twin
 from tests.helpers.reviewed import PASS, WARN, review_pairs
 
 pytestmark = pytest.mark.django_db
-LATER = NOW + timedelta(hours=1)
-OTHER = "gpt-5-1-codex"
-A = f"/notes/{note_path('a.md')}"
-
-
-@pytest.fixture
-def reviewed(root):
-    """A note that one model warned about."""
-    review_pairs(root, ("a.md", "prose/x"), review=WARN)
-    return root
-
-
-def states(client, address: str = A) -> dict[tuple[str, str], str]:
-    """`(gate, partition)` to where it stands."""
-    pairs = twin(client, address)["pairs"]
-    return {(pair["gate_id"], pair["model_partition"]): pair["state"] for pair in pairs}
 
 
 class TestList:
