@@ -32,9 +32,13 @@ class _Index(NamedTuple):
 def locate_quote(note_text: str, quote: str) -> int | None:
     """Give the line of the note, from 1, where the quote begins; None where it does not stand.
 
-    Case, spaces, line wraps, punctuation, markup and quotation marks may differ; an ellipsis may
-    leave words out. In linear time.
+    A line that is the quote to the letter comes first: a title's words stand in the frontmatter
+    too. Else case, spaces, line wraps, punctuation, markup and quotation marks may differ, and an
+    ellipsis may leave words out. In linear time.
     """
+    whole = _whole_line(note_text, quote.strip())
+    if whole is not None:
+        return whole
     parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part))]
     if not parts:
         return _locate_exactly(note_text, quote.strip())
@@ -50,6 +54,15 @@ def locate_quote(note_text: str, quote: str) -> int | None:
     unspaced = _index_of(note_text, "")
     offset = _find_all(unspaced.words, [part.replace(" ", "") for part in parts])
     return None if offset is None else unspaced.line_at(offset)
+
+
+def _whole_line(note_text: str, quote: str) -> int | None:
+    if not quote or "\n" in quote:
+        return None
+    framed = f"\n{note_text}\n"
+    places = (framed.find(f"\n{quote}{end}") for end in ("\n", "\r\n"))
+    offset = next((place for place in places if place >= 0), None)
+    return None if offset is None else framed.count("\n", 0, offset + 1)
 
 
 def _locate_exactly(note_text: str, quote: str) -> int | None:

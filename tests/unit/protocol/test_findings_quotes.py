@@ -124,3 +124,14 @@ class TestLocateQuote:
     )
     def test_is_found_or_not_in_linear_time(self, note, quote):
         assert locate_quote(note, quote) is None
+
+
+class TestWholeLines:
+    NOTE = "---\ntitle: A vague gate\n---\n\n# A vague gate\n\nText on a vague gate.\n"
+
+    def test_a_line_quoted_to_the_letter_comes_before_the_same_words_above(self):
+        assert locate_quote(self.NOTE, "# A vague gate") == 5
+        assert locate_quote(self.NOTE.replace("\n", "\r\n"), "# A vague gate") == 5
+
+    def test_without_its_marks_the_first_place_of_the_words_counts(self):
+        assert locate_quote(self.NOTE, "a vague gate") == 2
