@@ -32,7 +32,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
     before = {
         number: signal.getsignal(number)
         for number in _SIGNALS
-        if signal.getsignal(number) is not signal.SIG_IGN
+        if signal.getsignal(number) not in (signal.SIG_IGN, None)
     }
 
     def restore() -> None:

@@ -50,8 +50,8 @@ def run_chosen_jobs(
 
 
 def dispatcher_for(worker: Worker, *, slots: int, stop: threading.Event) -> Dispatcher:
-    """Threads where several processes run at once; what runs in this process runs one by one."""
-    if slots == 1 or worker.executor.in_process:
+    """Threads, which wait for processes; what runs in this process runs one by one."""
+    if worker.executor.in_process:
         return SerialDispatcher(worker, stop=stop)
     return ThreadDispatcher(worker, slots=slots, stop=stop)
 

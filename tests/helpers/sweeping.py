@@ -14,24 +14,19 @@ from tests.helpers.scripted import MODEL, Scripted
 SWEEP = ("review_sweep", "--all-gates", "--runner", "scripted", "--model", MODEL)
 
 
-def command(base: Scripted, *arguments: object, stdin: str | None = None) -> Result:
+def command(
+    base: Scripted, *arguments: object, stdin: str | None = None, timeout: float = 120
+) -> Result:
     """Run a command on the base, to its end."""
-    return run_process(*arguments, root=base.root, stdin=stdin, env=base.env)
+    return run_process(*arguments, root=base.root, stdin=stdin, env=base.env, timeout=timeout)
 
 
-def sweep(base: Scripted, *arguments: object, runner: str = "scripted") -> Result:
+def sweep(
+    base: Scripted, *arguments: object, runner: str = "scripted", timeout: float = 120
+) -> Result:
     """A sweep over everything, with its answer as JSON."""
-    return command(
-        base,
-        "review_sweep",
-        "--all-gates",
-        "--runner",
-        runner,
-        "--model",
-        MODEL,
-        "--json",
-        *arguments,
-    )
+    scope = ("review_sweep", "--all-gates", "--runner", runner, "--model", MODEL, "--json")
+    return command(base, *scope, *arguments, timeout=timeout)
 
 
 def start(base: Scripted, *arguments: object) -> subprocess.Popen[str]:
