@@ -101,9 +101,9 @@ class TestUnifiedDiff:
     def test_every_second_line_changed_is_quick(self, count):
         before = "\n".join(f"line {n}" for n in range(count))
         after = "\n".join(f"line {n}" if n % 2 else f"other {n}" for n in range(count))
-        started = time.perf_counter()
+        started = time.process_time()
 
         diff = unified_diff(before, after, path="a")
 
         assert diff.truncated
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2

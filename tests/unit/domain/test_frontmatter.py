@@ -232,12 +232,12 @@ class TestProblems:
         ],
     )
     def test_refuses_what_would_grow_without_bound(self, yaml):
-        started = time.perf_counter()
+        started = time.process_time()
 
         frontmatter = parse_frontmatter(note(yaml))
 
         assert frontmatter.problem.code is ProblemCode.INVALID_FRONTMATTER
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2
 
     def test_makes_a_problem_of_a_file(self):
         problem = parse_frontmatter(note("a: 1\na: 2")).problem.of("kb/notes/a.md")

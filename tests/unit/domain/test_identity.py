@@ -259,10 +259,10 @@ class TestNearMatches:
 
     def test_is_quick_among_very_many(self):
         known = [f"kb/notes/folder-{n % 300}/some-note-{n}.md" for n in range(100_000)]
-        started = time.perf_counter()
+        started = time.process_time()
 
         assert near_matches("kb/notes/folder-17/some-not-617.md", known)[0].endswith("-617.md")
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2
 
     def test_is_the_same_for_any_order(self):
         assert near_matches("prose/s", self.KNOWN) == near_matches("prose/s", self.KNOWN[::-1])

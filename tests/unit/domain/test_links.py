@@ -162,11 +162,11 @@ class TestExtractLinks:
         ],
     )
     def test_is_linear(self, text):
-        started = time.perf_counter()
+        started = time.process_time()
 
         extract_links(text)
 
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
 
 
 class TestResolveLink:

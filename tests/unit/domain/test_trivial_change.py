@@ -256,11 +256,11 @@ class TestBodyRatio:
     def test_is_quick_however_long_the_text(self, count):
         before = "\n".join(str(n) for n in range(count))
         after = "\n".join(str(n if n % 2 else -n) for n in range(count))
-        started = time.perf_counter()
+        started = time.process_time()
 
         body_ratio(before, after)
 
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
 
 
 class TestParseStalenessRule:

@@ -212,6 +212,26 @@ class TestAVerdictInOtherWords:
         assert read_decision(counted.format("- WARN: late")).decision is Decision.PASS
 
 
+class TestARetractionInTheMiddle:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "On reflection I retract this.",
+            "I withdraw the PASS.",
+            "The PASS above is wrong.",
+            "Strike that PASS.",
+            "Disregard my first line.",
+            "I changed my mind.",
+            "This review is a draft.",
+            "Not a real review.",
+        ],
+    )
+    def test_is_found_wherever_it_stands(self, line):
+        text = f"PASS\n\n{READ}\n\n{line}\n\n{FILLER}"
+
+        assert read_decision(text).decision is Decision.UNKNOWN
+
+
 class TestAResultLineInBold:
     @pytest.mark.parametrize("word", ["PASS", "WARN", "FAIL", "ERROR"])
     def test_is_read(self, word):

@@ -242,9 +242,9 @@ class TestTotality:
     def test_time_grows_with_the_size(self, unit):
         def seconds(size):
             data = (unit * (size // len(unit) + 1)).encode()
-            began = time.perf_counter()
+            began = time.process_time()
             parse_output(data, token=TOKEN, expected=PAIRS)
-            return time.perf_counter() - began
+            return time.process_time() - began
 
         small, large = min(seconds(200_000) for _ in range(3)), seconds(1_600_000)
 

@@ -99,11 +99,11 @@ class TestObjects:
         ],
     )
     def test_are_looked_for_in_linear_time(self, text):
-        begun = time.monotonic()
+        begun = time.process_time()
 
         objects_in(text.encode())
 
-        assert time.monotonic() - begun < 5
+        assert time.process_time() - begun < 5
 
     @pytest.mark.parametrize("value", [True, -1, 1.5, "3", None, 2**60, [], float("nan")])
     def test_what_counts_nothing_is_unknown(self, value):
