@@ -62,6 +62,15 @@ _SHOULD_BE = (
 )  # fmt: skip
 _ARROW = r"^\W{0,40}(?:\u2192|\u21d2|[-=]+>)\s*" + _GRAVE + _END
 _PROSE = (_AFTER_LABEL, _STATED, _JUDGED, _CHANGED, _THEREFORE, _FAILS, _ARROW, _SHOULD_BE)
+_TAKEN_BACK = (
+    r"\b(?:i|we)\s+(?:(?:hereby|now|must|have to|will|would)\s+)?(?:retract|withdraw|withdrew|revoke|rescind|"
+    r"take (?:it|that|this) back|changed? my (?:mind|verdict|decision))\b"
+    r"|\b(?:strike|scratch|disregard|ignor|retract|withdraw|revok)(?:e|s|ing)?\s+(?:that|the|my|this)\s+(?:\w+\s+)?"
+    r"(?:pass|verdict|decision|above|first line|review|block)\b"
+    r"|\b(?:pass|verdict|decision)(?: above)? (?:is|was) (?:wrong|premature|withdrawn|retracted|mistaken|void|a mistake)\b"
+    r"|\b(?:this|the|my) review (?:is|was) (?:a draft|not|void|invalid|incomplete|withdrawn|unfinished|wrong)\b"
+    r"|\bnot a (?:real|true|complete|finished|final|full) review\b"
+)
 _JSON = (
     r"[\"'][\w -]{1,40}[\"']\s*:\s*[\"'](?:fail\w*|warn\w*|error|block\w*|reject\w*)[\"']"
     r"|[\"'](?:pass|passed|passes|ok|clean|success|accepted)[\"']\s*:\s*(?:false|0|null|[\"'](?:no|false|n)[\"'])"
@@ -119,6 +128,8 @@ def claim_in(line: ReviewLine) -> str:
     if line.place is Place.LIST and opens_finding(line.text):
         return ""
     plain = _plain(line.text)
+    if found := compiled(_TAKEN_BACK).search(plain):
+        return found[0]
     if not compiled(_TELLING).search(plain):
         return ""
     if word := _denied_pass(plain):
