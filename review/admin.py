@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.orchestration.recovery import RecoveryAction
+from review.vocabulary import ACCEPTING_DECISIONS
 from review.web.acting import SeeOther
 from review.web.recovering import MAX_AT_ONCE, PERMISSION, recover_jobs
 from review.web.template_tags import badge
@@ -260,6 +261,21 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
         return ("shown",)
 
 
+class AcceptedDecisionFilter(admin.SimpleListFilter):
+    """The decisions that accept; asking the table which it holds would read all of it."""
+
+    title = "decision"
+    parameter_name = "decision"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The words."""
+        return [(word.value, word.label) for word in ACCEPTING_DECISIONS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Acceptance]) -> Any:
+        """Those that are asked for."""
+        return queryset.filter(decision=self.value()) if self.value() else queryset
+
+
 @admin.register(Acceptance)
 class AcceptanceAdmin(ReadOnlyAdmin):
     """The events by which texts were taken as judged."""
@@ -268,7 +284,7 @@ class AcceptanceAdmin(ReadOnlyAdmin):
         *("id", "note", "gate", "model_partition", "kind", "decided", "actor", "accepted_at"),
         "reason",
     )
-    list_filter = ("kind", "decision", "model_partition")
+    list_filter = ("kind", AcceptedDecisionFilter, "model_partition")
     list_select_related = ("note", "gate", "model_partition")
     search_fields = ("note__path", "gate__path", "actor", "reason")
     search_help_text = "a part of a note's or gate's path, who, or why"

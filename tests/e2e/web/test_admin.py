@@ -61,6 +61,12 @@ class TestLists:
 
         assert (found, none) == (1, 0)
 
+    @pytest.mark.parametrize(("decision", "found"), [("pass", 1), ("fail", 0)])
+    def test_acceptances_are_filtered_by_decision(self, web, decision, found):
+        page = web.get("/admin/review/acceptance/", {"decision": decision})
+
+        assert page.context["cl"].result_count == found
+
     def test_jobs_are_counted_by_kind(self, web):
         assert "Completed (1)" in web.get("/admin/review/reviewjob/").content.decode()
 
