@@ -59,7 +59,9 @@ def _current(kept: _Kept, stamp: _Stamp, *, config: Config, now: FilesNow) -> Qu
     if board is None or before is None or before.store_id != stamp.store_id:
         return _make(read_lines(), config, now, _last_words(0))
     lines = _moved_lines(board.layout, before, stamp)
-    words = _last_words(before.disposition_id) if stamp.disposition_id != before.disposition_id else {}
+    words = (
+        _last_words(before.disposition_id) if stamp.disposition_id != before.disposition_id else {}
+    )
     if lines is not None:
         return _make(lines, config, now, {**board.standing.last_words, **words})
     if words:
