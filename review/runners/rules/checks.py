@@ -59,7 +59,7 @@ class Check:
                 (),
                 "Repair the frontmatter first; the rule `readable-frontmatter` says what is wrong.",
             )
-        return self._review(list(self.find(page)))
+        return self._review(list(dict.fromkeys(self.find(page))))
 
     def wired(self) -> Rule:
         """Give it the shape the registry hands out."""

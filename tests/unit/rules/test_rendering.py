@@ -137,3 +137,11 @@ class TestRoundTrip:
         for name in ("relative-dates", "positional-references", "placeholder-text"):
             for found in judge(name, RuleInput(NOTE, note)).findings:
                 assert locate_quote(note, found.quote) == found.line
+
+
+class TestTheSamePlaceTwice:
+    def test_is_one_finding(self):
+        review = judge("placeholder-text", RuleInput(NOTE, "TODO::TODO:"))
+
+        assert len(review.findings) == 1
+        assert read_back(review) == expected_of(review)
