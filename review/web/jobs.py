@@ -132,6 +132,7 @@ def _job_context(details: JobDetailsJson) -> dict[str, Any]:
         "details": details,
         "job": details.job,
         "is_open": details.job.status in OPEN_JOB_STATUSES,
+        "abandoned_after": duration(conf.current().abandoned_after),
         "files": [
             _shown(number, "prompt", "Prompt", details.prompt),
             _shown(number, "output", "Output", details.output),

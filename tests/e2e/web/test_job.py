@@ -182,3 +182,24 @@ class TestHostileContent:
 
         assert response["Content-Type"] == "application/json"
         assert response["X-Content-Type-Options"] == "nosniff"
+
+
+class TestOneThatNobodyCallsAbandonedYet:
+    def test_says_when_it_will_be_and_can_be_given_up_now(self, web, root):
+        job_id = running(root, claimed_by="agent:bo")
+
+        page = web.get(f"/jobs/{job_id}").content.decode()
+
+        assert "2 h 00 min" in page
+        assert f"/admin/review/reviewjob/recover/replace/?ids={job_id}" in page
+        assert f"/admin/review/reviewjob/recover/fail/?ids={job_id}" in page
+
+    def test_a_queued_one_can_be_withdrawn(self, web, root):
+        job_id = queued(root)
+
+        assert f"recover/fail/?ids={job_id}" in web.get(f"/jobs/{job_id}").content.decode()
+
+    def test_a_reader_is_shown_no_button(self, reader, root):
+        job_id = queued(root)
+
+        assert "recover/fail" not in reader.get(f"/jobs/{job_id}").content.decode()
