@@ -84,6 +84,9 @@ class TestKilled:
         assert len(found["abandoned"]) == 2
         assert {job["output"] for job in found["abandoned"]} == {"partial"}
         assert all("is gone" in job["because"] for job in found["abandoned"])
+        assert any(is_running(pid) for pid in base.pids()), "to list is not to act"
+        command(base, "recover_review_jobs", "--action", "fail")
+        assert not any(is_running(pid) for pid in base.pids())
 
     def test_an_operator_takes_in_what_its_runs_left_and_nothing_goes_on(self, tmp_path):
         base = make_scripted(tmp_path, notes=2, gates=GATES, script={"*": "half"})
