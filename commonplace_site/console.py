@@ -22,6 +22,7 @@ from review.errors import ExitCode, ReviewError, UsageRefused
 
 HELP_WORDS = ("help", "-h", "--help")
 VERSION_WORDS = ("version", "--version", "-V")
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 # Faults of the machine that an operator can mend; any other OSError is ours, and shows where.
 _MACHINE_FAULTS = frozenset(
@@ -107,6 +108,9 @@ def _run_review(name: str, kind: Kind, rest: Sequence[str]) -> int:
         module = import_module(f"commonplace_site.management.commands.{name}")
     command = module.Command()
     gc.freeze()
+    # A command lives for a moment and its rows form no cycles: a queue of 15,000 findings spent a
+    # third of its time in collections that freed nothing.
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
     gc.enable()
     return int(command.answer([PROGRAM, name, *rest]))
 
