@@ -108,9 +108,10 @@ def _run_review(name: str, kind: Kind, rest: Sequence[str]) -> int:
         module = import_module(f"commonplace_site.management.commands.{name}")
     command = module.Command()
     gc.freeze()
-    # A command lives for a moment and its rows form no cycles: a queue of 15,000 findings spent a
-    # third of its time in collections that freed nothing.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
+    if kind is Kind.REVIEW:
+        # It lives for a moment and its rows form no cycles: a queue of 15,000 findings spent a
+        # third of its time in collections that freed nothing.
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
     gc.enable()
     return int(command.answer([PROGRAM, name, *rest]))
 

@@ -45,4 +45,6 @@ def timestamp(moment: datetime | None) -> str | None:
     """`2026-01-31T09:30:00.123456Z`, or None."""
     if moment is None:
         return None
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return f"{moment.isoformat(timespec='microseconds')[:-6]}Z"
