@@ -8,9 +8,9 @@ from datetime import datetime
 
 from review.artifacts import JobPaths
 from review.artifacts.naming import MANIFEST_NAME, PROMPT_NAME
-from review.contracts.base import timestamp
 from review.domain.identity import sha256_hex
 from review.models import FileSnapshotKey, JobEvent, ModelPartition, ReviewJob, ReviewPair
+from review.orchestration.manifests import manifest_of_job
 from review.orchestration.note_shelf import DraftPair
 from review.protocol.prompt import estimate_tokens
 from review.protocol.records import Manifest, ManifestPair, render_manifest
@@ -45,33 +45,20 @@ class JobRows:
         )
 
     def _manifest(self, store_id: str) -> Manifest:
-        job = self.job
-        return Manifest(
-            store_id=store_id,
-            review_job_id=job.pk,
-            status=job.status,
-            model_partition=job.model_partition.name,
-            grouping=job.grouping,
-            lens=job.lens,
-            prompt_path=job.prompt_path,
-            prompt_sha256=job.prompt_sha256,
-            bundle_output_path=job.bundle_output_path,
-            created_at=timestamp(job.created_at) or "",
-            replaces=job.replaces_id,
-            pairs=[
-                ManifestPair(
-                    review_pair_id=row.pk,
-                    ordinal=row.ordinal,
-                    note_path=text.note.path,
-                    gate_path=text.gate.path,
-                    gate_id=text.gate.gate_id,
-                    note_sha256=text.note.sha256,
-                    gate_sha256=text.gate.sha256,
-                    pair_status=row.status,
-                )
-                for row, text in zip(self.pairs, self.texts, strict=True)
-            ],
-        )
+        pairs = [
+            ManifestPair(
+                review_pair_id=row.pk,
+                ordinal=row.ordinal,
+                note_path=text.note.path,
+                gate_path=text.gate.path,
+                gate_id=text.gate.gate_id,
+                note_sha256=text.note.sha256,
+                gate_sha256=text.gate.sha256,
+                pair_status=row.status,
+            )
+            for row, text in zip(self.pairs, self.texts, strict=True)
+        ]
+        return manifest_of_job(self.job, pairs, store_id=store_id)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from review.conf import Config
 from review.contracts.base import timestamp
 from review.domain.identity import gate_id_of
 from review.models import ReviewJob, ReviewPair, ReviewStore, ReviewText
+from review.orchestration.manifests import manifest_of_job
 from review.protocol.records import (
     Manifest,
     ManifestPair,
@@ -94,34 +95,23 @@ def _documents(
 
 def manifest_of(job: ReviewJob, pairs: Sequence[ReviewPair], config: Config) -> Manifest:
     """The manifest of a job as its rows are now."""
-    return Manifest(
-        store_id=ReviewStore.objects.values_list("store_id", flat=True).get(pk=1),
-        review_job_id=job.pk,
-        status=job.status,
-        model_partition=job.model_partition.name,
-        grouping=job.grouping,
-        lens=job.lens,
-        prompt_path=job.prompt_path,
-        prompt_sha256=job.prompt_sha256,
-        bundle_output_path=job.bundle_output_path,
-        created_at=timestamp(job.created_at) or "",
-        replaces=job.replaces_id,
-        pairs=[
-            ManifestPair(
-                review_pair_id=pair.pk,
-                ordinal=pair.ordinal,
-                note_path=pair.note.path,
-                gate_path=pair.gate.path,
-                gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-                note_sha256=pair.note_snapshot.content_sha256,
-                gate_sha256=pair.gate_snapshot.content_sha256,
-                pair_status=pair.status,
-                decision=pair.decision or None,
-                result_path=pair.result_path or None,
-            )
-            for pair in pairs
-        ],
-    )
+    manifest_pairs = [
+        ManifestPair(
+            review_pair_id=pair.pk,
+            ordinal=pair.ordinal,
+            note_path=pair.note.path,
+            gate_path=pair.gate.path,
+            gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+            note_sha256=pair.note_snapshot.content_sha256,
+            gate_sha256=pair.gate_snapshot.content_sha256,
+            pair_status=pair.status,
+            decision=pair.decision or None,
+            result_path=pair.result_path or None,
+        )
+        for pair in pairs
+    ]
+    store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+    return manifest_of_job(job, manifest_pairs, store_id=store_id)
 
 
 def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
