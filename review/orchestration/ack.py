@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from django.db import transaction
 
@@ -86,16 +87,26 @@ def key_json(pair: DraftPair) -> KeyJson:
 
 def refused_json(refused: Iterable[Refused]) -> list[RefusedKeyJson]:
     """Pairs that were refused, for a document."""
-    return [
-        RefusedKeyJson(
-            note_path=item.pair.note.path,
-            gate_path=item.pair.gate.path,
-            gate_id=item.pair.gate.gate_id,
-            code=code_of(item.error),
-            message=item.error.message,
-        )
-        for item in refused
-    ]
+    return [refused_pair(key_json(item.pair), item.error) for item in refused]
+
+
+class NamedPair(Protocol):
+    """A note and a gate by name, as a selection lists them."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+
+
+def refused_pair(pair: NamedPair, error: ReviewError) -> RefusedKeyJson:
+    """The refusal of one listed pair, as data."""
+    return RefusedKeyJson(
+        note_path=pair.note_path,
+        gate_path=pair.gate_path,
+        gate_id=pair.gate_id,
+        code=code_of(error),
+        message=error.message,
+    )
 
 
 def code_of(error: ReviewError) -> str:

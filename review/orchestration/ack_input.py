@@ -17,7 +17,7 @@ from review.corpus import Corpus
 from review.domain.identity import gate_path_of, normalise_path
 from review.errors import InputRejected, ReviewError
 from review.models import batched
-from review.orchestration.ack import acked_json, code_of, key_json, refused_json
+from review.orchestration.ack import acked_json, key_json, refused_json, refused_pair
 from review.orchestration.ack_moves import GateEdited, NoteEdited, Terms, Wanted, move
 from review.orchestration.note_shelf import DraftPair, NoteShelf
 from review.orchestration.provenance import canonical_partition
@@ -140,15 +140,7 @@ def _still_as_listed(
         try:
             pair = _pair(target, corpus=corpus, shelf=shelf)
         except ReviewError as error:
-            refused.append(
-                RefusedKeyJson(
-                    note_path=target.note_path,
-                    gate_path=target.gate_path,
-                    gate_id=target.gate_id,
-                    code=code_of(error),
-                    message=error.message,
-                )
-            )
+            refused.append(refused_pair(target, error))
         else:
             wanted.append(Wanted(pair, target.accepted_review_pair_id))
     return wanted, refused

@@ -14,7 +14,7 @@ from review.corpus import Corpus
 from review.domain.problems import Problem
 from review.errors import ReviewError, UsageRefused
 from review.models import batched
-from review.orchestration.ack import acked_json, code_of, refused_json
+from review.orchestration.ack import acked_json, refused_json, refused_pair
 from review.orchestration.ack_moves import NoteEdited, Terms, Wanted, move, weigh
 from review.orchestration.note_shelf import DraftPair, NoteShelf
 from review.queries.targets import SelectionRequest, select_targets
@@ -92,16 +92,7 @@ def _as_measured(
         try:
             pair = _pair(target, corpus=corpus, shelf=shelf)
         except ReviewError as error:
-            key = _key(target)
-            refused.append(
-                RefusedKeyJson(
-                    note_path=key.note_path,
-                    gate_path=key.gate_path,
-                    gate_id=key.gate_id,
-                    code=code_of(error),
-                    message=error.message,
-                )
-            )
+            refused.append(refused_pair(target, error))
         else:
             wanted.append(Wanted(pair, target.accepted_review_pair_id))
     return wanted, refused
