@@ -64,10 +64,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         """With the partition, and what `ReviewJob.replacement_id` gives, in one query."""
         return self.select_related("model_partition").annotate(found_replacement=F("replaced_by"))
 
-    def started_before(self, limit: datetime) -> ReviewJobQuerySet:
-        """Running jobs that were taken before `limit`: the ones to ask about."""
-        return self.filter(status=JobStatus.RUNNING, started_at__lt=limit)
-
     def claim(
         self,
         job_id: int,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from django.db import transaction
 
@@ -107,6 +107,34 @@ def refused_pair(pair: NamedPair, error: ReviewError) -> RefusedKeyJson:
         code=code_of(error),
         message=error.message,
     )
+
+
+class ListedTarget(NamedPair, Protocol):
+    """A pair of a selection, with the review it rested on when it was listed."""
+
+    accepted_review_pair_id: int | None
+
+
+_Target = TypeVar("_Target", bound=ListedTarget)
+
+
+def gather(
+    targets: Iterable[_Target], pair_of: Callable[[_Target], DraftPair]
+) -> tuple[list[Wanted], list[RefusedKeyJson]]:
+    """The pairs with the bytes they have now; those that cannot be had are refused as data.
+
+    :param pair_of: raises a `ReviewError` where the texts are not those that were listed.
+    """
+    wanted: list[Wanted] = []
+    refused: list[RefusedKeyJson] = []
+    for target in targets:
+        try:
+            pair = pair_of(target)
+        except ReviewError as error:
+            refused.append(refused_pair(target, error))
+        else:
+            wanted.append(Wanted(pair, target.accepted_review_pair_id))
+    return wanted, refused
 
 
 def code_of(error: ReviewError) -> str:

@@ -15,9 +15,9 @@ from review.contracts.base import NotThisDocument, decode
 from review.contracts.selection import SELECTION_SCHEMA, SelectionInput, TargetInput
 from review.corpus import Corpus
 from review.domain.identity import gate_path_of, normalise_path
-from review.errors import InputRejected, ReviewError
+from review.errors import InputRejected
 from review.models import batched
-from review.orchestration.ack import acked_json, key_json, refused_json, refused_pair
+from review.orchestration.ack import acked_json, gather, key_json, refused_json
 from review.orchestration.ack_moves import GateEdited, NoteEdited, Terms, Wanted, move
 from review.orchestration.note_shelf import DraftPair, NoteShelf
 from review.orchestration.provenance import canonical_partition
@@ -134,16 +134,7 @@ def _target(raw: msgspec.Raw, *, config: Config) -> AckTarget:
 def _still_as_listed(
     targets: Sequence[AckTarget], *, corpus: Corpus, shelf: NoteShelf
 ) -> tuple[list[Wanted], list[RefusedKeyJson]]:
-    wanted: list[Wanted] = []
-    refused: list[RefusedKeyJson] = []
-    for target in targets:
-        try:
-            pair = _pair(target, corpus=corpus, shelf=shelf)
-        except ReviewError as error:
-            refused.append(refused_pair(target, error))
-        else:
-            wanted.append(Wanted(pair, target.accepted_review_pair_id))
-    return wanted, refused
+    return gather(targets, lambda target: _pair(target, corpus=corpus, shelf=shelf))
 
 
 def _pair(target: AckTarget, *, corpus: Corpus, shelf: NoteShelf) -> DraftPair:

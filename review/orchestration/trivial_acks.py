@@ -12,12 +12,12 @@ from review.contracts.acks import KeyJson, RefusedKeyJson, TrivialAcksJson
 from review.contracts.selection import ProblemJson, TargetJson
 from review.corpus import Corpus
 from review.domain.problems import Problem
-from review.errors import ReviewError, UsageRefused
+from review.errors import UsageRefused
 from review.models import batched
-from review.orchestration.ack import acked_json, refused_json, refused_pair
+from review.orchestration.ack import acked_json, gather, refused_json
 from review.orchestration.ack_moves import NoteEdited, Terms, Wanted, move, weigh
 from review.orchestration.note_shelf import DraftPair, NoteShelf
-from review.queries.targets import SelectionRequest, select_targets
+from review.queries.targets import SelectionRequest, is_trivial, select_targets
 from review.vocabulary import AcceptanceKind, Staleness
 
 _CHUNK = 200
@@ -77,25 +77,10 @@ def ack_trivial_changes(
     return answer
 
 
-def is_trivial(target: TargetJson) -> bool:
-    """Whether nothing but the note changed, and in nothing that the gate watches."""
-    only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
-    return only_note_changed and target.change is not None and target.change.trivial
-
-
 def _as_measured(
     targets: Sequence[TargetJson], *, corpus: Corpus, shelf: NoteShelf
 ) -> tuple[list[Wanted], list[RefusedKeyJson]]:
-    wanted: list[Wanted] = []
-    refused: list[RefusedKeyJson] = []
-    for target in targets:
-        try:
-            pair = _pair(target, corpus=corpus, shelf=shelf)
-        except ReviewError as error:
-            refused.append(refused_pair(target, error))
-        else:
-            wanted.append(Wanted(pair, target.accepted_review_pair_id))
-    return wanted, refused
+    return gather(targets, lambda target: _pair(target, corpus=corpus, shelf=shelf))
 
 
 def _pair(target: TargetJson, *, corpus: Corpus, shelf: NoteShelf) -> DraftPair:

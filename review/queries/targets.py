@@ -82,7 +82,7 @@ class Selection:
             for item in chunk:
                 for stale in _wanted(item, self.request):
                     target = details.target(item.note, stale, mode=self.request.mode)
-                    if self.request.skip_trivial and _is_trivial(target):
+                    if self.request.skip_trivial and is_trivial(target):
                         continue
                     if self.request.with_diffs:
                         self._diffs.note(target)
@@ -164,7 +164,8 @@ def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGat
     return (stale for stale in item.stale if stale.reasons[0] in request.reasons)
 
 
-def _is_trivial(target: TargetJson) -> bool:
+def is_trivial(target: TargetJson) -> bool:
+    """Whether nothing but the note changed, and in nothing that the gate watches."""
     only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
     return only_note_changed and target.change is not None and target.change.trivial
 
