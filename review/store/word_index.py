@@ -7,15 +7,15 @@ server as well. The texts themselves stay where they are: the index holds words 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from review.errors import TryAgain
+from review.store.word_file import WordFile
 
-_VERSION = "2"
+_VERSION = "3"
 KINDS = ("note", "finding", "review")
 _WAIT = 2.0  # seconds for another process that is adding
 _SCHEMA = """
@@ -43,12 +43,6 @@ _INSERT = "INSERT INTO {kind}_words (rowid, title, body) VALUES (?, ?, ?)"
 _RANKED = 20_000
 
 
-class SearchBusy(TryAgain):
-    """The index of words cannot be read now."""
-
-    code = "search-busy"
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A text to be found, of one of the `KINDS`; `digest` tells whether it is indexed already."""
@@ -68,10 +62,14 @@ class WordIndex:
     """
 
     def __init__(self, path: Path, *, store_id: str) -> None:
-        """Open or make the file at `path`."""
-        self._path = path
-        self._identity = f"{_VERSION} {store_id}"
-        self._connection = self._open()
+        """Open or make the file at `path`.
+
+        :raises SearchBusy: another process is making it, and takes long.
+        """
+        words = "".join(_WORDS.format(kind=kind) for kind in KINDS)
+        identity = f"{_VERSION} {store_id}"
+        self._file = WordFile(path, schema=_SCHEMA + words, identity=identity, wait=_WAIT)
+        self._connection = self._file.connection
 
     def __enter__(self) -> WordIndex:
         return self
@@ -82,7 +80,7 @@ class WordIndex:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._connection.close()
+        self._file.close()
 
     def mark(self, name: str) -> int:
         """How far something was read; 0 at the beginning."""
@@ -99,21 +97,20 @@ class WordIndex:
 
         :raises SearchBusy: another process holds the file for long.
         """
-        try:
-            with self._connection:
-                self._connection.execute("BEGIN IMMEDIATE")
-                for entry in entries:
-                    self._add(entry)
-                for name, value in (marks or {}).items():
-                    self._connection.execute(
-                        "INSERT OR REPLACE INTO marks VALUES (?, ?)", (name, str(value))
-                    )
-        except sqlite3.OperationalError as error:
-            raise SearchBusy(f"the index of words is busy ({error})") from error
+        with self._writing():
+            for entry in entries:
+                self._add(entry)
+            for name, value in (marks or {}).items():
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO marks VALUES (?, ?)", (name, str(value))
+                )
 
     def forget(self, kind: str, names: Collection[str]) -> None:
-        """Take out what is there no more."""
-        with self._connection:
+        """Take out what is there no more.
+
+        :raises SearchBusy: another process holds the file for long.
+        """
+        with self._writing():
             self._connection.executemany(
                 "DELETE FROM items WHERE kind = ? AND name = ?", ((kind, name) for name in names)
             )
@@ -132,6 +129,15 @@ class WordIndex:
         rows = self._fetch(_FIND.format(kind=kind), (query, first, kind, limit))
         return [name for (name,) in rows]
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield
+        except sqlite3.DatabaseError as error:
+            raise self._file.refusal(error) from error
+
     def _add(self, entry: Entry) -> None:
         # A row of words cannot be taken out again; an item under a new key leaves it behind.
         self._connection.execute(
@@ -147,49 +153,4 @@ class WordIndex:
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise SearchBusy(f"the index of words cannot be read ({error})") from error
-
-    def _open(self) -> sqlite3.Connection:
-        for attempt in range(2):
-            try:
-                return self._connect(str(self._path))
-            except (sqlite3.DatabaseError, _OfAnother):
-                if attempt:
-                    break
-                self._remove()
-            except OSError:
-                break
-        return self._connect(":memory:")
-
-    def _remove(self) -> None:
-        """Remove the file and its log: SQLite would play what is in an old log into the new file."""
-        for ending in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                self._path.with_name(f"{self._path.name}{ending}").unlink()
-
-    def _connect(self, name: str) -> sqlite3.Connection:
-        if name != ":memory:":
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(name, timeout=_WAIT, isolation_level=None)
-        try:
-            connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;")
-            connection.executescript(_SCHEMA + "".join(_WORDS.format(kind=kind) for kind in KINDS))
-            self._check(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        with closing(connection.execute("SELECT value FROM marks WHERE name = 'identity'")) as rows:
-            row = rows.fetchone()
-        if row is None:
-            connection.execute(
-                "INSERT OR IGNORE INTO marks VALUES ('identity', ?)", (self._identity,)
-            )
-        elif row[0] != self._identity:
-            raise _OfAnother
-
-
-class _OfAnother(Exception):
-    """The file was made by another version, or for another store."""
+            raise self._file.refusal(error) from error

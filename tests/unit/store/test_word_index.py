@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
-from review.store.word_index import Entry, SearchBusy, WordIndex
+from review.store.word_file import SearchBusy
+from review.store.word_index import Entry, WordIndex
 
 STORE = "5" * 32
+REPOSITORY = Path(__file__).parents[3]
 
 
 def note(name: str, body: str, digest: str = "") -> Entry:
@@ -173,3 +178,61 @@ class TestFile:
 
         with opened(path) as index:
             assert len(index.find(["words"], kind="note", limit=99)) == 30
+
+    def test_is_never_removed_while_another_uses_it(self, path, monkeypatch):
+        """A file that is taken for a ruined one ends whoever has its log mapped."""
+        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
+        with opened(path) as index:
+            index.add([note("a.md", "words")])
+
+            with pytest.raises(SearchBusy, match="others use it"):
+                opened(path, store_id="6" * 32)
+            index.add([note("b.md", "words")])
+
+        with opened(path) as index:
+            assert sorted(index.digests("note")) == ["a.md", "b.md"]
+
+    def test_that_is_locked_while_it_is_opened_is_no_ruin(self, path, monkeypatch):
+        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
+        with opened(path) as index:
+            index.add([note("a.md", "words")])
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("INSERT INTO marks VALUES ('mine', '1')")
+
+        with pytest.raises(SearchBusy, match="busy"):
+            opened(path)
+
+        other.close()
+        with opened(path) as index:
+            assert list(index.digests("note")) == ["a.md"]
+
+    def test_that_is_found_ruined_in_use_is_made_anew(self, path):
+        with opened(path) as index:
+            index.add([note(f"{number}.md", "many words " * 400) for number in range(20)])
+        content = bytearray(path.read_bytes())
+        content[4096 * 3 :] = b"\xff" * len(content[4096 * 3 :])
+        path.write_bytes(content)
+
+        with opened(path) as index, pytest.raises(SearchBusy, match="made anew"):
+            index.add([note("a.md", "words")])
+
+        with opened(path) as index:
+            index.add([note("a.md", "words")])
+            assert index.find(["words"], kind="note", limit=9) == ["a.md"]
+
+    def test_the_first_users_at_once_make_one_file_and_lose_nothing(self, tmp_path):
+        """Whoever came while another made it once removed it under the other."""
+        code = "import sys; from tests.helpers.word_writers import write; write(*sys.argv[1:])"
+        writers = [
+            subprocess.Popen(
+                [sys.executable, "-c", code, str(tmp_path), str(number)], cwd=REPOSITORY
+            )
+            for number in range(2)
+        ]
+
+        assert [writer.wait(timeout=100) for writer in writers] == [0, 0]
+
+        for folder in sorted(tmp_path.iterdir()):
+            with opened(folder / "words") as index:
+                assert len(index.digests("note")) == 2 * 4 * 2
