@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.make_kb import KnowledgeBase, accept_all, make_files, set_up_django
+from benchmarks.bulk_store import Filling, accept_all
+from benchmarks.make_kb import KnowledgeBase, make_files, set_up_django
 from benchmarks.measure import PROJECT, Run, commonplace, floor, in_turn
 
 PARTITION = "bench-model"
@@ -156,7 +157,7 @@ def _build(root: Path, *, notes: int, gates: int) -> KnowledgeBase:
     child = os.fork()
     if not child:
         set_up_django(root)
-        accept_all(base, PARTITION)
+        accept_all(base, Filling(PARTITION))
         os._exit(0)
     if os.waitpid(child, 0)[1]:
         sys.exit("the store could not be built")

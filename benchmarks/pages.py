@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import make_kb
+from benchmarks.bulk_store import Filling, accept_all
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -66,10 +67,8 @@ def build(root: Path, *, notes: int, gates: int) -> None:
     base = make_kb.make_files(root, notes=notes, gates=gates)
     child = os.fork()
     if not child:
-        make_kb.WARN_EVERY = 10
         make_kb.set_up_django(root)
-        for partition in PARTITIONS:
-            make_kb.accept_all(base, partition)
+        accept_all(base, *(Filling(name, warn_every=10) for name in PARTITIONS))
         os._exit(0)
     if os.waitpid(child, 0)[1]:
         sys.exit("the store could not be built")
