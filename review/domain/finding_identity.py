@@ -31,25 +31,6 @@ class ReportedFinding:
     text: str
 
 
-def choose_fingerprint(
-    *,
-    note_path: str,
-    gate_path: str,
-    quote: str,
-    text: str,
-    note_text: str,
-    earlier: Sequence[KnownFinding],
-) -> str:
-    """Give the fingerprint of the only finding of a review; see `choose_fingerprints`."""
-    return choose_fingerprints(
-        note_path=note_path,
-        gate_path=gate_path,
-        note_text=note_text,
-        reported=(ReportedFinding(quote, text),),
-        earlier=earlier,
-    )[0]
-
-
 def choose_fingerprints(
     *,
     note_path: str,

@@ -67,11 +67,6 @@ def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -
     return reader.result()
 
 
-def all_blocks_closed(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> bool:
-    """Whether every expected pair has its block: the worker is done."""
-    return not parse_output(data, token=token, expected=expected).missing
-
-
 def decode_output(data: bytes) -> str:
     """Bytes as text: UTF-8 (UTF-16 under its BOM), a BOM dropped, bad bytes and NUL as U+FFFD."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

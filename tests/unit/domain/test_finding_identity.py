@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from review.domain.finding_identity import (
     KnownFinding,
     ReportedFinding,
-    choose_fingerprint,
     choose_fingerprints,
 )
 from review.domain.identity import fingerprint
@@ -35,7 +34,9 @@ def known(quote: str, text: str, *, of: str = "") -> KnownFinding:
 
 
 def chosen(quote: str, text: str, *earlier: KnownFinding, note_text: str = NOTE_TEXT) -> str:
-    return choose_fingerprint(**PATHS, quote=quote, text=text, note_text=note_text, earlier=earlier)
+    reported = (ReportedFinding(quote, text),)
+    (found,) = choose_fingerprints(**PATHS, note_text=note_text, reported=reported, earlier=earlier)
+    return found
 
 
 class TestChooseFingerprint:

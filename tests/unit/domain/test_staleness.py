@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from review.domain.coverage import missing_ordinals
 from review.domain.staleness import Digests, staleness_reasons
 from review.vocabulary import Staleness
 
@@ -31,17 +30,3 @@ class TestStalenessReasons:
         swapped = staleness_reasons(current=Digests("a", "b"), accepted=Digests("b", "a"))
 
         assert len(swapped) == 2
-
-
-class TestMissingOrdinals:
-    @pytest.mark.parametrize(
-        ("requested", "received", "missing"),
-        [
-            pytest.param([1, 2, 3], [3, 1, 2], (), id="complete"),
-            pytest.param([3, 1, 2], [2], (1, 3), id="in-order"),
-            pytest.param([1], [2, 7], (1,), id="foreign-ones-do-not-count"),
-            pytest.param([], [1], (), id="nothing-requested"),
-        ],
-    )
-    def test_names_what_did_not_come_back(self, requested, received, missing):
-        assert missing_ordinals(requested, iter(received)) == missing

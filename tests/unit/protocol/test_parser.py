@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.parser import ExpectedPair, all_blocks_closed, parse_output
+from review.protocol.parser import ExpectedPair, parse_output
 from review.protocol.sentinels import end_line, read_sentinel, start_line
 
 TOKEN = "0a1b2c3d"
@@ -250,9 +250,3 @@ class TestTotality:
 
         # Eight times the input: a quadratic parser would take sixty-four times as long.
         assert large < 30 * small + 0.05
-
-
-class TestReadiness:
-    def test_an_output_is_ready_when_all_blocks_are_closed(self):
-        assert all_blocks_closed(GOOD.encode(), token=TOKEN, expected=PAIRS)
-        assert not all_blocks_closed(GOOD.encode()[:-5], token=TOKEN, expected=PAIRS)
