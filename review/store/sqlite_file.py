@@ -20,6 +20,9 @@ from review.store.refusals import (
     StoreReadOnly,
 )
 
+# By device and inode: see `_descriptor`.
+_descriptors: dict[tuple[int, int], int] = {}
+
 
 def prepare(*, write: bool) -> None:
     """Make the configured file when it is missing or empty, and open it read-only if it must be.
@@ -58,14 +61,31 @@ def _has_content(path: Path) -> bool:
 
 def _refuse_strangers(path: Path) -> None:
     try:
-        with path.open("rb") as stream:
-            header = stream.read(HEADER_BYTES)
+        header = os.pread(_descriptor(path), HEADER_BYTES, 0)
     except OSError as error:
         raise _not_opened(path, error) from error
     if not header.startswith(MAGIC) or len(header) < HEADER_BYTES:
         raise StoreCorrupt(f"the store {path} is not an SQLite database", hint=CORRUPT_HINT)
     if int.from_bytes(header[ID_OFFSET : ID_OFFSET + 4], "big") != APPLICATION_ID:
         _refuse_foreign(path)
+
+
+def _descriptor(path: Path) -> int:
+    """A descriptor of the file, opened once for each file that this process looks at, never closed.
+
+    To close any descriptor of a file drops all the locks that the process has on it, those of
+    another thread's connection too. Whoever closes the store next elsewhere then takes himself for
+    the last, and removes the log that our thread still writes to, with what it commits.
+    """
+    found = _descriptors.get(_identity(path.stat()))
+    if found is None:
+        found = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        _descriptors[_identity(os.fstat(found))] = found
+    return found
+
+
+def _identity(info: os.stat_result) -> tuple[int, int]:
+    return (info.st_dev, info.st_ino)
 
 
 def _refuse_foreign(path: Path) -> None:

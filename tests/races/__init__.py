@@ -1,0 +1,1 @@
+"""Many processes and threads over one store, and files that are edited at every point."""
