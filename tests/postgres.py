@@ -61,7 +61,7 @@ def find_binaries() -> Path | None:
 
 
 @contextmanager
-def cluster(binaries: Path) -> Iterator[str]:
+def cluster(binaries: Path, *, options: str = _SERVER_OPTIONS) -> Iterator[str]:
     """A running cluster in a temporary folder; gives its URL and takes everything away after."""
     folder = Path(tempfile.mkdtemp(prefix="review-postgres-"))
     owner = _owner()
@@ -72,8 +72,8 @@ def cluster(binaries: Path) -> Iterator[str]:
     initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
     try:
         _call([*initdb, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"], owner, folder)
-        log, options = str(folder / "log"), f"{_SERVER_OPTIONS} -k {folder}"
-        _call([pg_ctl, "-D", str(data), "-l", log, "-o", options, "-w", "start"], owner, folder)
+        log, words = str(folder / "log"), f"{options} -k {folder}"
+        _call([pg_ctl, "-D", str(data), "-l", log, "-o", words, "-w", "start"], owner, folder)
         yield f"postgres://postgres@/review?host={folder}"
     finally:
         if data.exists():
