@@ -33,6 +33,12 @@ class FailureCode(TextChoices):
     REPLACED = "replaced"
 
 
+class JobNote(TextChoices):
+    """What a job's log says of a moment that moved nothing."""
+
+    PRUNED = "artifacts pruned"
+
+
 class Grouping(TextChoices):
     """How pairs share a job: one note and lens, or one gate over a batch of notes."""
 

@@ -13,7 +13,7 @@ from review.domain.identity import sha256_hex
 from review.models import JobEvent, ReviewJob, ReviewStore
 from review.orchestration.mirroring import mirror_job, mirrored_documents
 from review.queries.checks import Check, CheckState, Faults
-from review.vocabulary import OPEN_JOB_STATUSES
+from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
 _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
@@ -81,13 +81,10 @@ def check_folders(config: Config) -> Check:
 
 def _jobs() -> Iterator[tuple[int, bool]]:
     """Jobs whose files are kept, with whether they are open."""
-    pruned = JobEvent.objects.filter(note=PRUNED)
+    pruned = JobEvent.objects.filter(note=JobNote.PRUNED)
     jobs = ReviewJob.objects.exclude(pk__in=pruned.values("job_id")).order_by("pk")
     for job_id, status in jobs.values_list("pk", "status").iterator(chunk_size=1000):
         yield job_id, status in OPEN_JOB_STATUSES
-
-
-PRUNED = "artifacts pruned"
 
 
 def _wrong_files(

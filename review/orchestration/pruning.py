@@ -8,9 +8,8 @@ from datetime import datetime
 from review.artifacts import ArtifactStore, folder_name
 from review.conf import Config
 from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore, batched
-from review.orchestration.job_file_checks import PRUNED
 from review.queries.checks import Check, CheckState, Faults
-from review.vocabulary import OPEN_JOB_STATUSES, PairStatus
+from review.vocabulary import OPEN_JOB_STATUSES, JobNote, PairStatus
 
 
 def prune_job_files(config: Config, *, remove: bool, actor: str, now: datetime) -> Check:
@@ -49,5 +48,10 @@ def _closed_jobs(files: ArtifactStore) -> Iterator[ReviewJob]:
 
 def _event(job: ReviewJob, *, actor: str, now: datetime) -> JobEvent:
     return JobEvent(
-        job=job, from_status=job.status, to_status=job.status, actor=actor, note=PRUNED, at=now
+        job=job,
+        from_status=job.status,
+        to_status=job.status,
+        actor=actor,
+        note=JobNote.PRUNED.value,
+        at=now,
     )
