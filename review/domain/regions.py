@@ -9,10 +9,10 @@ from review.domain.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.markdown_lines import Line, iter_lines
 
 _ATX_H1 = re.compile(r" {0,3}#[ \t]+[^ \t]")
-_ATX_MARKS = re.compile(r"^ {0,3}#[ \t]+|[ \t]+#+[ \t]*$|[ \t]+$")
 _HEADING_OR_RULE = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|([-*_])[ \t]*(?:\1[ \t]*){2,}$)")
 _OTHER_BLOCK = re.compile(r" {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|[|<])|(?: {4}| {0,3}\t)")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*$")
+_BLANKS = " \t"
 _LONE_CR = re.compile(r"\r(?!\n)")
 
 
@@ -38,7 +38,7 @@ class Regions:
         if self.title_offset is None:
             return self.title.strip()
         if _ATX_H1.match(self.title):
-            return _ATX_MARKS.sub("", self.title)
+            return _without_marks(self.title)
         return " ".join(self.title.split()[:-1])
 
 
@@ -55,6 +55,14 @@ def regions_of(text: str, frontmatter: Frontmatter | None = None) -> Regions:
         return Regions(_scalar(matter.fields.get("title")), description, block, body)
     start, end = found
     return Regions(body[start:end], description, block, body[:start] + body[end:], start)
+
+
+def _without_marks(heading: str) -> str:
+    """The words of an ATX heading of level 1. By hand: an expression that looks for blanks at the
+    end of a line tries every blank of a long run, and all that follow it, again."""
+    text = heading.lstrip(" ")[1:].strip(_BLANKS)
+    words = text.rstrip("#")
+    return words.rstrip(_BLANKS) if words.endswith((" ", "\t")) else text
 
 
 def _scalar(value: object) -> str:

@@ -16,7 +16,7 @@ _PARAGRAPH = "\n\n"
 _HARD_BREAK = "  \n"
 _TELLING_INDENT = 2
 
-_REWRITE = re.compile(r"rewrite\s*\(\s*(\d*\.?\d+|\d+\.)\s*\)")
+_REWRITE = re.compile(r"rewrite\s*+\(\s*+(\d*+\.\d++|\d++\.?)\s*+\)")
 
 
 @dataclass(frozen=True, slots=True)

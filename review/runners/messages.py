@@ -12,7 +12,7 @@ from review.vocabulary import FailureCode
 MAX_REASON = 1000
 MAX_SAID = 300
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
-_STACK_LINE = re.compile(r"^\s+at .*$|^\s+File \".*\", line \d+.*$", re.MULTILINE)
+_STACK_LINE = re.compile(r"^[^\S\n]++at .*$|^[^\S\n]++File \".*\", line \d+.*$", re.MULTILINE)
 _SECRET = re.compile(r"\b((?:sk|rk|pk|ghp|gho|xox[a-z])[-_]|AIza)[A-Za-z0-9_\-]{12,}")
 _STATUS = re.compile(
     r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
