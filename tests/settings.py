@@ -10,8 +10,8 @@ import os
 # Before the web settings are read, which would keep a key in the working copy otherwise.
 os.environ.setdefault("COMMONPLACE_SECRET_KEY", "the-suite-needs-no-secret-of-its-own")
 
-from commonplace_site.settings.database import database_settings
 from commonplace_site.settings.web import *  # noqa: F403
+from review.store.database_url import database_settings
 
 DATABASES = {
     "default": database_settings(os.environ.get("COMMONPLACE_TEST_DATABASE_URL") or ":memory:"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commonplace_site.settings.database import database_settings
 from review import conf
 from review.errors import ReviewError
+from review.store.database_url import database_settings
 
 
 def _configured() -> conf.Config | None:

@@ -32,13 +32,15 @@ JOIN review_file_snapshots AS gate_text ON gate_text.id = now_accepted.gate_snap
 
 
 def name_the_store(apps, schema_editor):
-    apps.get_model("review", "ReviewStore").objects.create(
+    stores = apps.get_model("review", "ReviewStore").objects.using(schema_editor.connection.alias)
+    stores.create(
         pk=1, store_id=uuid.uuid4().hex, created_at=datetime.now(UTC)
     )
 
 
 def forget_the_name(apps, schema_editor):
-    apps.get_model("review", "ReviewStore").objects.all().delete()
+    stores = apps.get_model("review", "ReviewStore").objects.using(schema_editor.connection.alias)
+    stores.all().delete()
 
 
 class Migration(migrations.Migration):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from review.store.header import APPLICATION_ID
@@ -22,7 +22,7 @@ _DRAFT_SUFFIX = ".new"
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
-def create_file(path: Path) -> None:
+def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make an SQLite store at `path`, which is missing or empty.
 
     Whoever comes second finds the first one's store; a killed attempt leaves no store at all.
@@ -36,7 +36,7 @@ def create_file(path: Path) -> None:
                 return
             if alone:
                 _clear_remains(path)
-            _build_and_publish(path)
+            _build_and_publish(path, using)
     except OSError as error:
         raise StoreNotOpened(
             f"the store {path} cannot be made: {error.strerror}",
@@ -44,23 +44,24 @@ def create_file(path: Path) -> None:
         ) from error
 
 
-def create_on_server() -> None:
+def create_on_server(*, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make the tables in an empty database, all or none; leave one that has tables alone."""
-    with transaction.atomic():
+    connection = connections[using]
+    with transaction.atomic(using=using):
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
             if connection.introspection.table_names(cursor, include_views=True):
                 return
-        _migrate()
+        _migrate(using)
 
 
-def _build_and_publish(path: Path) -> None:
+def _build_and_publish(path: Path, using: str) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{_DRAFT_SUFFIX}")
     try:
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-        with _pointed_at(draft):
-            _migrate()
-            with connection.cursor() as cursor:
+        with _pointed_at(draft, using):
+            _migrate(using)
+            with connections[using].cursor() as cursor:
                 cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 # Once and here: it stays with the file, and on a read-only store it would fail.
                 cursor.execute("PRAGMA journal_mode = WAL")
@@ -85,7 +86,8 @@ def _publish(draft: Path, path: Path) -> None:
 
 
 @contextmanager
-def _pointed_at(path: Path) -> Iterator[None]:
+def _pointed_at(path: Path, using: str) -> Iterator[None]:
+    connection = connections[using]
     settings = connection.settings_dict
     configured = settings["NAME"]
     settings["NAME"] = str(path)
@@ -96,8 +98,8 @@ def _pointed_at(path: Path) -> Iterator[None]:
         settings["NAME"] = configured
 
 
-def _migrate() -> None:
-    executor = MigrationExecutor(connection)
+def _migrate(using: str) -> None:
+    executor = MigrationExecutor(connections[using])
     executor.migrate(executor.loader.graph.leaf_nodes())
 
 

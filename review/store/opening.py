@@ -6,13 +6,14 @@ import re
 from enum import Enum
 from pathlib import Path
 
-from django.db import DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 import review
 from review import conf
 from review.errors import StoreRefused
 from review.store import sqlite_file
 from review.store.refusals import MIGRATE, StoreForeign, StoreNewer, StoreOlder, store_name
+from review.store.unfinished import refuse_unfinished
 
 _MIGRATION = re.compile(r"(\d{4}_\w+)\.py")
 
@@ -25,22 +26,24 @@ class Use(Enum):
     WRITE = "write"
 
 
-def ensure_store(*, write: bool) -> None:
+def ensure_store(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make sure that the store can be used: made when missing, read-only when it must be.
 
-    :raises StoreRefused: it is older, newer, foreign, corrupt, or cannot be opened or written.
+    :raises StoreRefused: it is older, newer, foreign, corrupt, half a copy, or cannot be opened or
+        written.
     """
-    applied = _opened(write=write)
+    applied = _opened(write=write, using=using)
     known = known_migrations()
     if applied == known:
         return
+    refuse_unfinished(applied, using=using)
     if applied - known:
         raise StoreNewer(
-            f"{store_name()} was made by a newer version (it has {max(applied - known)})",
+            f"{store_name(using)} was made by a newer version (it has {max(applied - known)})",
             hint="install the version that the others use",
         )
     raise StoreOlder(
-        f"{store_name()} was made by an older version (it lacks {min(known - applied)})",
+        f"{store_name(using)} was made by an older version (it lacks {min(known - applied)})",
         hint=f"run: {MIGRATE}",
     )
 
@@ -63,33 +66,34 @@ def known_migrations() -> frozenset[str]:
     return frozenset(match[1] for match in matches if match)
 
 
-def _opened(*, write: bool) -> frozenset[str]:
+def _opened(*, write: bool, using: str) -> frozenset[str]:
+    connection = connections[using]
     if connection.vendor == "unknown":
         # There was no configuration when the settings were read; this says why.
         conf.current()
         raise StoreRefused("there was no configuration when this process started")
     if connection.vendor == "sqlite" and connection.connection is None:
-        sqlite_file.prepare(write=write)
-    applied = _applied_migrations()
+        sqlite_file.prepare(write=write, using=using)
+    applied = applied_migrations(using=using)
     if applied:
         return applied
     if connection.vendor == "postgresql":
         from review.store import creation
 
-        creation.create_on_server()
-        applied = _applied_migrations()
+        creation.create_on_server(using=using)
+        applied = applied_migrations(using=using)
     if not applied:
         raise StoreForeign(
-            f"{store_name()} holds something else than a review store; it was not touched",
+            f"{store_name(using)} holds something else than a review store; it was not touched",
             hint="point COMMONPLACE_REVIEW_DB at a new file or an empty database",
         )
     return applied
 
 
-def _applied_migrations() -> frozenset[str]:
+def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:
     """The migrations of ours that the store has; none when it has no such table."""
     try:
-        with connection.cursor() as cursor:
+        with connections[using].cursor() as cursor:
             cursor.execute("SELECT name FROM django_migrations WHERE app = 'review'")
             return frozenset(name for (name,) in cursor.fetchall())
     except DatabaseError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
-from django.db import DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 from review.errors import ReviewError, StoreRefused, TryAgain
 
@@ -86,8 +86,9 @@ _UNCONNECTED = (
 )
 
 
-def store_name() -> str:
+def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
     """How a message calls the store: its path, or its server and name without the password."""
+    connection = connections[using]
     settings = connection.settings_dict
     name = str(settings["NAME"])
     if connection.vendor == "postgresql":
@@ -98,7 +99,7 @@ def store_name() -> str:
     return f"the store {name}"
 
 
-def refusal_of(error: DatabaseError) -> ReviewError | None:
+def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> ReviewError | None:
     """The refusal that tells an operator about `error`, or None for a fault of ours."""
     cause = error.__cause__
     if cause is None:
@@ -107,7 +108,7 @@ def refusal_of(error: DatabaseError) -> ReviewError | None:
     if meaning is None:
         return None
     kind, what, hint = meaning
-    return kind(f"{store_name()} {what}", hint=hint)
+    return kind(f"{store_name(using)} {what}", hint=hint)
 
 
 def _sqlite_meaning(cause: BaseException) -> Meaning | None:

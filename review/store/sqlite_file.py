@@ -8,7 +8,7 @@ import stat
 from contextlib import closing
 from pathlib import Path
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from review.store.header import APPLICATION_ID, HEADER_BYTES, ID_OFFSET, MAGIC
 from review.store.refusals import (
@@ -24,25 +24,25 @@ from review.store.refusals import (
 _descriptors: dict[tuple[int, int], int] = {}
 
 
-def prepare(*, write: bool) -> None:
+def prepare(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make the configured file when it is missing or empty, and open it read-only if it must be.
 
     :raises StoreRefused: it is no store of ours, or cannot be opened, made or written.
     """
-    name = str(connection.settings_dict["NAME"])
+    name = str(connections[using].settings_dict["NAME"])
     if name.startswith("file:") or name == ":memory:":
         return
     path = Path(os.path.realpath(name))
     if not _has_content(path):
         from review.store import creation
 
-        creation.create_file(path)
+        creation.create_file(path, using=using)
         return
     _refuse_strangers(path)
     if not _writable(path):
         if write:
             raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
-        _open_read_only(path)
+        _open_read_only(path, using)
 
 
 def _has_content(path: Path) -> bool:
@@ -112,13 +112,13 @@ def _writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def _open_read_only(path: Path) -> None:
+def _open_read_only(path: Path, using: str) -> None:
     if _has_log(path) and not Path(f"{path}-shm").exists():
         raise StoreNotOpened(
             f"the store {path} holds recent writes that cannot be read without writing beside it",
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
-    settings = connection.settings_dict
+    settings = connections[using].settings_dict
     settings["NAME"] = read_only_uri(path)
     # A write lock, which IMMEDIATE takes at BEGIN, is not to be had.
     settings["OPTIONS"] = settings["OPTIONS"] | {"transaction_mode": "DEFERRED"}

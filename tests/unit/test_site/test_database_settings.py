@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace_site.settings.database import DatabaseRefused, database_settings
 from commonplace_site.settings.secret import MIN_LENGTH, SecretKeyRefused, secret_key
+from review.store.database_url import DatabaseRefused, database_settings
 
 
 class TestSqlite:
@@ -43,6 +43,14 @@ class TestPostgres:
 
         assert options["options"] == "-c lock_timeout=20s -c work_mem=64MB"
 
+    def test_a_pooler_by_the_transaction_is_sent_nothing_that_lasts_longer(self):
+        settings = database_settings("postgres://ana@host/kb?pooler=transaction")
+
+        assert "options" not in settings["OPTIONS"]
+        assert "pooler" not in settings["OPTIONS"]
+        assert settings["DISABLE_SERVER_SIDE_CURSORS"]
+        assert not database_settings("postgres://ana@host/kb")["DISABLE_SERVER_SIDE_CURSORS"]
+
     def test_waits_for_a_lock_as_long_as_sqlite_does(self):
         assert "lock_timeout=20s" in database_settings("postgres:///kb")["OPTIONS"]["options"]
 
@@ -53,6 +61,7 @@ class TestPostgres:
             pytest.param("postgres://host", id="no-name"),
             pytest.param("postgres://host:port/name", id="port-in-words"),
             pytest.param("sqlite:///file", id="sqlite-url"),
+            pytest.param("postgres:///kb?pooler=statement", id="another-pooler"),
         ],
     )
     def test_refuses(self, url):

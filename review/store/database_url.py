@@ -1,0 +1,107 @@
+"""Turns the name of a store, a path or a `postgres://` URL, into Django's database settings."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from review.errors import InputRejected
+
+SETTING = "COMMONPLACE_REVIEW_DB"
+BUSY_SECONDS = 20
+CONNECT_SECONDS = 10
+_SCHEMES = ("postgres", "postgresql")
+_EXAMPLE = "postgres://user:password@host:port/name"
+# What a pooler that hands out connections by the transaction does not carry along.
+_POOLER = "pooler"
+_POOLERS = ("transaction", "session")
+
+
+class DatabaseRefused(InputRejected):
+    """The name of a store is none that can be used."""
+
+
+def database_settings(database: str, *, named: str = SETTING) -> dict[str, Any]:
+    """Django's settings for `database`.
+
+    :param named: where it was named, for the message.
+    :raises DatabaseRefused: the URL is malformed, or of a kind that is not supported.
+    """
+    return postgres(database, named=named) if "://" in database else sqlite(database)
+
+
+def sqlite(path: str) -> dict[str, Any]:
+    """Writers queue for up to BUSY_SECONDS and take the lock at BEGIN.
+
+    A transaction that reads first and writes later fails at once, whatever the timeout, when
+    somebody else wrote in between; IMMEDIATE rules that out. WAL is a property of the file and is
+    set once, when the store is made: setting it here would break read-only stores.
+    """
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": BUSY_SECONDS,
+            "init_command": "PRAGMA synchronous=FULL;",
+        },
+    }
+
+
+def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
+    """The parts of a `postgres://user:password@host:port/name?option=value` URL.
+
+    :raises DatabaseRefused: it is malformed, of another scheme, or the driver is not installed.
+    """
+    parts, port = _split(url, named)
+    name = unquote(parts.path.removeprefix("/"))
+    if parts.scheme not in _SCHEMES or not name:
+        raise DatabaseRefused(
+            f"{named} is a {parts.scheme}:// URL that cannot be used",
+            hint=f"give a path, or {_EXAMPLE}",
+        )
+    if find_spec("psycopg") is None:
+        raise DatabaseRefused(
+            "a postgres:// store needs the psycopg driver, which is not installed",
+            hint="pip install 'commonplace-review[team]'",
+        )
+    options = dict(parse_qsl(parts.query))
+    pooled = _takes_pooler(options, named)
+    asked = options.pop("options", "")
+    ours = "" if pooled else f"-c lock_timeout={BUSY_SECONDS}s"
+    server_options = f"{ours} {asked}".strip()
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", "") or unquote(parts.hostname or ""),
+        "PORT": options.pop("port", "") or port,
+        "DISABLE_SERVER_SIDE_CURSORS": pooled,
+        "OPTIONS": {"connect_timeout": CONNECT_SECONDS}
+        | ({"options": server_options} if server_options else {})
+        | options,
+    }
+
+
+def _split(url: str, named: str) -> tuple[SplitResult, str]:
+    try:
+        parts = urlsplit(url)
+        return parts, str(parts.port or "")
+    except ValueError as error:
+        # Without the error's own words, which may be a part of the password.
+        raise DatabaseRefused(
+            f"{named} is not a valid URL",
+            hint="in a user or a password write : / @ ? # as %3A %2F %40 %3F %23",
+        ) from error
+
+
+def _takes_pooler(options: dict[str, str], named: str) -> bool:
+    """Whether a pooler hands the connection to others between our transactions."""
+    pooler = options.pop(_POOLER, "session")
+    if pooler not in _POOLERS:
+        raise DatabaseRefused(
+            f"{named} says {_POOLER}={pooler}", hint=f"expected one of {', '.join(_POOLERS)}"
+        )
+    return pooler == "transaction"
