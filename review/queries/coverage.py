@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import Count
@@ -13,10 +13,32 @@ from review.corpus import Corpus, UnreadableFile
 from review.corpus.gates import Gate
 from review.corpus.notes import NoteFacts
 from review.domain.problems import Problem
-from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewJob, batched
-from review.models.acceptances import CurrentAcceptanceQuerySet
-from review.queries.freshness import NoteStaleness, Scope, in_flight, partition_staleness
-from review.vocabulary import ACCEPTING_DECISIONS, JobStatus, ProblemCode, Staleness
+from review.models import (
+    CurrentAcceptance,
+    FileSnapshot,
+    KbPath,
+    ModelPartition,
+    ReviewJob,
+    ReviewPair,
+    batched,
+)
+from review.queries.freshness import (
+    Accepted,
+    NoteStaleness,
+    Scope,
+    parse_keys,
+    partition_staleness,
+    read_accepted,
+    snapshot_owners,
+)
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    QUEUED_DECISIONS,
+    Decision,
+    JobStatus,
+    ProblemCode,
+    Staleness,
+)
 
 
 @dataclass
@@ -27,39 +49,41 @@ class _GateCount:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Partitions by name; `uncovered` pairs are fresh in none of them."""
+    """Partitions by name; `uncovered` pairs are fresh in none of them.
+
+    :param strangers: paths with current acceptances, in any partition, that are no note or gate of
+        the base; by kind.
+    """
 
     notes: tuple[NoteFacts, ...]
     gates: tuple[Gate, ...]
     partitions: tuple[PartitionStatusJson, ...]
     uncovered: int
+    strangers: Mapping[str, Mapping[str, int]]
     problems: tuple[Problem, ...]
 
 
 def read_coverage(corpus: Corpus, *, model_partition: str | None = None) -> Coverage:
     """Coverage of all notes and gates, by every partition that has accepted something.
 
+    What was accepted is read once a partition, grouped by note; all counts come from that.
+
     :param model_partition: look at this one only; it may have nothing yet.
     """
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
-    names = [model_partition] if model_partition else _partition_names()
+    accepted = {name: read_accepted(scope, name, named=False) for name in _partition_names()}
+    names = [model_partition] if model_partition else list(accepted)
     counts = {name: {gate.path: _GateCount() for gate in scope.gates} for name in names}
-    # Note by note in all partitions at once: no set of pairs grows with the base.
-    readers = [partition_staleness(scope, model_partition=name) for name in names]
-    uncovered = 0
-    for note, *items in zip(scope.notes, *readers, strict=True):
-        left = {gate.path for gate in scope.gates_of(note)}
-        for name, item in zip(names, items, strict=True):
-            left &= _count(item, counts[name])
-        uncovered += len(left)
+    uncovered = _count_staleness(scope, accepted, counts)
     for name in names:
-        _count_decisions(scope, name, counts[name])
+        _count_decisions(scope, name, accepted.get(name, {}), counts[name])
     return Coverage(
         notes=tuple(scope.notes),
         gates=tuple(scope.gates),
         partitions=tuple(_partition(scope, name, counts[name]) for name in names),
         uncovered=uncovered,
+        strangers=_strangers(scope, accepted.values()),
         problems=(*listed.problems, *catalog.problems),
     )
 
@@ -75,24 +99,47 @@ def find_orphans(corpus: Corpus, coverage: Coverage) -> list[OrphanJson]:
 
     A file that was left out for a problem, or that lies outside the note roots, is still there.
     """
-    known = {note.path for note in coverage.notes} | {gate.path for gate in coverage.gates}
-    known |= {problem.path for problem in coverage.problems}
-    orphans = []
-    for kind, column in (("note", "note_id"), ("gate", "gate_id")):
-        for path, count in _accepted_paths(column):
-            if path not in known and (kind == "gate" or not _is_there(corpus, path)):
-                orphans.append(OrphanJson(path=path, kind=kind, acceptances=count))
+    known = {problem.path for problem in coverage.problems}
+    orphans = [
+        OrphanJson(path=path, kind=kind, acceptances=count)
+        for kind, paths in coverage.strangers.items()
+        for path, count in paths.items()
+        if path not in known and (kind == "gate" or not _is_there(corpus, path))
+    ]
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
-def _accepted_paths(column: str) -> Iterator[tuple[str, int]]:
-    """Paths that are the note (or gate) of current acceptances, with how many."""
-    rows = CurrentAcceptance.objects.values_list(column).annotate(Count("pk")).order_by()
-    for chunk in batched(rows.iterator(chunk_size=500), 500):
-        names = dict(
-            KbPath.objects.filter(pk__in=[key for key, _count in chunk]).values_list("pk", "path")
-        )
-        yield from ((names[key], count) for key, count in chunk)
+def _strangers(scope: Scope, accepted: Iterable[Accepted]) -> dict[str, dict[str, int]]:
+    notes = {scope.path_ids.get(note.path) for note in scope.notes}
+    gate_keys: Counter[int] = Counter()
+    gone: Counter[int] = Counter()
+    for rows in accepted:
+        strings = _strings(rows.values())
+        for joined, number in strings.items():
+            gate_keys.update(dict.fromkeys(parse_keys(joined), number))
+        for note_id in rows.keys() - notes:
+            gone[note_id] += sum(len(parse_keys(joined)) for _snapshot, joined in rows[note_id])
+    unknown = gate_keys.keys() - snapshot_owners(scope).keys()
+    gates: Counter[str] = Counter()
+    for chunk in batched(sorted(unknown), 500):
+        owners = FileSnapshot.objects.filter(pk__in=chunk).values_list("pk", "path__path")
+        for key, path in owners:
+            gates[path] += gate_keys[key]
+    return {"note": _named(gone), "gate": dict(gates)}
+
+
+def _named(counts: Mapping[int, int]) -> dict[str, int]:
+    """The same, by path."""
+    found: dict[str, int] = {}
+    for chunk in batched(sorted(counts), 500):
+        paths = KbPath.objects.filter(pk__in=chunk).values_list("pk", "path")
+        found.update((path, counts[key]) for key, path in paths)
+    return found
+
+
+def _strings(rows: Iterable[Iterable[tuple[int, str]]]) -> Counter[str]:
+    """How often each joined string of keys stands."""
+    return Counter(joined for row in rows for _snapshot, joined in row)
 
 
 def _is_there(corpus: Corpus, path: str) -> bool:
@@ -111,6 +158,37 @@ def _partition_names() -> list[str]:
     ]
 
 
+def _count_staleness(
+    scope: Scope, accepted: Mapping[str, Accepted], counts: Mapping[str, Mapping[str, _GateCount]]
+) -> int:
+    """Count each partition's pairs; answers how many pairs are fresh in none of them."""
+    # Note by note in all partitions at once: no set of pairs grows with the base.
+    readers = [
+        partition_staleness(scope, model_partition=name, accepted=accepted.get(name, {}))
+        for name in counts
+    ]
+    # Notes that are fresh all over share the tuple of their gates: they are counted, not walked.
+    whole: list[Counter[int]] = [Counter() for _name in counts]
+    walked: dict[int, tuple[Gate, ...]] = {}
+    uncovered = 0
+    for note, *items in zip(scope.notes, *readers, strict=True):
+        left: set[str] | None = None
+        for item, fresh, gates in zip(items, whole, counts.values(), strict=True):
+            if not item.stale:
+                fresh[id(item.fresh)] += 1
+                walked[id(item.fresh)] = item.fresh
+                left = set()
+                continue
+            stale = _count(item, gates)
+            left = stale if left is None else left & stale
+        uncovered += len(scope.gates_of(note)) if left is None else len(left)
+    for fresh, gates in zip(whole, counts.values(), strict=True):
+        for key, number in fresh.items():
+            for gate in walked[key]:
+                gates[gate.path].reasons["fresh"] += number
+    return uncovered
+
+
 def _count(item: NoteStaleness, counts: Mapping[str, _GateCount]) -> set[str]:
     """Count the note's pairs in one partition; answers the gates that are stale there."""
     for gate in item.fresh:
@@ -126,29 +204,35 @@ def _partition(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> Par
         model_partition=name,
         applicable=sum(gate.applicable for gate in gates),
         fresh=sum(gate.fresh for gate in gates),
-        in_flight=len(in_flight(name)),
+        in_flight=_in_flight(name),
         gates=gates,
     )
 
 
-def _count_decisions(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> None:
+def _count_decisions(
+    scope: Scope, name: str, accepted: Accepted, counts: Mapping[str, _GateCount]
+) -> None:
+    """Decisions of notes that are there; those of notes that are gone are none about this base."""
+    notes = {scope.path_ids[note.path] for note in scope.notes if note.path in scope.path_ids}
+    owners = snapshot_owners(scope)
+    for joined, number in _strings(accepted[key] for key in accepted.keys() & notes).items():
+        for key in parse_keys(joined):
+            if key in owners:
+                # What is not queued passed.
+                counts[owners[key]].decisions[Decision.PASS] += number
     paths = {scope.path_ids[path]: path for path in counts if path in scope.path_ids}
-    accepted = CurrentAcceptance.objects.of_partition(name)
-    for gate_id, decision, number in _decisions(accepted):
-        if gate_id in paths:
-            counts[paths[gate_id]].decisions[decision] += number
-    # Those of notes that are gone are no decisions about this base; there are few.
-    known = {scope.path_ids[note.path] for note in scope.notes if note.path in scope.path_ids}
-    gone = set(accepted.values_list("note_id", flat=True).distinct()) - known
-    for chunk in batched(sorted(gone), 500):
-        for gate_id, decision, number in _decisions(accepted.filter(note_id__in=chunk)):
-            if gate_id in paths:
-                counts[paths[gate_id]].decisions[decision] -= number
+    queued = CurrentAcceptance.objects.of_partition(name).filter(decision__in=QUEUED_DECISIONS)
+    for note_id, gate_id, decision in queued.values_list("note_id", "gate_id", "decision"):
+        if note_id in notes and gate_id in paths:
+            found = counts[paths[gate_id]].decisions
+            found[decision] += 1
+            found[Decision.PASS] -= 1
 
 
-def _decisions(accepted: CurrentAcceptanceQuerySet) -> Iterator[tuple[int, str, int]]:
-    rows = accepted.values_list("gate_id", "decision").annotate(Count("pk")).order_by()
-    yield from rows
+def _in_flight(name: str) -> int:
+    """Pairs that an open job will answer, each once."""
+    asked = ReviewPair.objects.in_flight(name).values("note_id", "gate_id").distinct()
+    return asked.count()
 
 
 def _gate_status(gate: Gate, count: _GateCount) -> GateStatusJson:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property, lru_cache
+from itertools import compress
+from typing import TypeAlias
 
 from review.corpus.gates import Gate
 from review.corpus.notes import NoteFacts
@@ -27,6 +29,12 @@ from review.vocabulary import Staleness
 
 # Above this many notes one scan of an index is cheaper than naming each key.
 _NAMED_AT_MOST = 400
+# Strings of keys whose meaning is remembered: most notes share a few.
+_REMEMBERED = 4096
+
+# What a partition accepted: key of a note to keys of its snapshots, each with the joined keys of the
+# gate snapshots that were accepted with it.
+Accepted: TypeAlias = Mapping[int, tuple[tuple[int, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class Scope:
             return None
         return [self.path_ids[note.path] for note in self.notes if note.path in self.path_ids]
 
+    @cached_property
     def snapshots(self) -> dict[int, int]:
         """Path key to the key of the snapshot that holds exactly the bytes now on disk."""
         digests = [(note.path, note.sha256) for note in self.notes]
@@ -94,15 +103,21 @@ class Scope:
         return tuple(gate for gate in self.gates if applies(gate.requirement, kind))
 
 
-def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:
-    """Every note of the scope with what is stale for the partition, in path order."""
-    snapshots = scope.snapshots()
+def partition_staleness(
+    scope: Scope, *, model_partition: str, accepted: Accepted | None = None
+) -> Iterator[NoteStaleness]:
+    """Every note of the scope with what is stale for the partition, in path order.
+
+    :param accepted: what `read_accepted` gave for the partition, where it was read already.
+    """
+    snapshots = scope.snapshots
     gate_snapshots = {
         gate.path: snapshots.get(scope.path_ids.get(gate.path, 0)) for gate in scope.gates
     }
-    accepted = _accepted_snapshots(scope, model_partition)
-    owners = _snapshot_owners(scope)
-    parse = cache(_parse_keys)
+    if accepted is None:
+        accepted = read_accepted(scope, model_partition)
+    owners = snapshot_owners(scope)
+    parse = lru_cache(_REMEMBERED)(parse_keys)
     fresh_for = cache(lambda kind: _all_fresh(scope._find_gates_of(kind), gate_snapshots))
     for note in scope.notes:
         note_id = scope.path_ids.get(note.path, 0)
@@ -125,7 +140,8 @@ def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteS
 
 def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
     """Every note with the gates that no partition has a current acceptance for."""
-    covered: dict[int, set[int]] = {}
+    covered: dict[int, tuple[str, ...]] = {}
+    shared: dict[str, str] = {}
     note_ids = scope.note_ids()
     for partition_id in ModelPartition.objects.values_list("pk", flat=True):
         rows = CurrentAcceptance.objects.filter(model_partition_id=partition_id)
@@ -133,49 +149,75 @@ def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
             rows = rows.filter(note_id__in=note_ids)
         grouped = rows.values_list("note_id").annotate(keys=JoinedKeys("gate_id"))
         for note_id, keys in grouped.iterator(chunk_size=5000):
-            covered.setdefault(note_id, set()).update(_parse_keys(keys))
+            covered[note_id] = (*covered.get(note_id, ()), shared.setdefault(keys, keys))
+    split = lru_cache(_REMEMBERED)(
+        lambda kind, seen: _split_covered(scope, scope._find_gates_of(kind), seen)
+    )
     for note in scope.notes:
-        seen = covered.get(scope.path_ids.get(note.path, 0), set())
-        gates = scope.gates_of(note)
-        missing = [gate for gate in gates if scope.path_ids.get(gate.path, 0) not in seen]
-        yield NoteStaleness(
-            note=note,
-            stale=tuple(StaleGate(gate, (Staleness.MISSING_REVIEW,)) for gate in missing),
-            fresh=tuple(gate for gate in gates if gate not in missing),
-        )
+        seen = covered.get(scope.path_ids.get(note.path, 0), ())
+        yield NoteStaleness(note, *split(note.kind, seen))
 
 
-def in_flight(model_partition: str) -> dict[tuple[str, str], int]:
-    """`(note_path, gate_path)` to the open job of the partition that will answer it."""
+def _split_covered(
+    scope: Scope, gates: Sequence[Gate], seen: Iterable[str]
+) -> tuple[tuple[StaleGate, ...], tuple[Gate, ...]]:
+    """The gates that miss a review everywhere, and the others; `seen` are joined keys of gates."""
+    keys = frozenset[int]().union(*map(parse_keys, seen))
+    is_seen = [scope.path_ids.get(gate.path, 0) in keys for gate in gates]
+    missing = (Staleness.MISSING_REVIEW,)
+    return (
+        tuple(
+            StaleGate(gate, missing)
+            for gate, known in zip(gates, is_seen, strict=True)
+            if not known
+        ),
+        tuple(compress(gates, is_seen)),
+    )
+
+
+def in_flight(
+    model_partition: str, *, note_ids: Sequence[int] | None = None
+) -> dict[tuple[str, str], int]:
+    """`(note_path, gate_path)` to the open job of the partition that will answer it.
+
+    :param note_ids: keys of the notes that matter; None is all.
+    """
     rows = ReviewPair.objects.in_flight(model_partition).order_by("job_id")
+    if note_ids is not None:
+        rows = rows.filter(note_id__in=note_ids)
     return {
         (note, gate): job_id
         for note, gate, job_id in rows.values_list("note__path", "gate__path", "job_id")
     }
 
 
-def _accepted_snapshots(
-    scope: Scope, model_partition: str
-) -> dict[int, tuple[tuple[int, str], ...]]:
+def read_accepted(scope: Scope, model_partition: str, *, named: bool = True) -> Accepted:
+    """What the partition accepted, of the notes of the scope; of all notes where these are many.
+
+    :param named: leave other notes out where that is quick; without it all notes are read.
+    """
     partition_id = (
         ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
     )
     if partition_id is None:
         return {}
     rows = CurrentAcceptance.objects.filter(model_partition_id=partition_id)
-    note_ids = scope.note_ids()
+    note_ids = scope.note_ids() if named else None
     if note_ids is not None:
         rows = rows.filter(note_id__in=note_ids)
     grouped = rows.values_list("note_id", "note_snapshot_id").annotate(
         keys=JoinedKeys("gate_snapshot_id")
     )
     found: dict[int, tuple[tuple[int, str], ...]] = {}
+    # In a healthy base nearly all notes have the same string: kept once, it takes no memory.
+    shared: dict[str, str] = {}
     for note_id, snapshot_id, keys in grouped.order_by().iterator(chunk_size=5000):
-        found[note_id] = (*found.get(note_id, ()), (snapshot_id, keys))
+        row = (snapshot_id, shared.setdefault(keys, keys))
+        found[note_id] = (*found[note_id], row) if note_id in found else (row,)
     return found
 
 
-def _snapshot_owners(scope: Scope) -> dict[int, str]:
+def snapshot_owners(scope: Scope) -> dict[int, str]:
     """Key of each kept text of the scope's gates to the gate's path."""
     paths = {
         scope.path_ids[gate.path]: gate.path for gate in scope.gates if gate.path in scope.path_ids
@@ -184,7 +226,8 @@ def _snapshot_owners(scope: Scope) -> dict[int, str]:
     return {snapshot_id: paths[path_id] for snapshot_id, path_id in rows}
 
 
-def _parse_keys(joined: str) -> frozenset[int]:
+def parse_keys(joined: str) -> frozenset[int]:
+    """The keys that were joined."""
     return frozenset(map(int, joined.split(",")))
 
 
