@@ -16,9 +16,9 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
-from mdit_py_plugins.tasklists import tasklists_plugin
 
 from review.domain.links import LinkKind
+from review.web.task_lists import task_lists
 
 # The address of a page for a link as it is written; None where we have no page for it.
 LinkTo = Callable[[str, LinkKind], str | None]
@@ -167,7 +167,7 @@ def parser() -> MarkdownIt:
     if markdown.linkify is not None:
         markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     markdown.use(footnote_plugin)
-    markdown.use(tasklists_plugin, label=True)
+    markdown.use(task_lists)
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
     # Anything wider than the page scrolls in itself, and can be reached by keyboard for it.
     markdown.add_render_rule("fence", _code)
