@@ -175,7 +175,9 @@ class FileIndex:
 
         encode = msgspec.msgpack.encode
         notes = encode(self.notes)
-        content = encode(self._envelope._replace(written_at_ns=self._clock_ns(), notes=notes))
+        # Never earlier than what was loaded: the clock may have been set back since.
+        written_at_ns = max(self._clock_ns(), self._envelope.written_at_ns)
+        content = encode(self._envelope._replace(written_at_ns=written_at_ns, notes=notes))
         return hashlib.sha256(content).digest() + content
 
 

@@ -182,7 +182,8 @@ class FakeReader(Reader):
 
 class TestTrust:
     NOW = 1_700_000_000_000_000_000
-    OLD = StatSignature(3, NOW - 10 * RACY_WINDOW_NS, NOW - 10 * RACY_WINDOW_NS, 7, 1)
+    LONG_AGO = NOW - 10 * RACY_WINDOW_NS + 1
+    OLD = StatSignature(3, LONG_AGO, LONG_AGO, 7, 1)
 
     def load_twice(self, scanned: StatSignature, *, read: StatSignature | None, now_ns: int) -> str:
         """Load, change the content behind an equal stat, load again; give the second hash."""
