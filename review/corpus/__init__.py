@@ -17,7 +17,7 @@ from review.corpus.locating import Locator
 from review.corpus.notes import NoteFacts, NoteList, NoteLoader
 from review.corpus.reading import Reader, UnreadableFile
 from review.corpus.scanning import ScanRules
-from review.corpus.selection import NoSuchNote, Selector, scan
+from review.corpus.selection import NoSuchNote, Selector, scan, scan_some
 from review.domain.identity import normalise_path, sha256_hex
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
@@ -126,6 +126,16 @@ class Corpus:
             folders=tuple(f"{place.path}/" for place in places if place.is_folder),
         )
         return notes
+
+    def notes_at(self, paths: Collection[str]) -> NoteList:
+        """Give the notes at these paths that a walk of their folders finds; no other file is read.
+
+        What is not found may still be a note that a walk leaves out: `read_note` tells.
+        """
+        now_ns = self._clock_ns()
+        found = scan_some(self._root, paths, locator=self._locator, rules=self._rules)
+        with self._reader() as reader:
+            return self._loader.load(found, reader=reader, now_ns=now_ns)
 
     def read_note(self, path: str) -> NoteText:
         """Read one note as it stands now.

@@ -199,7 +199,7 @@ def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_INDEX_BYTES:
             return b""
         return read_descriptor(descriptor, size=status.st_size, max_bytes=_MAX_INDEX_BYTES)
     finally:

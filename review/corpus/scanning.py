@@ -25,7 +25,7 @@ from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 MARKDOWN = ".md"
 # How often one folder may be entered through links: ten folders that link to one another
@@ -95,7 +95,17 @@ class Scanner:
             return
         self._enter(_Folder(path, disk_path, real, ()))
         while self._stack:
-            self._walk(self._stack.pop())
+            self._list(self._stack.pop())
+
+    def add_some(self, path: str, disk_path: str, names: Collection[str]) -> None:
+        """Take the files of these names (NFC) that a walk would take out of the folder itself."""
+        try:
+            real = resolve_inside(self._root, path, disk_path)
+        except (UnreadableFile, OSError) as error:
+            self._problems.append(_problem(path, error))
+            return
+        self._list(_Folder(path, disk_path, real, ()), names)
+        self._stack.clear()  # a folder may have such a name too
 
     def add_file(self, path: str, disk_path: str) -> None:
         """Take one file by name; it may be one that a walk would leave out by pattern."""
@@ -137,11 +147,12 @@ class Scanner:
     def _absolute(self, disk_path: str) -> str:
         return f"{self._root}/{disk_path}"
 
-    def _walk(self, folder: _Folder) -> None:
+    def _list(self, folder: _Folder, names: Collection[str] | None = None) -> None:
         try:
             with os.scandir(self._absolute(folder.disk_path)) as listing:
                 for entry in listing:
-                    self._visit(folder, entry)
+                    if names is None or unicodedata.normalize("NFC", entry.name) in names:
+                        self._visit(folder, entry)
         except OSError as error:
             self._problems.append(problem_of_error(folder.path, error))
 

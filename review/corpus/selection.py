@@ -122,3 +122,22 @@ def scan(
         add(place.path, place.disk_path)
     found = scanner.result()
     return replace(found, problems=[*problems, *found.problems])
+
+
+def scan_some(root: str, paths: Iterable[str], *, locator: Locator, rules: ScanRules) -> ScanResult:
+    """Stat those files that a walk of their folders would take; no other file is looked at."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        names.setdefault(folder, set()).add(name)
+    scanner, problems = Scanner(root, rules), []
+    for folder, wanted in sorted(names.items()):
+        try:
+            spellings = locator.spellings(folder)
+        except UnreadableFile as refused:
+            problems.append(refused.problem)
+            continue
+        for disk_path in spellings:
+            scanner.add_some(folder, disk_path, wanted)
+    found = scanner.result()
+    return replace(found, problems=[*problems, *found.problems])

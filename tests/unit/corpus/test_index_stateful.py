@@ -27,7 +27,7 @@ class KnowledgeBase(RuleBasedStateMachine):
     """Files change by every means; commands come and go, keep what they read, or are killed."""
 
     @initialize(memory=st.booleans())
-    def start(self, memory: bool) -> None:  # noqa: FBT001 - hypothesis names it
+    def start(self, memory: bool) -> None:
         parent = "/dev/shm" if memory and os.access("/dev/shm", os.W_OK) else None  # noqa: S108
         self.root = Path(tempfile.mkdtemp(dir=parent))
         for path in NOTES:
@@ -56,7 +56,7 @@ class KnowledgeBase(RuleBasedStateMachine):
             shutil.rmtree(path)
 
     @rule(path=notes, text=texts, keep_times=st.booleans())
-    def write_in_place(self, path: str, text: str, keep_times: bool) -> None:  # noqa: FBT001
+    def write_in_place(self, path: str, text: str, keep_times: bool) -> None:
         target = self.at(path)
         before = target.stat() if target.is_file() else None
         self._clear(target) if target.is_symlink() else None
@@ -138,7 +138,7 @@ class KnowledgeBase(RuleBasedStateMachine):
         self.skew = skew * 20_000_000_000
 
     @rule(cut=st.integers(0, 400), flip=st.booleans())
-    def damage_index(self, cut: int, flip: bool) -> None:  # noqa: FBT001
+    def damage_index(self, cut: int, flip: bool) -> None:
         path = make_config(self.root).index_path
         if not path.is_file():
             return
@@ -180,6 +180,6 @@ class KnowledgeBase(RuleBasedStateMachine):
 
 
 KnowledgeBase.TestCase.settings = settings(
-    max_examples=int(os.environ.get("COMMONPLACE_TEST_HISTORIES", "40")), stateful_step_count=20
+    max_examples=int(os.environ.get("COMMONPLACE_TEST_HISTORIES", "25")), stateful_step_count=20
 )
 TestKnowledgeBase = KnowledgeBase.TestCase
