@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from review.contracts.queue import LookJson
-from review.corpus import Corpus, NoteList
+from review.corpus import Corpus
 from review.domain.identity import gate_id_of, lens_of
+from review.domain.problems import Problem
 from review.models import (
     CurrentAcceptance,
     DecisionEvent,
@@ -37,14 +38,18 @@ class LookRequest:
     with_rationale: bool = True
 
 
-def read_looks(
-    corpus: Corpus, request: LookRequest, *, listed: NoteList, gates_folder: str
-) -> list[LookJson]:
+@dataclass(frozen=True)
+class Looks:
+    """What wants a look; `problems` are those of the notes that were looked at."""
+
+    looks: tuple[LookJson, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Looks:
     """Undecided reviews nobody answered since, and passes with an open warn or fail finding.
 
-    Sorted by note path, gate path and pair.
-
-    :param listed: the notes on disk.
+    Sorted by note path, gate path and pair; only their notes are looked at.
     """
     pairs = [
         pair
@@ -52,13 +57,15 @@ def read_looks(
         if is_below(pair.note.path, request.notes)
     ]
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
+    listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
     findings = _findings(FindingReader(corpus, digests=digests), pairs)
     kept = [
         pair for pair in pairs if pair.decision in _REASONS or _has_open_grave(findings[pair.pk])
     ]
     texts = _texts(kept) if request.with_rationale else {}
-    return [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
+    looks = [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
+    return Looks(tuple(looks), listed.problems)
 
 
 def _findings(reader: FindingReader, pairs: Sequence[ReviewPair]) -> dict[int, list[QueueFinding]]:

@@ -63,14 +63,9 @@ def read_standing(
         recovery=list_recoverable(
             older_than=config.abandoned_after, processes=processes, config=config, now=now
         ),
-        looks=tuple(
-            read_looks(
-                corpus,
-                LookRequest(with_rationale=False),
-                listed=corpus.notes(),
-                gates_folder=config.gates_folder,
-            )
-        ),
+        looks=read_looks(
+            corpus, LookRequest(with_rationale=False), gates_folder=config.gates_folder
+        ).looks,
     )
 
 

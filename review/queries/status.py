@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from review.conf import Config
 from review.contracts.status import StatusJson
-from review.corpus import Corpus
-from review.queries.coverage import count_jobs, find_orphans, read_coverage
+from review.corpus import Corpus, NoteList
+from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
 from review.queries.problems import problem_json
 from review.queries.recoverable import abandoned_jobs
@@ -51,7 +51,7 @@ def read_status(
         partitions=list(coverage.partitions),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=_count_queue(corpus, model_partition) if queue is None else queue,
+        queue=_count_queue(corpus, coverage, model_partition) if queue is None else queue,
         needs_a_look=count_looks(LookRequest(model_partition=model_partition)),
         orphans=find_orphans(corpus, coverage),
         problems=[problem_json(problem) for problem in coverage.problems],
@@ -81,9 +81,11 @@ def _stale(status: StatusJson) -> Iterator[str]:
         yield "there is no gate to judge the notes by"
 
 
-def _count_queue(corpus: Corpus, model_partition: str | None) -> dict[str, int]:
+def _count_queue(corpus: Corpus, coverage: Coverage, model_partition: str | None) -> dict[str, int]:
     request = QueueRequest(model_partition=model_partition, with_rationale=False)
-    counts = Counter(entry.decision for entry in read_warn_queue(corpus, request).entries)
+    listed = NoteList(coverage.notes, coverage.problems)
+    queue = read_warn_queue(corpus, request, listed=listed)
+    counts = Counter(entry.decision for entry in queue.entries)
     return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
 
 

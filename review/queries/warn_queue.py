@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Subquery
 
 from review.contracts.base import timestamp
 from review.contracts.queue import QueueEntryJson
-from review.corpus import Corpus
+from review.corpus import Corpus, NoteList
 from review.corpus.gates import Gate
 from review.domain.problems import Problem
 from review.models import CurrentAcceptance, ModelPartition, ReviewText, batched
@@ -45,7 +45,10 @@ class QueueRequest:
 
 @dataclass(frozen=True)
 class WarnQueue:
-    """Entries sorted by note and gate path; those of notes that are gone stand apart."""
+    """Entries sorted by note and gate path; those of notes that are gone stand apart.
+
+    `problems` are those of the notes that were looked at.
+    """
 
     entries: tuple[QueueEntryJson, ...]
     deleted_notes: tuple[QueueEntryJson, ...]
@@ -74,18 +77,22 @@ class _Row(NamedTuple):
         return (self.note_path, self.gate_path)
 
 
-def read_warn_queue(corpus: Corpus, request: QueueRequest) -> WarnQueue:
+def read_warn_queue(
+    corpus: Corpus, request: QueueRequest, *, listed: NoteList | None = None
+) -> WarnQueue:
     """What wants an edit now, one entry per (note, gate): the latest accepted review's.
 
     Left out: overrides, pairs whose gate changed or went since, and entries all of whose findings
     have another state than asked for.
 
+    :param listed: the notes on disk, where they were looked at already; else those of the queue are.
     :raises UnknownGate: a gate filter does not resolve.
     """
     gates = _gates(corpus, request)
-    listed = corpus.notes()
     latest = _latest(row for row in _rows(request) if _is_current(row, gates))
     rows = [row for row in latest if row.decision in request.decisions]
+    if listed is None:
+        listed = corpus.notes_at({row.note_path for row in rows})
     digests = digests_of(corpus, listed, (row.note_path for row in rows))
     reader = FindingReader(corpus, digests=digests)
     findings = reader.read(

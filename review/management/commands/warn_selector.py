@@ -137,20 +137,19 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], places: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-    listed = corpus.notes()
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
-    looks = read_looks(
+    found = read_looks(
         corpus,
         LookRequest(
             notes=places,
             gate_paths=tuple(gate.path for gate in gates),
             model_partition=options["model"],
         ),
-        listed=listed,
         gates_folder=gates_folder,
     )
     return LooksJson(
-        needs_a_look=looks, problems=[problem_json(problem) for problem in listed.problems]
+        needs_a_look=list(found.looks),
+        problems=[problem_json(problem) for problem in found.problems],
     )
 
 
