@@ -28,7 +28,12 @@ from review.orchestration.carried_dispositions import (
     carried_dispositions,
 )
 from review.orchestration.note_shelf import NoteShelf, gate_snapshot
-from review.queries.acceptances import AcceptanceRow, acceptances_at, accepted_keys
+from review.queries.acceptances import (
+    AcceptanceRow,
+    acceptances_at,
+    accepted_keys,
+    still_current,
+)
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
@@ -44,6 +49,10 @@ class NotIdentical(Conflict):
 
 class AlreadyAccepted(Conflict):
     """The key at the new path has an acceptance of its own."""
+
+
+class AcceptanceMoved(Conflict):
+    """The acceptance at the old path is another than when this began."""
 
 
 @dataclass(frozen=True)
@@ -201,12 +210,18 @@ def _carry(
     plans: Sequence[_Plan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
 ) -> None:
     taken = accepted_keys(plan.key for plan in plans)
+    current = still_current(plan.row for plan in plans)
+    free: list[_Plan] = []
     for plan in plans:
+        name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition})"
         if plan.key in taken:
-            name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition})"
-            error = AlreadyAccepted(f"{name} has an acceptance already")
+            error: Conflict = AlreadyAccepted(f"{name} has an acceptance already")
             answer.refused.append(_not_carried(plan, error))
-    free = [plan for plan in plans if plan.key not in taken]
+        elif plan.row not in current:
+            error = AcceptanceMoved(f"{name}: it was decided anew meanwhile; run it again")
+            answer.refused.append(_not_carried(plan, error))
+        else:
+            free.append(plan)
     decided = carried_dispositions([plan.review for plan in free if plan.review is not None])
     if not request.dry_run:
         _store(free, decided, request=request, now=now)

@@ -62,9 +62,10 @@ _UNDECIDED = {
 
 @dataclass(frozen=True)
 class _Plan:
-    """One job's ingest, settled before the transaction starts."""
+    """One job's ingest, settled before the transaction starts; `completed` pairs were so before."""
 
     job: ReviewJob
+    completed: int
     output: JudgedOutput
     ending: Ending
     raw: bytes
@@ -103,6 +104,7 @@ def ingest_job(
     )
     plan = _Plan(
         job=job,
+        completed=sum(pair.status == PairStatus.COMPLETED for pair in pairs),
         output=output,
         ending=_ending(output, request, contradicted=contradicted),
         raw=raw,
@@ -185,7 +187,8 @@ def _move_job(plan: _Plan, request: IngestRequest, *, now: datetime) -> None:
         else None,
         now=now,
     )
-    if not moved:
+    # A failed job can be left for failed again: then it is the pairs that tell of another ingest.
+    if not moved or (leaving is JobStatus.FAILED and not _as_it_was(plan)):
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
     JobEvent.objects.create(
         job=job,
@@ -195,6 +198,10 @@ def _move_job(plan: _Plan, request: IngestRequest, *, now: datetime) -> None:
         note=ending.reason or "ingested",
         at=now,
     )
+
+
+def _as_it_was(plan: _Plan) -> bool:
+    return ReviewPair.objects.completed().filter(job=plan.job).count() == plan.completed
 
 
 def _keep_raw(plan: _Plan, *, now: datetime) -> None:

@@ -70,6 +70,19 @@ def accepted_keys(
     return found & wanted
 
 
+def still_current(rows: Iterable[AcceptanceRow]) -> set[AcceptanceRow]:
+    """Those of the rows that count unchanged: nobody accepted or decided anything anew."""
+    found: set[AcceptanceRow] = set()
+    for chunk in batched(rows, _CHUNK):
+        now = CurrentAcceptance.objects.filter(
+            model_partition_id__in={row.partition_id for row in chunk},
+            note_id__in={row.note_id for row in chunk},
+            gate_id__in={row.gate_id for row in chunk},
+        )
+        found |= {AcceptanceRow(*row) for row in now.values_list(*_COLUMNS)}.intersection(chunk)
+    return found
+
+
 def _paths_at(place: str) -> list[int]:
     rows = KbPath.objects.filter(Q(path=place) | Q(path__startswith=f"{place}/"))
     # SQLite compares without regard to case here.
