@@ -1,0 +1,27 @@
+"""Eight processes over one store do everything at once: nothing that was reported is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+
+from tests.helpers.commands import shared_store
+from tests.races.storm import Storm, rage
+
+pytestmark = pytest.mark.django_db(transaction=True)
+# `make soak` asks for a minute, and for another seed with each run that shall differ.
+SECONDS = float(os.environ.get("COMMONPLACE_TEST_RACES", "6"))
+SEED = int(os.environ.get("COMMONPLACE_TEST_SEED", "1"))
+
+
+class TestAStorm:
+    def test_leaves_a_store_that_holds_what_was_reported_and_nothing_else(self, tmp_path):
+        verdict = rage(Storm(seconds=SECONDS, seed=SEED), tmp_path / "base", shared_store())
+
+        faults = verdict.pop("faults")
+        sys.stdout.write(json.dumps(verdict, indent=1) + "\n")
+        assert not faults, "\n\n".join(faults)
+        assert sum(verdict["acts"].values())
