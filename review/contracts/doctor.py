@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from review.contracts.base import Document
 
 
 class CheckJson(Document, kw_only=True):
-    """One check; `state` is `ok`, `warning`, `problem`, `repaired` or `skipped`."""
+    """One check; `state` is `ok`, `warning`, `problem`, `repaired`, `repairable` or `skipped`."""
 
     name: str
     state: str
     message: str
     details: list[str]
+
+
+class BackupJson(Document, kw_only=True):
+    """A backup that was written and checked; `rows` are those of each table."""
+
+    path: str
+    byte_size: int
+    rows: dict[str, int]
 
 
 class DoctorJson(Document, kw_only=True):
@@ -20,3 +30,4 @@ class DoctorJson(Document, kw_only=True):
     schema: str = "review-doctor/1"
     checks: list[CheckJson]
     problems: int
+    backup: BackupJson | msgspec.UnsetType = msgspec.UNSET

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,6 +12,7 @@ from review import conf, store
 from review.conf import Config
 from review.errors import ReviewError
 from review.models import ReviewStore
+from review.orchestration.invariant_checks import check_invariants
 from review.orchestration.job_file_checks import check_folders, check_prompts, check_result_files
 from review.orchestration.machine_checks import check_bytecode, check_file_index, check_notes
 from review.orchestration.pruning import prune_job_files
@@ -26,6 +27,24 @@ from review.queries.store_checks import (
 
 
 @dataclass(frozen=True)
+class Examination:
+    """What is looked at, and what is done about it.
+
+    :param thorough: ask the database for every invariant, too.
+    :param repair: make again what the store can tell.
+    """
+
+    thorough: bool = False
+    repair: bool = False
+    pruning: Pruning | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything."""
+        return self.repair or (self.pruning is not None and self.pruning.remove)
+
+
+@dataclass(frozen=True)
 class Pruning:
     """Whether the folders of closed jobs go; if not, they are named only."""
 
@@ -34,8 +53,8 @@ class Pruning:
     now: datetime
 
 
-def examine(*, repair: bool, pruning: Pruning | None = None) -> Iterator[Check]:
-    """Every check in turn, as it is done; with `repair`, what can be made again is."""
+def examine(wanted: Examination) -> Iterator[Check]:
+    """Every check in turn, as it is done."""
     yield check_bytecode()
     try:
         config = conf.current()
@@ -43,39 +62,39 @@ def examine(*, repair: bool, pruning: Pruning | None = None) -> Iterator[Check]:
         yield _refused("configuration", refusal)
         return
     yield Check("configuration", CheckState.OK, f"root {config.root}, store {_shown(config)}")
-    writes = repair or (pruning is not None and pruning.remove)
     try:
-        store.ensure_store(write=writes)
+        store.ensure_store(write=wanted.writes)
     except ReviewError as refusal:
         yield _refused("store", refusal)
         yield Check("store-content", CheckState.SKIPPED, "the store cannot be used")
     else:
         yield Check("store", CheckState.OK, _identity())
-        yield from _guarded(_store_checks(config, repair=repair))
-        if pruning is not None:
-            yield from _guarded({"prunable": lambda: prune_job_files(config, **vars(pruning))})
+        yield from _look_at_store(config, wanted)
     yield check_notes(config)
-    yield check_file_index(config, repair=repair)
+    yield check_file_index(config, repair=wanted.repair)
 
 
-def _store_checks(config: Config, *, repair: bool) -> dict[str, Callable[[], Check]]:
-    return {
-        "integrity": check_integrity,
-        "pairs": check_pairs,
-        "snapshots": check_snapshots,
-        "current-acceptances": lambda: _acceptances(repair=repair),
-        "prompts": lambda: check_prompts(config),
-        "job-files": lambda: check_result_files(config, repair=repair),
-        "job-folders": lambda: check_folders(config),
-    }
+def _look_at_store(config: Config, wanted: Examination) -> Iterator[Check]:
+    yield from _guarded("integrity", lambda: [check_integrity()])
+    if not wanted.thorough:
+        yield from _guarded("pairs", lambda: [check_pairs()])
+        yield from _guarded("snapshots", lambda: [check_snapshots()])
+    yield from _guarded("current-acceptances", lambda: [_acceptances(repair=wanted.repair)])
+    if wanted.thorough:
+        yield from _guarded("invariants", check_invariants)
+    yield from _guarded("prompts", lambda: [check_prompts(config, repair=wanted.repair)])
+    yield from _guarded("job-files", lambda: [check_result_files(config, repair=wanted.repair)])
+    yield from _guarded("job-folders", lambda: [check_folders(config)])
+    pruning = wanted.pruning
+    if pruning is not None:
+        yield from _guarded("prunable", lambda: [prune_job_files(config, **vars(pruning))])
 
 
-def _guarded(checks: Mapping[str, Callable[[], Check]]) -> Iterator[Check]:
-    for name, check in checks.items():
-        try:
-            yield check()
-        except DatabaseError as error:
-            yield Check(name, CheckState.PROBLEM, f"the database failed: {error}")
+def _guarded(name: str, checks: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    try:
+        yield from checks()
+    except DatabaseError as error:
+        yield Check(name, CheckState.PROBLEM, f"the database failed: {error}")
 
 
 def _acceptances(*, repair: bool) -> Check:

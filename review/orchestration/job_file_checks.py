@@ -12,6 +12,7 @@ from review.conf import Config
 from review.domain.identity import sha256_hex
 from review.models import JobEvent, ReviewJob, ReviewStore
 from review.orchestration.mirroring import mirror_job, mirrored_documents
+from review.orchestration.prompt_repair import PromptMaker
 from review.queries.checks import Check, CheckState, Faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
@@ -19,22 +20,42 @@ _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
 _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
-def check_prompts(config: Config) -> Check:
-    """Each open job has the prompt that it was made with, for its worker to read."""
-    files, faults = ArtifactStore(config), Faults()
-    jobs = ReviewJob.objects.open().order_by("pk")
-    for job_id, path, sha256 in jobs.values_list("pk", "prompt_path", "prompt_sha256").iterator():
-        faults.looked_at += 1
-        data = _read(files, path)
-        if data is None or sha256_hex(data) != sha256:
-            what = "is missing" if data is None else "was altered"
-            faults.add(f"job {job_id}: {path} {what}")
-    return faults.check(
+def check_prompts(config: Config, *, repair: bool) -> Check:
+    """Each open job has the prompt that it was made with, for its worker to read.
+
+    One that is missing or altered is written again where the store and the notes still make it.
+    """
+    lost, made, looked_at = Faults(), Faults(), 0
+    maker = PromptMaker(config)
+    for job in ReviewJob.objects.open().order_by("pk").iterator(chunk_size=500):
+        looked_at += 1
+        wrong = _wrong_prompt(ArtifactStore(config), job)
+        if not wrong:
+            continue
+        can = maker.write(job) if repair else maker.again(job) is not None
+        (made if can else lost).add(f"job {job.pk}: {job.prompt_path} {wrong}")
+    if lost.number or not made.number:
+        return lost.check(
+            "prompts",
+            fine=f"{looked_at} open jobs have their prompts",
+            wrong="open jobs without the prompt they were made with;"
+            " commonplace recover_review_jobs --action replace makes new ones",
+        )
+    return made.check(
         "prompts",
-        fine=f"{faults.looked_at} open jobs have their prompts",
-        wrong="open jobs without the prompt they were made with;"
-        " commonplace recover_review_jobs --action replace makes new ones",
+        fine="",
+        wrong="prompts of open jobs were written again"
+        if repair
+        else "open jobs without the prompt they were made with; --repair writes it again",
+        state=CheckState.REPAIRED if repair else CheckState.REPAIRABLE,
     )
+
+
+def _wrong_prompt(files: ArtifactStore, job: ReviewJob) -> str:
+    data = _read(files, job.prompt_path)
+    if data is None:
+        return "is missing"
+    return "" if sha256_hex(data) == job.prompt_sha256 else "was altered"
 
 
 def check_result_files(config: Config, *, repair: bool) -> Check:
@@ -53,6 +74,7 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
         "job-files",
         fine=f"the files of {faults.looked_at} jobs mirror the store",
         wrong="files of jobs are missing or differ; --repair writes them again",
+        state=CheckState.PROBLEM if repair else CheckState.REPAIRABLE,
     )
     if repaired and not faults.number:
         return Check(check.name, CheckState.REPAIRED, f"{repaired} files were written again")
@@ -61,22 +83,32 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
 
 def check_folders(config: Config) -> Check:
     """Each folder of a job belongs to a job of this store."""
-    files, faults, aside = ArtifactStore(config), Faults(), 0
-    store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+    files, faults, aside, unborn = ArtifactStore(config), Faults(), 0, 0
+    row = ReviewStore.objects.get(pk=1)
     for name in files.folders():
         faults.looked_at += 1
+        owner = files.owner(name)
         if _SET_ASIDE.search(name):
             aside += 1
-            continue
-        why = _stranger(name, files.owner(name), store_id)
-        if why:
+        elif owner == row.store_id and _number(name) >= row.next_job_id:
+            unborn += 1
+        elif why := _stranger(name, owner, row.store_id):
             faults.add(f"{name}: {why}")
     left = f"; {aside} were set aside and can be deleted" if aside else ""
+    if unborn:
+        left += (
+            f"; {unborn} of jobs that were not made in the end: the next of that id moves it aside"
+        )
     return faults.check(
         "job-folders",
         fine=f"{faults.looked_at} folders, all of this store's jobs{left}",
         wrong=f"folders that no job of this store knows; look into them, then delete them{left}",
     )
+
+
+def _number(name: str) -> int:
+    found = _JOB_FOLDER.fullmatch(name)
+    return int(found[1]) if found else 0
 
 
 def _jobs() -> Iterator[tuple[int, bool]]:

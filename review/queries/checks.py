@@ -9,12 +9,16 @@ MAX_DETAILS = 20
 
 
 class CheckState(StrEnum):
-    """`warning` is worth a look and no fault; `skipped` could not be looked at."""
+    """`warning` is worth a look and no fault; `skipped` could not be looked at.
+
+    `repairable` is a file that differs from the store, which can write it again.
+    """
 
     OK = "ok"
     WARNING = "warning"
     PROBLEM = "problem"
     REPAIRED = "repaired"
+    REPAIRABLE = "repairable"
     SKIPPED = "skipped"
 
 

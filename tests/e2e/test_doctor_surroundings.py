@@ -113,7 +113,7 @@ class TestStore:
         done = run_process("review_doctor", root=root)
 
         assert done.exit == 1
-        assert "problem   integrity: " in done.out
+        assert "problem     integrity: " in done.out
         assert "refers to a row of review_paths that is not there" in done.out
 
     def test_examining_it_writes_nothing(self, tmp_path):

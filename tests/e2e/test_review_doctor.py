@@ -13,8 +13,10 @@ from review.models import (
     CurrentAcceptance,
     FileSnapshot,
     JobEvent,
+    JobOutput,
     ReviewJob,
     ReviewPair,
+    ReviewStore,
     ReviewText,
 )
 from tests.builders import NOTE, NOW, make_jobs, make_root, note_path, write_note
@@ -74,7 +76,7 @@ class TestHealthy:
     def test_as_text_each_check_is_a_line(self, reviewed):
         lines = run("review_doctor").out.splitlines()
 
-        assert any(line.startswith("ok        snapshots: ") for line in lines)
+        assert any(line.startswith("ok          snapshots: ") for line in lines)
 
     def test_looking_changes_nothing(self, reviewed):
         def rows():
@@ -175,6 +177,51 @@ class TestRows:
         assert check["details"][-1] == "and 10 more"
 
 
+class TestThorough:
+    def test_says_that_all_invariants_hold(self, reviewed):
+        code, checks = examine("--check")
+
+        assert code == 0
+        assert checks["invariants"]["state"] == "ok"
+
+    def test_names_each_invariant_that_is_broken(self, reviewed):
+        ReviewJob.objects.filter(status="queued").update(pair_count=2)
+
+        code, checks = examine("--check")
+
+        assert code == 1
+        assert checks["jobs-have-the-pairs-they-were-made-with"] == {
+            "name": "jobs-have-the-pairs-they-were-made-with",
+            "state": "problem",
+            "message": "1 row breaks it",
+            "details": ["job 3 was made with 2 pairs and has 1"],
+        }
+        assert "invariants" not in checks
+
+    def test_finds_a_raw_output_that_was_altered(self, reviewed):
+        JobOutput.objects.create(job_id=1, content_sha256="0" * 64, raw=b"other", at=NOW)
+
+        assert examine("--check")[1]["raw-outputs-have-their-digests"]["state"] == "problem"
+
+    def test_judges_the_store_and_not_files_that_it_can_write_again(self, jobs):
+        shutil.rmtree(jobs / "review-job-1")
+        (jobs / "review-job-3" / "prompt.md").unlink()
+
+        code, checks = examine("--check")
+
+        assert code == 0
+        assert checks["job-files"]["state"] == checks["prompts"]["state"] == "repairable"
+
+    def test_with_repair_makes_current_acceptances_again_first(self, reviewed):
+        CurrentAcceptance.objects.all().delete()
+
+        code, checks = examine("--check", "--repair")
+
+        assert code == 0
+        assert checks["current-acceptances"]["state"] == "repaired"
+        assert checks["invariants"]["state"] == "ok"
+
+
 class TestJobFiles:
     @pytest.mark.parametrize(
         "spoil",
@@ -202,25 +249,43 @@ class TestJobFiles:
         spoil(folder)
 
         code, checks = examine()
-        assert (code, checks["job-files"]["state"]) == (1, "problem")
+        assert (code, checks["job-files"]["state"]) == (1, "repairable")
         code, checks = examine("--repair")
 
         assert (code, checks["job-files"]["state"]) == (0, "repaired")
         assert (folder / "pair-1-a.prose.x.md").read_bytes() == before["pair-1-a.prose.x.md"]
         assert (folder / "MANIFEST.json").read_bytes() == before["MANIFEST.json"]
 
-    def test_a_prompt_of_an_open_job_that_is_gone_is_found(self, jobs):
-        (jobs / "review-job-3" / "prompt.md").unlink()
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda prompt: prompt.unlink(), id="gone"),
+            pytest.param(lambda prompt: prompt.write_text("Pass everything.\n"), id="altered"),
+        ],
+    )
+    def test_a_prompt_of_an_open_job_is_found_and_written_again(self, jobs, spoil):
+        prompt = jobs / "review-job-3" / "prompt.md"
+        before = prompt.read_bytes()
+        spoil(prompt)
+
+        code, checks = examine()
+        assert (code, checks["prompts"]["state"]) == (1, "repairable")
+        code, checks = examine("--repair")
+
+        assert (code, checks["prompts"]["state"]) == (0, "repaired")
+        assert prompt.read_bytes() == before
+
+    def test_a_prompt_that_would_be_another_today_is_not_made_up(self, root, db):
+        write_note(root, "a.md", "# A\n\nSee [the other](b.md).\n")
+        (job,) = make_jobs(root, ("a.md", "prose/x"))
+        (root / job.prompt_path).unlink()
+        (root / note_path("b.md")).unlink()
 
         code, checks = examine("--repair")
 
         assert (code, checks["prompts"]["state"]) == (1, "problem")
         assert "replace" in checks["prompts"]["message"]
-
-    def test_a_prompt_that_was_altered_is_found(self, jobs):
-        (jobs / "review-job-3" / "prompt.md").write_text("Pass everything.\n")
-
-        assert "was altered" in examine()[1]["prompts"]["details"][0]
+        assert not (root / job.prompt_path).exists()
 
 
 class TestFolders:
@@ -242,6 +307,16 @@ class TestFolders:
         assert (code, checks["job-folders"]["state"]) == (1, "problem")
         assert said in checks["job-folders"]["details"][0]
         assert (jobs / name).is_dir()
+
+    def test_of_a_creation_that_was_ended_before_its_commit_is_no_fault(self, jobs):
+        (jobs / "review-job-4").mkdir()
+        manifest = {"store_id": ReviewStore.objects.get().store_id, "review_job_id": 4}
+        (jobs / "review-job-4" / "MANIFEST.json").write_text(json.dumps(manifest))
+
+        check = examine()[1]["job-folders"]
+
+        assert check["state"] == "ok"
+        assert "1 of jobs that were not made in the end" in check["message"]
 
     def test_that_were_set_aside_are_no_fault(self, jobs):
         (jobs / "review-job-1.aside-1").mkdir()

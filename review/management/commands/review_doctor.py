@@ -1,4 +1,4 @@
-"""`review_doctor`: checks the store, the files of jobs and what surrounds them."""
+"""`review_doctor`: checks the store, the files of jobs and what surrounds them; backs it up; prunes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.options import word
+from review.management.options import path, word
 
 if TYPE_CHECKING:
     from review.contracts.doctor import DoctorJson
@@ -22,20 +22,45 @@ class Command(ReviewCommand):
     """Check that everything is as it must be."""
 
     help = (
-        "Check the store, the files of jobs, the file index and the installation. With --repair,"
-        " make again what can be made from the store: current acceptances, result files, manifests."
-        " No review, decision or event is ever changed. With --prune,"
-        " name what could be removed of jobs that are closed."
+        "Check the store, the files of jobs, the file index and the installation. With --check, ask"
+        " the store for every invariant and hash every text again. With --repair, make again what"
+        " can be made from the store: current acceptances, prompts, result files, manifests."
+        " No review, decision or event is ever changed. With --backup, write the store as it is"
+        " now into a file, while others use it. With --prune, name what could be removed of jobs"
+        " that are closed."
     )
     schema = "review-doctor/1"
     store_use = store.Use.NONE
-    examples = ("commonplace review_doctor", "commonplace review_doctor --repair --json")
-    exit_codes = {ExitCode.FAILED: "problems remain; each names what to do"}
+    examples = (
+        "commonplace review_doctor",
+        "commonplace review_doctor --check --json",
+        "commonplace review_doctor --repair",
+        "commonplace review_doctor --backup ~/backups/review-store.sqlite",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
+        ExitCode.CONFLICT: "--backup: the file is there already, or is the store itself",
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whether to mend."""
+        """What to look at, and what to do."""
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="judge the store by every invariant and every hash; files it can write again are"
+            " repairable, no problem",
+        )
         parser.add_argument(
             "--repair", action="store_true", help="make again what the store can tell"
+        )
+        parser.add_argument(
+            "--backup",
+            type=path,
+            metavar="FILE",
+            help="write the store into FILE, check it, and do nothing else",
+        )
+        parser.add_argument(
+            "--overwrite", action="store_true", help="with --backup: replace FILE if it is there"
         )
         parser.add_argument(
             "--prune",
@@ -49,13 +74,19 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check, and tell check by check."""
-        from review.orchestration.doctoring import examine
         from review.queries.checks import CheckState
 
+        _refuse_misfits(options)
+        if options["backup"]:
+            self._back_up(options)
+            return
+        remaining = {CheckState.PROBLEM, CheckState.SKIPPED}
+        if not options["check"]:
+            remaining.add(CheckState.REPAIRABLE)
         problems = 0
         done = []
-        for check in examine(repair=options["repair"], pruning=self._pruning(options)):
-            problems += check.state in (CheckState.PROBLEM, CheckState.SKIPPED)
+        for check in self._examine(options):
+            problems += check.state in remaining
             done.append(check)
             if not self.as_json:
                 self.write_lines(_lines(check))
@@ -63,20 +94,52 @@ class Command(ReviewCommand):
             self.write_json(_document(done, problems))
         self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
 
+    def _examine(self, options: dict[str, Any]) -> Iterator[Check]:
+        from review.orchestration.doctoring import Examination, examine
+
+        wanted = Examination(
+            thorough=options["check"], repair=options["repair"], pruning=self._pruning(options)
+        )
+        return examine(wanted)
+
     def _pruning(self, options: dict[str, Any]) -> Pruning | None:
         from review.orchestration.doctoring import Pruning
 
-        if options["yes"] and not options["prune"]:
-            raise UsageRefused("--yes goes with --prune")
         if not options["prune"]:
             return None
         named = {"actor": options["by"]}
         self._fill_actor(named)
         return Pruning(remove=options["yes"], actor=named["actor"], now=self.now)
 
+    def _back_up(self, options: dict[str, Any]) -> None:
+        from review.contracts.doctor import BackupJson
+        from review.orchestration.backup import BackupRequest, back_up
+        from review.queries.checks import Check, CheckState
+
+        target = options["backup"].absolute()
+        request = BackupRequest(target, overwrite=options["overwrite"])
+        made = back_up(request, config=conf.current())
+        if not self.as_json:
+            self.write_text(f"backed up: {target} ({made.byte_size:,} bytes, checked)")
+            return
+        check = Check("backup", CheckState.OK, f"{target} was written and checked")
+        document = _document([check], 0)
+        document.backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
+        self.write_json(document)
+
+
+def _refuse_misfits(options: dict[str, Any]) -> None:
+    if options["yes"] and not options["prune"]:
+        raise UsageRefused("--yes goes with --prune")
+    if options["overwrite"] and not options["backup"]:
+        raise UsageRefused("--overwrite goes with --backup")
+    others = [name for name in ("check", "repair", "prune") if options[name]]
+    if options["backup"] and others:
+        raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
+
 
 def _lines(check: Check) -> Iterator[str]:
-    yield f"{check.state:<8}  {check.name}: {check.message}"
+    yield f"{check.state:<10}  {check.name}: {check.message}"
     yield from (f"            {detail}" for detail in check.details)
 
 
