@@ -8,9 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from review.errors import StoreRefused
+from review.folders import make_private
 
 VARIABLE = "COMMONPLACE_SECRET_KEY"
 MIN_LENGTH = 32
+_OTHERS = 0o077
+_MOST = 4_096
 
 
 class SecretKeyRefused(StoreRefused):
@@ -36,15 +39,28 @@ def _kept_key(path: Path) -> str:
     try:
         if not path.exists():
             _make_key(path)
-        return path.read_text(encoding="ascii").strip()
+        return _read_own(path).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SecretKeyRefused(
             f"cannot keep a secret key in {path}: {error}", hint=f"set {VARIABLE}"
         ) from error
 
 
+def _read_own(path: Path) -> str:
+    """What is in a file of ours that nobody else can read or write: a key that others know, or
+    chose, lets them sign what they like."""
+    with path.open(encoding="ascii") as stream:
+        info = os.fstat(stream.fileno())
+        if info.st_mode & _OTHERS or info.st_uid not in (os.geteuid(), 0):
+            raise SecretKeyRefused(
+                f"the secret key in {path} is open to other users of this machine",
+                hint=f"remove the file, and a new key is made; or set {VARIABLE}",
+            )
+        return stream.read(_MOST)
+
+
 def _make_key(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as stream:

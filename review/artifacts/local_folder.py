@@ -12,6 +12,8 @@ from typing import Any
 
 from django.core.files.storage import FileSystemStorage
 
+from review.folders import make_private
+
 
 class ArtifactFolder(FileSystemStorage):
     """A folder in which a file appears whole under its name, readable to its owner only.
@@ -32,7 +34,7 @@ class ArtifactFolder(FileSystemStorage):
     def write(self, name: str, data: bytes) -> None:
         """Write a file in one step; a folder that stands in its place is moved aside."""
         path = Path(self.path(name))
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         unfinished = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
             _write_new(unfinished, data)
@@ -108,7 +110,7 @@ def _make_empty(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700)
     except FileNotFoundError:
-        folder.mkdir(mode=0o700, parents=True)
+        make_private(folder)
     except FileExistsError:
         # A creator was killed here. Ids are allocated one creator at a time, so it is nobody's.
         shutil.rmtree(folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from review.artifacts.refusals import ArtifactNotWritten
+from review.folders import make_private
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -43,6 +44,17 @@ def make_folder(path: Path) -> None:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtifactNotWritten(f"cannot make {path}: {error.strerror or error}") from error
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder for its owner alone; one that is there is fine.
+
+    :raises ArtifactNotWritten: the system refused.
+    """
+    try:
+        make_private(path)
     except OSError as error:
         raise ArtifactNotWritten(f"cannot make {path}: {error.strerror or error}") from error
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import logging
-import os
-import stat
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from review.corpus.reading import read_descriptor
+from review.corpus import index_file
+from review.corpus.index_file import Shard, shard_count, shard_of
 from review.corpus.signature import StatSignature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Set
+    from collections.abc import Callable, Collection, Mapping, Sequence, Set
+    from pathlib import Path
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 1, 1
+LAYOUT, RULES = 2, 1
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
-_DIGEST_BYTES = 32
-_MAX_INDEX_BYTES = 1 << 30
-_LEFTOVER_AGE_NS = 3_600_000_000_000
+# Rather all rows than so large a share of the shards, one by one.
+_FEW_SHARDS = 4
 _log = logging.getLogger(__name__)
 
 
@@ -68,13 +64,13 @@ class GateRow(NamedTuple):
     problems: tuple[ProblemRow, ...]
 
 
-class _Envelope(NamedTuple):
+class _Head(NamedTuple):
     stamp: str
     root: str
     written_at_ns: int
     kinds: list[KindRow]
     gates: dict[str, GateRow]
-    notes: bytes  # a dict[str, NoteRow]; bytes, so that who wants only gates need not read it
+    shards: list[Shard]  # each is a dict[str, NoteRow]; apart, so that who wants few reads few
 
 
 class FileIndex:
@@ -92,31 +88,41 @@ class FileIndex:
 
     @cached_property
     def notes(self) -> dict[str, NoteRow]:
-        """Rows of notes, by path."""
-        if not self._envelope.notes:
-            return {}
-        import msgspec
+        """Rows of notes, by path: all there are."""
+        found: dict[str, NoteRow] = {}
+        for rows in self._read(self._head.shards):
+            found.update(rows)
+        return found
 
-        try:
-            return msgspec.msgpack.decode(self._envelope.notes, type=dict[str, NoteRow])
-        except msgspec.MsgspecError as error:
-            _log.debug("file index ignored: %s", error)
-            return {}
+    def rows_of(self, paths: Collection[str]) -> Mapping[str, NoteRow]:
+        """Rows of these notes, if there are any; of a few notes without those of all others."""
+        count = len(self._head.shards)
+        if "notes" in self.__dict__ or len(paths) * _FEW_SHARDS > count:
+            return self.notes
+        wanted = {shard_of(path, count) for path in paths}
+        found: dict[str, NoteRow] = {}
+        for rows in self._read([self._head.shards[number] for number in sorted(wanted)]):
+            found.update(rows)
+        return found
 
     @property
     def gates(self) -> dict[str, GateRow]:
         """Rows of gates, by path."""
-        return self._envelope.gates
+        return self._head.gates
 
     @property
     def kinds(self) -> list[KindRow]:
         """The kinds that rows of notes count in."""
-        return self._envelope.kinds
+        return self._head.kinds
 
     def remember_note(self, path: str, row: NoteRow) -> None:
-        """Keep a row; hand in only what `StatSignature.is_settled`."""
-        self.notes[path] = row
-        self._changed = True
+        """Keep a row; hand in only what `StatSignature.is_settled`.
+
+        Where all rows were not read, because few notes are looked at, it is not worth writing all.
+        """
+        if "notes" in self.__dict__ or not self._head.shards:
+            self.notes[path] = row
+            self._changed = True
 
     def remember_gate(self, path: str, row: GateRow) -> None:
         """Keep a row."""
@@ -125,7 +131,7 @@ class FileIndex:
 
     def forget_notes_but(self, paths: Set[str], *, folders: tuple[str, ...]) -> None:
         """Drop rows of notes below the folders (each with its final slash) that are no more."""
-        if len(self.notes) == len(paths):
+        if "notes" not in self.__dict__ or len(self.notes) == len(paths):
             return
         for path in self.notes.keys() - paths:
             if path.startswith(folders):
@@ -151,7 +157,7 @@ class FileIndex:
             return
         self._changed = False
         try:
-            _write(self._path, self._encoded())
+            index_file.write(self._path, *self._encoded())
         except OSError as error:
             _log.debug("file index not saved: %s", error)
 
@@ -159,74 +165,56 @@ class FileIndex:
     def _kind_numbers(self) -> dict[KindRow, int]:
         return {row: number for number, row in enumerate(self.kinds)}
 
+    @property
+    def _head(self) -> _Head:
+        return self._loaded[0]
+
     @cached_property
-    def _envelope(self) -> _Envelope:
-        found = _load(self._path) if self._path else None
+    def _loaded(self) -> tuple[_Head, int]:
+        """The head, and the size of it as it was read."""
+        found, size = _load(self._path) if self._path else (None, 0)
         if found is None or found.stamp != _STAMP or found.root != self._root:
-            return self._empty()
+            return self._empty(), 0
         # Written in the future: the clock was set back, and times that come again prove nothing.
-        return self._empty() if found.written_at_ns > self._clock_ns() else found
+        return (self._empty(), 0) if found.written_at_ns > self._clock_ns() else (found, size)
 
-    def _empty(self) -> _Envelope:
-        return _Envelope(_STAMP, self._root, 0, [], {}, b"")
+    def _empty(self) -> _Head:
+        return _Head(_STAMP, self._root, 0, [], {}, [])
 
-    def _encoded(self) -> bytes:
+    def _read(self, shards: Sequence[Shard]) -> list[dict[str, NoteRow]]:
+        if self._path is None or not shards:
+            return []
         import msgspec
 
-        encode = msgspec.msgpack.encode
-        notes = encode(self.notes)
+        decoder = msgspec.msgpack.Decoder(dict[str, NoteRow])
+        try:
+            pieces = index_file.read_shards(self._path, self._loaded[1], shards)
+            return [decoder.decode(piece) for piece in pieces if piece]
+        except (OSError, msgspec.MsgspecError) as error:
+            _log.debug("file index ignored: %s", error)
+            return []
+
+    def _encoded(self) -> tuple[bytes, list[bytes]]:
+        import msgspec
+
+        encode = msgspec.msgpack.Encoder().encode
+        count = shard_count(len(self.notes))
+        shards: list[dict[str, NoteRow]] = [{} for _ in range(count)]
+        for path, row in self.notes.items():
+            shards[shard_of(path, count)][path] = row
+        pieces = [encode(rows) for rows in shards]
         # Never earlier than what was loaded: the clock may have been set back since.
-        written_at_ns = max(self._clock_ns(), self._envelope.written_at_ns)
-        content = encode(self._envelope._replace(written_at_ns=written_at_ns, notes=notes))
-        return hashlib.sha256(content).digest() + content
+        written_at_ns = max(self._clock_ns(), self._head.written_at_ns)
+        places = index_file.lay_out(pieces)
+        return encode(self._head._replace(written_at_ns=written_at_ns, shards=places)), pieces
 
 
-def _load(path: Path) -> _Envelope | None:
+def _load(path: Path) -> tuple[_Head | None, int]:
     import msgspec
 
     try:
-        data = _read(path)
-        content = memoryview(data)[_DIGEST_BYTES:]
-        if hashlib.sha256(content).digest() != data[:_DIGEST_BYTES]:
-            return None
-        return msgspec.msgpack.decode(content, type=_Envelope)
+        head = index_file.read_head(path)
+        return (msgspec.msgpack.decode(head, type=_Head) if head else None), len(head)
     except (OSError, msgspec.MsgspecError) as error:
         _log.debug("file index ignored: %s", error)
-        return None
-
-
-def _read(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_INDEX_BYTES:
-            return b""
-        return read_descriptor(descriptor, size=status.st_size, max_bytes=_MAX_INDEX_BYTES)
-    finally:
-        os.close(descriptor)
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    # Created as open() would, not as mkstemp does: agents of other users share the file.
-    descriptor = os.open(draft, flags, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            written_at_ns = os.fstat(file.fileno()).st_mtime_ns
-        draft.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
-    _remove_leftovers(path, before_ns=written_at_ns - _LEFTOVER_AGE_NS)
-
-
-def _remove_leftovers(path: Path, *, before_ns: int) -> None:
-    """Drop drafts of writers that were killed; a young one may still be written."""
-    for draft in path.parent.glob(f"{path.name}.*-*.tmp"):
-        with contextlib.suppress(OSError):
-            if draft.stat().st_mtime_ns < before_ns:
-                draft.unlink()
+        return None, 0

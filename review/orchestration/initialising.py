@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import review
-from review.artifacts.whole_files import make_folder, write_whole_new
+from review.artifacts.whole_files import make_folder, make_private_folder, write_whole_new
+from review.conf import REPORTS_FOLDER
 from review.errors import InputRejected, ReviewError
 
 MANIFEST_NAME = "manifest.toml"
@@ -123,6 +124,8 @@ def _place(item: _Item, request: InitRequest) -> bool:
     if request.dry_run:
         return True
     try:
+        if path.is_relative_to(request.into / REPORTS_FOLDER):
+            make_private_folder(request.into / REPORTS_FOLDER)
         write_whole_new(path, item.source.read_bytes())
     except FileExistsError:
         return False

@@ -12,10 +12,11 @@ from pathlib import Path
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 
+from review.folders import PRIVATE, make_private
 from review.store.header import APPLICATION_ID
 from review.store.refusals import StoreNotOpened
 
-FOLDER_MODE = 0o700
+FOLDER_MODE = PRIVATE
 FILE_MODE = 0o600
 _LOCK_KEY = 0x436D5052
 _DRAFT_SUFFIX = ".new"
@@ -30,7 +31,7 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
     :raises StoreNotOpened: there is no permission, or no such place.
     """
     try:
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        make_private(path.parent)
         with _one_at_a_time(path.parent) as alone:
             if not _is_empty(path):
                 return

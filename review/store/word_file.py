@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from review.errors import TryAgain
+from review.folders import make_private
 
 FILE_MODE = 0o600
 _ATTEMPTS = 5
@@ -42,7 +43,7 @@ class WordFile:
         self._path, self._schema, self._identity, self._wait = path, schema, identity, wait
         self._lock: _Lock | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             self._lock = _Lock(path.with_name(f"{path.name}.lock"))
             self.connection = self._open(self._lock)
         except (OSError, sqlite3.Error):

@@ -105,6 +105,7 @@ class TestSecretKey:
     )
     def test_refuses_a_weak_key(self, tmp_path, content):
         path = tmp_path / "key"
+        path.touch(mode=0o600)
         path.write_text(content)
 
         with pytest.raises(SecretKeyRefused, match="shorter"):
