@@ -50,8 +50,16 @@ _KEPT = frozenset(
         "CERT_STORE",
     ]
 )
-# Our own (the store's address, the pages' secret key), and what ties git to a hook's repository.
+# Our own: the store's address, the pages' secret key.
 _OURS_PREFIXES = ("COMMONPLACE_", "DJANGO_", "REVIEW_SWEEP_")
+# How the store's server is entered, where the address does not say it.
+_STORE = frozenset(
+    {
+        "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLCERT",
+        "PGUSER", "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE",
+    }
+)  # fmt: skip
+# What ties git to a hook's repository.
 _GIT = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"}
 )
@@ -79,6 +87,7 @@ def _belongs_to_worker(name: str) -> bool:
     return not (
         name in _HARNESS
         or name in _GIT
+        or name in _STORE
         or name.startswith(_HARNESS_PREFIXES)
         or name.startswith(_OURS_PREFIXES)
     )
