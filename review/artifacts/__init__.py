@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from review.artifacts.job_files import ArtifactStore
+from review.artifacts.job_files import MAX_OUTPUT_BYTES, ArtifactStore
 from review.artifacts.naming import JobPaths, folder_name, job_paths, manifest_path, result_name
 from review.artifacts.refusals import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
 
 __all__ = [
+    "MAX_OUTPUT_BYTES",
     "ArtifactNotWritten",
     "ArtifactStore",
     "ForeignJobFolder",

@@ -16,7 +16,8 @@ from review.artifacts.remote_folder import RemoteFolder
 from review.conf import Config
 
 STORAGE_ALIAS = "review_artifacts"
-MAX_OUTPUT_BYTES = 64_000_000
+# Sixty times what a model can write in one answer.
+MAX_OUTPUT_BYTES = 32_000_000
 
 
 class ArtifactStore:

@@ -12,6 +12,10 @@ _HALF = 0.5
 _ALIKE = 0.9
 # A shorter quote ("the", "TODO") lies inside many others without meaning the same place.
 _TELLING_CHARACTERS = 12
+# Each finding is held against each earlier one: with more pairs than this the oldest are left out,
+# and of a text no more than this is compared. A review is as long as its writer likes.
+MAX_COMPARISONS = 20_000
+MAX_COMPARED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +49,19 @@ def choose_fingerprints(
     the note, by half of the shorter quote or more, else the one whose text is most alike, by 0.9 of
     its words or more. Alike texts under quotes of different places are two findings: a gate words
     all its findings alike. Of several findings only the first takes an earlier one's fingerprint.
+
+    :param earlier: the newest first; not more than `MAX_COMPARISONS` pairs are compared.
     """
     own = [
         fingerprint(note_path=note_path, gate_path=gate_path, quote=new.quote, text=new.text)
         for new in reported
     ]
     known = {old.fingerprint for old in earlier}
-    left = [old for old in earlier if old.fingerprint not in own]
-    if not left:
+    taken = set(own)
+    left = [old for old in earlier if old.fingerprint not in taken]
+    if not left or not own:
         return tuple(own)
-    candidates = _Candidates(note_text, left)
+    candidates = _Candidates(note_text, left[: max(1, MAX_COMPARISONS // len(own))])
     return tuple(
         value if value in known else candidates.take(new) or value
         for value, new in zip(own, reported, strict=True)
@@ -94,8 +101,9 @@ class _Candidates:
         return found
 
     def _placed(self, finding: KnownFinding | ReportedFinding) -> _Placed:
-        quote = normalise_prose(finding.quote)
-        return _Placed(normalise_prose(finding.text), quote, self._place(quote))
+        quote = normalise_prose(finding.quote[:MAX_COMPARED])
+        words = normalise_prose(finding.text[:MAX_COMPARED])
+        return _Placed(words, quote, self._place(quote))
 
     def _place(self, quote: str) -> tuple[int, int] | None:
         """Where the note has the quote, from its first part to its last if `…` shortens it."""

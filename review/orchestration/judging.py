@@ -10,9 +10,20 @@ from review.models import FileSnapshot, Finding, ReviewPair, batched
 from review.protocol.decisions import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, locate_quote, read_findings
 from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
-from review.vocabulary import PairStatus, Severity
+from review.vocabulary import Decision, PairStatus, Severity
 
+# No model's answer is that long; a text that is, was made to cost time, or is no review.
+MAX_REVIEW_CHARACTERS = 600_000
+MAX_FINDINGS = 1_000
 _EARLIER_FINDINGS = 500
+
+
+@dataclass(frozen=True)
+class ReadReview:
+    """What a review's text says by itself."""
+
+    decision: ParsedDecision
+    findings: tuple[ParsedFinding, ...]
 
 
 @dataclass(frozen=True)
@@ -61,36 +72,53 @@ def parse_for_job(
 def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> JudgedOutput:
     """Read decisions and findings of the pairs that are not completed yet."""
     wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
-    raw = {
-        pair.pk: read_findings(parsed.blocks[pair.ordinal].text)
+    read = {
+        pair.pk: read_review(parsed.blocks[pair.ordinal].text)
         for pair in wanted
         if pair.ordinal in parsed.blocks
     }
-    with_findings = [pair for pair in wanted if raw.get(pair.pk)]
+    with_findings = [pair for pair in wanted if pair.pk in read and read[pair.pk].findings]
     texts = _note_texts(with_findings)
     earlier = _earlier_findings(with_findings)
     judged = tuple(
         JudgedPair(
             pair=pair,
             text=parsed.blocks[pair.ordinal].text,
-            decision=read_decision(parsed.blocks[pair.ordinal].text),
+            decision=read[pair.pk].decision,
             findings=_judge_findings(
-                pair, raw[pair.pk], texts.get(pair.note_snapshot_id, ""), earlier
+                pair, read[pair.pk].findings, texts.get(pair.note_snapshot_id, ""), earlier
             ),
         )
         for pair in wanted
-        if pair.pk in raw
+        if pair.pk in read
     )
     return JudgedOutput(
         judged=judged,
         missing={
             pair.ordinal: parsed.missing.get(pair.ordinal, "no block for this pair")
             for pair in wanted
-            if pair.pk not in raw
+            if pair.pk not in read
         },
         problems=tuple(parsed.problems),
         self_reported_model=parsed.self_reported_model or "",
     )
+
+
+def read_review(text: str) -> ReadReview:
+    """What a review's text says. One that is too long, or has too many findings, says nothing that
+    counts: its text is kept, and a person may decide it."""
+    if len(text) > MAX_REVIEW_CHARACTERS:
+        return _unread(
+            f"the review has {len(text):,} characters; at most {MAX_REVIEW_CHARACTERS:,}"
+        )
+    findings = read_findings(text)
+    if len(findings) > MAX_FINDINGS:
+        return _unread(f"the review has {len(findings):,} findings; at most {MAX_FINDINGS:,}")
+    return ReadReview(read_decision(text), findings)
+
+
+def _unread(problem: str) -> ReadReview:
+    return ReadReview(ParsedDecision(Decision.UNKNOWN, None, f"{problem} are read"), ())
 
 
 def later_versions(
@@ -102,7 +130,7 @@ def later_versions(
     """
     return [
         f"pair {pair.ordinal} was completed as {pair.decision} before; this output has another text"
-        f" for it, decided {read_decision(parsed.blocks[pair.ordinal].text).decision}: it was not"
+        f" for it, decided {read_review(parsed.blocks[pair.ordinal].text).decision.decision}: it was not"
         " taken, and is kept in the raw output"
         for pair in pairs
         if pair.ordinal in parsed.blocks

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
+from review.protocol.kept_telemetry import masked
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode
 
@@ -13,7 +14,6 @@ MAX_REASON = 1000
 MAX_SAID = 300
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _STACK_LINE = re.compile(r"^[^\S\n]++at .*$|^[^\S\n]++File \".*\", line \d+.*$", re.MULTILINE)
-_SECRET = re.compile(r"\b((?:sk|rk|pk|ghp|gho|xox[a-z])[-_]|AIza)[A-Za-z0-9_\-]{12,}")
 _STATUS = re.compile(
     r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
     r"|\(([45]\d\d)\)",
@@ -117,7 +117,7 @@ def clean(text: str, *, limit: int) -> str:
     text = _STACK_LINE.sub(" ", _ESCAPES.sub("", text))
     # Not printable are controls, and what turns text around or hides it: bidi, zero widths.
     text = "".join(char if char.isprintable() else " " for char in text)
-    text = _SECRET.sub(r"\1…", " ".join(text.split()))
+    text = masked(" ".join(text.split()))
     if len(text) <= limit:
         return text
     half = (limit - 3) // 2

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import conf, store
+from review.artifacts import MAX_OUTPUT_BYTES
 from review.contracts.base import NotThisDocument, decode
 from review.contracts.jobs import IngestedJson
 from review.errors import ExitCode, InputRejected, UsageRefused
@@ -21,6 +22,8 @@ from review.management.options import positive_int, source, word
 from review.models import Provenance
 from review.orchestration.ingest_request import IngestRequest
 from review.orchestration.ingesting import ingest_jobs, ready_job_ids
+
+MAX_TELEMETRY_BYTES = 1_000_000
 
 
 class BadTelemetry(InputRejected):
@@ -117,7 +120,7 @@ class Command(ReviewCommand):
         if options["input_file"]:
             if len(job_ids) != 1:
                 raise UsageRefused("--input-file goes with one --review-job-id")
-            outputs[job_ids[0]] = self.read_input(options["input_file"])
+            outputs[job_ids[0]] = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
         return IngestRequest(
             actor=options["actor"],
             outputs=outputs,
@@ -131,9 +134,8 @@ class Command(ReviewCommand):
         if where is None:
             return None
         try:
-            return decode(
-                self.read_input(where), dict[str, Any], source=f"--telemetry-json {where}"
-            )
+            data = self.read_input(where, max_bytes=MAX_TELEMETRY_BYTES)
+            return decode(data, dict[str, Any], source=f"--telemetry-json {where}")
         except NotThisDocument as error:
             raise BadTelemetry(error.message, hint="expected one JSON object") from error
 
