@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,9 @@ _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 # Two cores that others use too: a slow moment is no failure. And no luck: the same cases each time.
 settings.register_profile("suite", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("suite")
+
+# Who starts the suite in the background has its interrupts ignored, and so would our children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
