@@ -213,8 +213,13 @@ def _load(path: Path) -> tuple[_Head | None, int]:
     import msgspec
 
     try:
-        head = index_file.read_head(path)
-        return (msgspec.msgpack.decode(head, type=_Head) if head else None), len(head)
+        stored = index_file.read_head(path)
+        if stored is None:
+            return None, 0
+        head = msgspec.msgpack.decode(stored.data, type=_Head)
+        # Rather no index than one that was cut or grew: whoever did that did not know the format.
+        is_whole = stored.rest == sum(shard.size for shard in head.shards)
+        return (head if is_whole else None), len(stored.data)
     except (OSError, msgspec.MsgspecError) as error:
         _log.debug("file index ignored: %s", error)
         return None, 0

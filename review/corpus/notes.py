@@ -58,7 +58,7 @@ class NoteLoader:
         """
         notes: list[NoteFacts] = []
         problems = list(found.problems)
-        remembered = self._index.notes.get
+        remembered = self._index.rows_of([entry.path for entry in found.entries]).get
         kinds = self._kinds
         # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
         for entry in found.entries:
@@ -82,7 +82,7 @@ class NoteLoader:
 
     def of_text(self, path: str, disk_path: str, *, text: str, sha256: str) -> NoteFacts:
         """Give the facts of a note whose text is at hand."""
-        row = self._index.notes.get(path)
+        row = self._index.rows_of((path,)).get(path)
         if row is not None and row.sha256 == sha256:
             kind, status, problems = self._kinds[row.kind], row.status, row.problems
             return NoteFacts(path, disk_path, sha256, status, kind, problems_of(path, problems))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.corpus import index
+from review.corpus import index, index_file
 from review.corpus.index import FileIndex, KindRow, NoteRow
 from review.corpus.signature import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
@@ -81,10 +80,10 @@ class TestDamage:
     def test_that_keeps_the_checksum_right_changes_no_answer(self, root):
         path = make_config(root).index_path
         truth = answers(root)
-        envelope = msgspec.msgpack.decode(path.read_bytes()[32:])
-        envelope[-1] = msgspec.msgpack.encode({"kb/notes/0.md": "no row"})
-        content = msgspec.msgpack.encode(envelope)
-        path.write_bytes(hashlib.sha256(content).digest() + content)
+        head = msgspec.msgpack.decode(index_file.read_head(path).data)
+        piece = msgspec.msgpack.encode({"kb/notes/0.md": "no row"})
+        head[-1] = index_file.lay_out([piece])
+        index_file.write(path, msgspec.msgpack.encode(head), [piece])
 
         assert answers(root) == truth
 
