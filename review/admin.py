@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
@@ -16,6 +17,7 @@ from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewP
 from review.orchestration.recovery import RecoveryAction
 from review.vocabulary import ACCEPTING_DECISIONS
 from review.web.acting import SeeOther
+from review.web.people import register_people
 from review.web.recovering import MAX_AT_ONCE, PERMISSION, recover_jobs
 from review.web.template_tags import badge
 
@@ -25,6 +27,7 @@ JOBS_A_PAGE = 100
 
 # The lists need the width; the start page of the administration names them all.
 admin.site.enable_nav_sidebar = False
+register_people(admin.site)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -103,6 +106,17 @@ class EventInline(ReadOnlyInline):
     ordering = ("pk",)
 
 
+class FailureFilter(admin.AllValuesFieldListFilter):
+    """Why jobs failed; that most did not has a name, too."""
+
+    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+        """As they are, but for the empty one."""
+        for choice in super().choices(changelist):
+            shown = str(choice["display"])
+            is_empty = shown.partition(" (")[0] == ""
+            yield {**choice, "display": f"not failed{shown}" if is_empty else shown}
+
+
 @admin.register(ReviewJob)
 class ReviewJobAdmin(ReadOnlyAdmin):
     """Jobs, with the actions that recover them."""
@@ -113,7 +127,7 @@ class ReviewJobAdmin(ReadOnlyAdmin):
     )
     list_display_links = ("number",)
     list_filter = (
-        *("status", ("failure_code", admin.AllValuesFieldListFilter)),
+        *("status", ("failure_code", FailureFilter)),
         *("grouping", "model_partition", "lens"),
     )
     list_select_related = ("model_partition",)

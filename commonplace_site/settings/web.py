@@ -61,8 +61,8 @@ TEMPLATES = [
     }
 ]
 
-# In the administration; the pages say how long ago, and the exact moment on pointing.
-DATETIME_FORMAT = "Y-m-d H:i:s \\U\\T\\C"
+# A language's own formats outrank a setting: ours stand beside them.
+FORMAT_MODULE_PATH = "commonplace_site.formats"
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -103,7 +103,12 @@ WHITENOISE_USE_FINDERS = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "plain": {
+            "()": "commonplace_site.logs.SafeFormatter",
+            "format": "%(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     # Not every request: one of them carries the link that logs in.

@@ -113,6 +113,20 @@ class TestPreferences:
 
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
+    def test_the_administration_has_the_colours_of_the_pages(self, plain_visit):
+        page = plain_visit.open("/jobs/")
+        page.click("button[name=theme][value=dark]")
+        page.wait_for_load_state()
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+        plain_visit.open("/admin/")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+        page.click("button[name=theme][value=light]")
+        page.wait_for_load_state()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+        assert plain_visit.path == "/admin/"
+
 
 class TestWithoutJavaScript:
     def test_the_menu_opens_on_a_phone(self, new_visit, operator):

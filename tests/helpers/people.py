@@ -19,3 +19,8 @@ def make_operator(name: str = "ana") -> User:
 def make_reader(name: str = "rita") -> User:
     """A person on the staff who holds no permission."""
     return User.objects.create_user(name, is_staff=True)
+
+
+def make_chief(name: str = "cleo") -> User:
+    """A superuser, who manages people, too."""
+    return User.objects.create_superuser(name, password="a long password")

@@ -1,0 +1,3 @@
+"""The formats of the one language there is."""
+
+from __future__ import annotations
