@@ -1,48 +1,30 @@
-"""What a refusal looks like on stderr, and how text is made safe for a terminal."""
+"""What a refusal looks like on stderr, and how JSON is made safe for a terminal."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from typing import TextIO
 
+from review.domain.printing import UNSAFE, printable, printable_line
 from review.errors import ReviewError
 
-# Everything that can move a cursor, start an escape sequence or reorder a line: C0 but newline and
-# tab, DEL, C1, line and paragraph separators, and the bidirectional controls.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def printable(text: str) -> str:
-    r"""`text` with every character that could act on a terminal written as `\xNN` or `\uNNNN`.
-
-    Newlines and tabs stay. A carriage return before a newline is dropped.
-    """
-    if text.isprintable():
-        return text
-    return _UNSAFE.sub(_escaped, text.replace("\r\n", "\n"))
-
-
-def printable_line(text: str) -> str:
-    r"""`printable`, for a value that must stay on its line: newlines and tabs are escaped too."""
-    if text.isprintable():
-        return text
-    return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
+__all__ = [
+    "colour_allowed",
+    "error_document",
+    "printable",
+    "printable_json",
+    "printable_line",
+    "progress_allowed",
+    "report",
+]
 
 
 def printable_json(text: str) -> str:
     """A JSON text in which no string holds a character that could act on a terminal."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def error_document(refusal: ReviewError) -> str:

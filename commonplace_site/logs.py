@@ -1,0 +1,24 @@
+"""How a line of the server's log looks: on one line, with nothing that acts and no link that logs in."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from review.domain.printing import printable, printable_line
+
+# Whoever reads the log could follow one that was refused for its method, or asked of another host.
+_ENTRY = re.compile(r"(/enter/)[^\s\"'?]+")
+
+
+class SafeFormatter(logging.Formatter):
+    """A request line is written by whoever sends it: escaped, it is one line and no terminal obeys it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The message, on one line."""
+        return printable_line(_ENTRY.sub(r"\1…", super().formatMessage(record)))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """The traceback, on its lines."""
+        return printable(_ENTRY.sub(r"\1…", super().formatException(ei)))

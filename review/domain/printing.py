@@ -1,0 +1,33 @@
+"""Text made safe for a terminal: nothing in it moves a cursor, starts an escape or reorders a line."""
+
+from __future__ import annotations
+
+import re
+
+# Everything that can move a cursor, start an escape sequence or reorder a line: C0 but newline and
+# tab, DEL, C1, line and paragraph separators, and the bidirectional controls.
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    r"""`text` with every character that could act on a terminal written as `\xNN` or `\uNNNN`.
+
+    Newlines and tabs stay. A carriage return before a newline is dropped.
+    """
+    if text.isprintable():
+        return text
+    return UNSAFE.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def printable_line(text: str) -> str:
+    r"""`printable`, for a value that must stay on its line: newlines and tabs are escaped too."""
+    if text.isprintable():
+        return text
+    return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
