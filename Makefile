@@ -25,7 +25,9 @@ clis: $(VENV)/.clis  ## install the real reviewer CLIs that tests drive, where a
 demo: setup  ## the main job on this repository's own knowledge base, on a copy
 	@bash scripts/demo.sh
 
-test: test-sqlite test-postgresql test-browser  ## the whole suite on SQLite, its database tests on PostgreSQL, the pages in a browser
+test: setup clis  ## the whole suite on SQLite, its database tests on PostgreSQL, the pages in a browser
+	@bash scripts/ensure_browser.sh
+	@MAKE="$(MAKE)" bash scripts/side_by_side.sh test-sqlite test-postgresql test-browser
 
 test-sqlite: setup clis  ## the whole suite but the browser's part, on SQLite
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) --ignore=tests/browser
@@ -62,8 +64,10 @@ check-locks:
 check-types: setup
 	$(PY) -m mypy $(TYPED)
 
-soak: setup  ## fifty sweeps of 200 jobs, each killed at a random moment; some minutes
+soak: setup  ## kills at every write, 8 processes at once for a minute, fifty killed sweeps of 200 jobs; an hour or so
 	COMMONPLACE_TEST_KILLS=50 $(PY) -m pytest tests/e2e/test_sweep_kills.py
+	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -m soak tests
+	$(PY) -m tests.postgres pytest -m soak tests/db tests/e2e
 
 serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 	$(PY) manage.py serve
