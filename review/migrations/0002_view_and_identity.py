@@ -6,6 +6,7 @@ import uuid
 from datetime import UTC, datetime
 
 from django.db import migrations
+from django.db.models import Max
 
 VIEW = """
 CREATE VIEW current_gate_acceptances AS
@@ -32,9 +33,11 @@ JOIN review_file_snapshots AS gate_text ON gate_text.id = now_accepted.gate_snap
 
 
 def name_the_store(apps, schema_editor):
-    stores = apps.get_model("review", "ReviewStore").objects.using(schema_editor.connection.alias)
-    stores.create(
-        pk=1, store_id=uuid.uuid4().hex, created_at=datetime.now(UTC)
+    alias = schema_editor.connection.alias
+    jobs = apps.get_model("review", "ReviewJob").objects.using(alias)
+    last = jobs.aggregate(last=Max("pk"))["last"] or 0
+    apps.get_model("review", "ReviewStore").objects.using(alias).create(
+        pk=1, store_id=uuid.uuid4().hex, created_at=datetime.now(UTC), next_job_id=last + 1
     )
 
 

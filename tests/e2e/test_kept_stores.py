@@ -1,0 +1,91 @@
+"""A kept store of each released schema is refused, is upgraded by `migrate`, and then answers as before."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from review.store.opening import known_migrations
+from tests.helpers.commands import run_process
+from tests.helpers.story import Story
+from tests.stores.make import STORE, answers, doing, kept_stores, unpack
+
+TODAY = max(known_migrations())
+OLDER = [name for name in kept_stores() if name != TODAY]
+
+
+def rows_of(root):
+    """How many rows each table of the reviews has."""
+    with closing(sqlite3.connect(root / STORE)) as store:
+        names = [
+            name
+            for (name,) in store.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND (name LIKE 'review_%'"
+                " OR name LIKE 'acceptance_%')"
+            )
+        ]
+        return {
+            name: store.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0]  # noqa: S608
+            for name in names
+        }
+
+
+class TestKept:
+    def test_there_is_a_store_of_every_schema_before_todays(self):
+        missing = sorted(known_migrations() - set(kept_stores()) - {TODAY})
+
+        assert missing == [], (
+            "a migration was added and no store of the schema before it is kept: check out the"
+            " commit before the migration and run python -m tests.stores.make"
+        )
+
+    def test_none_is_of_a_schema_that_nobody_knows(self):
+        assert set(kept_stores()) <= known_migrations()
+
+
+@pytest.mark.parametrize("name", OLDER)
+class TestOlder:
+    def test_is_refused_backed_up_upgraded_and_answers_as_before(self, tmp_path, name):
+        told = unpack(name, tmp_path)
+        before = (tmp_path / STORE).read_bytes()
+
+        refused = run_process("review_status", root=tmp_path)
+        assert refused.exit == 1
+        assert "run: commonplace migrate" in refused.err
+        backup = run_process("review_doctor", "--backup", tmp_path / "b.sqlite", root=tmp_path)
+        assert backup.exit == 0
+        assert (tmp_path / STORE).read_bytes() == before
+
+        assert run_process("migrate", root=tmp_path).exit == 0
+
+        assert_sound_and_the_same(tmp_path, told)
+
+
+@pytest.mark.parametrize("name", kept_stores())
+class TestUpgraded:
+    def test_loses_no_row_and_takes_new_reviews(self, tmp_path, name):
+        unpack(name, tmp_path)
+        before = rows_of(tmp_path)
+        assert run_process("migrate", root=tmp_path).exit == 0
+        assert {table: rows_of(tmp_path)[table] for table in before} == before | {"review_store": 1}
+
+        Story(tmp_path, doing(tmp_path)).review("undone", "## Result: PASS")
+
+        done = run_process("review_doctor", "--check", "--json", root=tmp_path)
+        assert (done.exit, done.json["problems"]) == (0, 0)
+
+
+def test_todays_needs_no_migration(tmp_path):
+    told = unpack(TODAY, tmp_path) if TODAY in kept_stores() else None
+    if told is None:
+        pytest.skip("not kept yet: it is still being made")
+
+    assert_sound_and_the_same(tmp_path, told)
+
+
+def assert_sound_and_the_same(root, told):
+    done = run_process("review_doctor", "--check", "--json", root=root)
+    assert (done.exit, done.json["problems"]) == (0, 0), done.out
+    assert answers(root) == told
