@@ -47,7 +47,7 @@ class Acts:
     def _model(self) -> str:
         return self._rng.choice(PARTITIONS)
 
-    def _jobs(self, *statuses: str, latest: int = 12) -> list[int]:
+    def _jobs(self, *statuses: str, latest: int = 6) -> list[int]:
         from review.models import ReviewJob
 
         jobs = ReviewJob.objects.filter(status__in=statuses).order_by("-pk")

@@ -31,7 +31,7 @@ class Storm:
     seconds: float
     seed: int
     processes: int = 8
-    notes: int = 24
+    notes: int = 12
     with_site: bool = True
 
 
