@@ -53,8 +53,36 @@ class JobDetailsJson(Document, kw_only=True):
     commands: list[JobCommandJson]
 
 
+class DispositionEventJson(Document, kw_only=True):
+    """What a person decided about a finding; its words are null when no review reports it."""
+
+    fingerprint: str
+    state: str
+    actor: str
+    reason: str
+    at: str | None
+    text: str | None
+    note_path: str | None
+    gate_id: str | None
+
+
+class DecisionEventJson(Document, kw_only=True):
+    """A decision that a person set on a review."""
+
+    review_pair_id: int
+    decision: str
+    actor: str
+    reason: str
+    at: str | None
+    note_path: str
+    gate_id: str
+
+
 class EventListJson(Document, kw_only=True):
-    """The answer of the page of events, newest first."""
+    """The answer of the page of events, each list newest first; `events` are the moves of jobs."""
 
     schema: str = "review-events/1"
     events: list[JobEventJson]
+    dispositions: list[DispositionEventJson]
+    decisions: list[DecisionEventJson]
+    next: str | None

@@ -1,42 +1,14 @@
-"""The log of jobs: every move, who made it and why."""
+"""The moves of a job as documents show them, and whose acts a log is narrowed to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from django.db.models import Q
 
 from review.contracts.base import timestamp
 from review.contracts.job_pages import JobEventJson
 from review.models import JobEvent
-from review.vocabulary import JobStatus
-
-
-@dataclass(frozen=True)
-class EventFilter:
-    """Which moves to give; an empty filter keeps all.
-
-    :param actors: whole names; one that ends in `:` stands for all of its kind, such as `human:`.
-    """
-
-    to_statuses: tuple[JobStatus, ...] = ()
-    actors: tuple[str, ...] = ()
-    job_id: int | None = None
-
-
-def newest_events(wanted: EventFilter, *, before: int | None, limit: int) -> list[JobEventJson]:
-    """The moves that match, newest first, below the id `before`."""
-    events = JobEvent.objects.order_by("-pk")
-    if before is not None:
-        events = events.filter(pk__lt=before)
-    if wanted.job_id is not None:
-        events = events.filter(job_id=wanted.job_id)
-    if wanted.to_statuses:
-        events = events.filter(to_status__in=wanted.to_statuses)
-    if wanted.actors:
-        events = events.filter(_by(wanted.actors))
-    return [show_event(event) for event in events[:limit]]
 
 
 def events_of_job(job_id: int) -> list[JobEventJson]:
@@ -57,7 +29,8 @@ def show_event(event: JobEvent) -> JobEventJson:
     )
 
 
-def _by(actors: Iterable[str]) -> Q:
+def by_actors(actors: Iterable[str]) -> Q:
+    """Rows of these actors; a name that ends in `:` stands for all of its kind."""
     found = Q()
     for actor in actors:
         found |= Q(actor__startswith=actor) if actor.endswith(":") else Q(actor=actor)

@@ -1,48 +1,130 @@
-"""The page of events: every move of every job, newest first."""
+"""The page of events: who did what to jobs, findings and reviews, newest first."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from review.contracts.job_pages import EventListJson
-from review.queries.event_log import EventFilter, newest_events
-from review.vocabulary import JobStatus
+from review import conf
+from review.contracts.job_pages import (
+    DecisionEventJson,
+    DispositionEventJson,
+    EventListJson,
+    JobEventJson,
+)
+from review.queries.act_log import Act, ActFilter, ActKind, Place, newest_acts, place_after
+from review.vocabulary import DispositionState, JobStatus
 from review.web.facets import make_facet
-from review.web.filters import UnknownFilter, parse_filters
+from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters
 from review.web.pages import page
-from review.web.paging import paged, read_place
+from review.web.paging import Paged, read_place, write_place
 
 EVENTS_A_PAGE = 100
-_KNOWN = {"to": JobStatus.values, "actor": None, "job": None}
+_KNOWN = {
+    "what": [kind.value for kind in ActKind],
+    "to": JobStatus.values,
+    "as": DispositionState.values,
+    "actor": None,
+    "job": None,
+}
+_WHAT = {"job": "jobs", "finding": "findings", "review": "decisions"}
 _ACTORS = {"human:": "people", "agent:": "agents", "sweep:": "sweeps"}
 
 
+@dataclass(frozen=True)
+class ShownAct:
+    """An act; `more` are the others that one press of a button did with it."""
+
+    act: Act
+    more: tuple[Act, ...]
+
+
 def events(request: HttpRequest) -> HttpResponse:
-    """The moves of jobs."""
+    """Who did what."""
     filters = parse_filters(request, _KNOWN)
-    wanted = EventFilter(
-        to_statuses=tuple(JobStatus(word) for word in filters.all("to")),
-        actors=filters.all("actor"),
-        job_id=_job_id(filters.one("job")),
+    place = _read_place(filters)
+    found = newest_acts(
+        _wanted(filters),
+        place=place,
+        limit=EVENTS_A_PAGE + 1,
+        gates_folder=conf.current().gates_folder,
     )
-    place = read_place(filters, int)
-    found = newest_events(wanted, before=int(place[0]) if place else None, limit=EVENTS_A_PAGE + 1)
-    part = paged(
-        found,
-        size=EVENTS_A_PAGE,
-        key=lambda event: (event.review_job_event_id,),
-        filters=filters,
-    )
-    facets = [
-        make_facet(filters, "to", "Moved to", dict.fromkeys(JobStatus.values)),
-        make_facet(filters, "actor", "By", dict.fromkeys(_ACTORS), labels=_ACTORS),
-    ]
+    part = _paged(filters, found, place)
     return page(
         request,
         "review/events.html",
-        {"filters": filters, "facets": facets, "paged": part, "events": part.items},
-        document=EventListJson(events=list(part.items)),
+        lambda: {
+            "filters": filters,
+            "facets": _facets(filters),
+            "paged": part,
+            "events": list(shown_acts(part.items)),
+        },
+        document=lambda: _document(part),
+    )
+
+
+def shown_acts(acts: Sequence[Act]) -> Iterator[ShownAct]:
+    """The acts, with what was done to many findings at once as one."""
+    for _what, some in groupby(acts, key=_deed):
+        first, *more = some
+        yield ShownAct(first, tuple(more))
+
+
+def _deed(act: Act) -> tuple[object, ...]:
+    event = act.event
+    if isinstance(event, DispositionEventJson):
+        return (act.kind, act.at, event.actor, event.state, event.reason)
+    return (act.kind, act.key)
+
+
+def _wanted(filters: Filters) -> ActFilter:
+    return ActFilter(
+        kinds=tuple(ActKind(word) for word in filters.all("what")),
+        to_statuses=tuple(JobStatus(word) for word in filters.all("to")),
+        states=tuple(DispositionState(word) for word in filters.all("as")),
+        actors=filters.all("actor"),
+        job_id=_job_id(filters.one("job")),
+    )
+
+
+def _facets(filters: Filters) -> list[Any]:
+    return [
+        make_facet(filters, "what", "What", dict.fromkeys(_WHAT), labels=_WHAT),
+        make_facet(filters, "actor", "By", dict.fromkeys(_ACTORS), labels=_ACTORS),
+        make_facet(filters, "to", "Job became", dict.fromkeys(JobStatus.values)),
+        make_facet(filters, "as", "Finding became", dict.fromkeys(DispositionState.values)),
+    ]
+
+
+def _read_place(filters: Filters) -> Place:
+    """A key of each kind; 0 stands for its newest."""
+    keys = read_place(filters, int, int, int)
+    return {kind: int(key) for kind, key in zip(ActKind, keys or (), strict=False) if key}
+
+
+def _paged(filters: Filters, found: Sequence[Act], place: Place) -> Paged[Act]:
+    items = tuple(found[:EVENTS_A_PAGE])
+    then = place_after(items, place)
+    after = write_place(tuple(then.get(kind, 0) for kind in ActKind))
+    return Paged(
+        items=items,
+        next_url=filters.url(**{AFTER: after}) if len(found) > len(items) else "",
+        first_url=filters.url() if filters.after else "",
+    )
+
+
+def _document(part: Paged[Act]) -> EventListJson:
+    found = [act.event for act in part.items]
+    return EventListJson(
+        events=[event for event in found if isinstance(event, JobEventJson)],
+        dispositions=[event for event in found if isinstance(event, DispositionEventJson)],
+        decisions=[event for event in found if isinstance(event, DecisionEventJson)],
+        next=part.next_url or None,
     )
 
 

@@ -17,12 +17,13 @@ from review.contracts.recovery import RecoverableJson
 from review.contracts.status import GateStatusJson, PartitionStatusJson
 from review.corpus import Corpus
 from review.orchestration.recovery import RecoveryAction
-from review.queries.event_log import EventFilter, newest_events
+from review.queries.act_log import Act, ActFilter, newest_acts
 from review.queries.queue_choice import QueueFilter
 from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
 from review.runners.rules.names import RULE_NAMES
 from review.web.acting import may
+from review.web.events import shown_acts
 from review.web.filters import parse_filters
 from review.web.pages import page
 from review.web.queue_filters import find
@@ -30,6 +31,8 @@ from review.web.recovering import MAX_AT_ONCE, PERMISSION
 from review.web.remembered import Answer, Remembered
 
 LAST_EVENTS = 6
+# What was done at once is shown as one.
+READ_EVENTS = 30
 SHOWN_JOBS = 4
 SHOWN_LOOKS = 5
 
@@ -155,9 +158,14 @@ def _context(answer: Answer[Standing]) -> dict[str, Any]:
         "look_count": len(answer.value.looks),
         "covers": [_cover(partition) for partition in status.partitions],
         "sweeps": running_sweeps(),
-        "events": newest_events(EventFilter(), before=None, limit=LAST_EVENTS),
+        "events": list(shown_acts(_last_acts()))[:LAST_EVENTS],
         "skipped": [problem for problem in status.problems if problem.skipped],
     }
+
+
+def _last_acts() -> list[Act]:
+    folder = conf.current().gates_folder
+    return newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=folder)
 
 
 def _open_findings(now: datetime) -> dict[str, int]:

@@ -1,0 +1,160 @@
+"""Who did what: moves of jobs, dispositions of findings and decisions of people, newest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Any, TypeAlias
+
+from django.db.models import Max, QuerySet
+
+from review.contracts.base import timestamp
+from review.contracts.job_pages import DecisionEventJson, DispositionEventJson, JobEventJson
+from review.models import DecisionEvent, Disposition, Finding, JobEvent
+from review.queries.event_log import by_actors, show_event
+from review.queries.review_details import gate_label
+from review.vocabulary import DispositionState, JobStatus
+
+ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson
+# Below which key each kind goes on; a kind that is not in it starts with its newest.
+Place: TypeAlias = Mapping["ActKind", int]
+
+
+class ActKind(StrEnum):
+    """What was acted on."""
+
+    JOB = "job"
+    FINDING = "finding"
+    REVIEW = "review"
+
+
+@dataclass(frozen=True)
+class ActFilter:
+    """Which acts to give; an empty filter keeps all.
+
+    Who names statuses or a job asks for moves of jobs, and who names states for dispositions.
+
+    :param actors: whole names; one that ends in `:` stands for all of its kind, such as `human:`.
+    """
+
+    kinds: tuple[ActKind, ...] = ()
+    to_statuses: tuple[JobStatus, ...] = ()
+    states: tuple[DispositionState, ...] = ()
+    actors: tuple[str, ...] = ()
+    job_id: int | None = None
+
+    def asked(self) -> tuple[ActKind, ...]:
+        """The kinds that are left."""
+        implied = set()
+        if self.to_statuses or self.job_id is not None:
+            implied.add(ActKind.JOB)
+        if self.states:
+            implied.add(ActKind.FINDING)
+        wanted = self.kinds or tuple(ActKind)
+        return tuple(kind for kind in wanted if not implied or kind in implied)
+
+
+@dataclass(frozen=True)
+class Act:
+    """One act, and its key among those of its kind."""
+
+    kind: ActKind
+    key: int
+    at: datetime
+    event: ActJson
+
+
+def newest_acts(wanted: ActFilter, *, place: Place, limit: int, gates_folder: str) -> list[Act]:
+    """The acts that match, newest first, each kind below its key in `place`.
+
+    Keys are given in the order of time, so that every kind is read by its key alone.
+    """
+    streams = [list(_rows(kind, wanted, before=place.get(kind))[:limit]) for kind in wanted.asked()]
+    rows = [*islice(heapq.merge(*streams, key=_moment, reverse=True), limit)]
+    return list(_shown(rows, gates_folder))
+
+
+def place_after(acts: Iterable[Act], place: Place) -> Place:
+    """Where the list goes on behind these acts."""
+    return {**place, **{act.kind: act.key for act in acts}}
+
+
+def _moment(row: Any) -> datetime:
+    moment: datetime = row.at
+    return moment
+
+
+def _rows(kind: ActKind, wanted: ActFilter, *, before: int | None) -> QuerySet[Any]:
+    rows: QuerySet[Any]
+    if kind is ActKind.JOB:
+        rows = JobEvent.objects.all()
+        if wanted.job_id is not None:
+            rows = rows.filter(job_id=wanted.job_id)
+        if wanted.to_statuses:
+            rows = rows.filter(to_status__in=wanted.to_statuses)
+    elif kind is ActKind.FINDING:
+        rows = Disposition.objects.all()
+        if wanted.states:
+            rows = rows.filter(state__in=wanted.states)
+    else:
+        rows = DecisionEvent.objects.select_related("pair__note", "pair__gate")
+    if wanted.actors:
+        rows = rows.filter(by_actors(wanted.actors))
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    return rows.order_by("-pk")
+
+
+def _shown(rows: Sequence[Any], gates_folder: str) -> Iterator[Act]:
+    named = _findings([row.fingerprint for row in rows if isinstance(row, Disposition)])
+    for row in rows:
+        if isinstance(row, JobEvent):
+            yield Act(ActKind.JOB, row.pk, row.at, show_event(row))
+        elif isinstance(row, Disposition):
+            event = _disposition(row, named.get(row.fingerprint), gates_folder)
+            yield Act(ActKind.FINDING, row.pk, row.at, event)
+        else:
+            yield Act(ActKind.REVIEW, row.pk, row.at, _decision(row, gates_folder))
+
+
+def _findings(marks: Sequence[str]) -> dict[str, Finding]:
+    """The latest report of each finding, by fingerprint."""
+    latest = (
+        Finding.objects.filter(fingerprint__in=set(marks))
+        .values("fingerprint")
+        .annotate(last=Max("pk"))
+        .values("last")
+    )
+    rows = Finding.objects.filter(pk__in=latest).select_related("pair__note", "pair__gate")
+    return {row.fingerprint: row for row in rows}
+
+
+def _disposition(
+    row: Disposition, finding: Finding | None, gates_folder: str
+) -> DispositionEventJson:
+    return DispositionEventJson(
+        fingerprint=row.fingerprint,
+        state=row.state,
+        actor=row.actor,
+        reason=row.reason,
+        at=timestamp(row.at),
+        text=finding.text if finding else None,
+        note_path=finding.pair.note.path if finding else None,
+        gate_id=gate_label(finding.pair.gate.path, gates_folder) if finding else None,
+    )
+
+
+def _decision(row: DecisionEvent, gates_folder: str) -> DecisionEventJson:
+    return DecisionEventJson(
+        review_pair_id=row.pair_id,
+        decision=row.decision,
+        actor=row.actor,
+        reason=row.reason,
+        at=timestamp(row.at),
+        note_path=row.pair.note.path,
+        gate_id=gate_label(row.pair.gate.path, gates_folder),
+    )
