@@ -1,0 +1,293 @@
+"""`review_doctor --backup`: one whole file, whoever writes meanwhile, from which all comes back."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+
+from review.store.opening import known_migrations
+from tests.helpers.commands import REPOSITORY, process_environment, run, run_process
+from tests.helpers.killed_backup import POINTS
+from tests.stores.make import FILES_OF_JOBS, STORE, answers, unpack
+
+TODAY = max(known_migrations())
+HANGS = 120  # seconds; a guard, never a measure
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A knowledge base in which everything occurred, with its store and the files of its jobs."""
+    unpack(TODAY, tmp_path)
+    return tmp_path
+
+
+def back_up(root, *args):
+    return run_process("review_doctor", "--backup", *args, root=root)
+
+
+def helper(root, name, *args):
+    return [sys.executable, "-m", f"tests.helpers.{name}", *map(str, args)]
+
+
+def end_of(root, end, target):
+    """The exit code of a backup that meets its end."""
+    done = subprocess.run(
+        helper(root, "killed_backup", end, target),
+        cwd=REPOSITORY,
+        env=process_environment(root),
+        capture_output=True,
+        timeout=HANGS,
+        check=False,
+    )
+    return done.returncode
+
+
+def jobs_in(store):
+    with closing(sqlite3.connect(store)) as connection:
+        return connection.execute("SELECT COUNT(*) FROM review_jobs").fetchone()[0]
+
+
+class TestBackup:
+    def test_is_a_store_that_says_the_same_and_is_for_its_owner_alone(self, root):
+        done = back_up(root, root / "new" / "b.sqlite", "--json")
+
+        assert done.exit == 0
+        assert done.json["backup"]["rows"]["review_jobs"] == jobs_in(root / STORE)
+        target = root / "new" / "b.sqlite"
+        assert done.json["backup"]["byte_size"] == target.stat().st_size
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+        assert [file.name for file in target.parent.iterdir()] == ["b.sqlite"]
+        said = [
+            run_process("review_status", "--json", root=root, env={"COMMONPLACE_REVIEW_DB": store})
+            for store in (str(target), str(root / STORE))
+        ]
+        assert said[0].out == said[1].out
+
+    def test_as_text_says_where_it_is(self, root):
+        assert back_up(root, "b.sqlite").out.startswith(f"backed up: {root / 'b.sqlite'} (")
+
+    def test_is_never_written_over_a_file_unasked(self, root):
+        (root / "b.sqlite").write_text("mine")
+
+        done = back_up(root, "b.sqlite")
+
+        assert done.exit == 4
+        assert "--overwrite" in done.err
+        assert (root / "b.sqlite").read_text() == "mine"
+
+    def test_replaces_a_file_when_it_is_asked_to(self, root):
+        (root / "b.sqlite").write_text("old")
+        (root / "b.sqlite").chmod(0o644)
+
+        assert back_up(root, "b.sqlite", "--overwrite").exit == 0
+        assert jobs_in(root / "b.sqlite") == jobs_in(root / STORE)
+        assert stat.S_IMODE((root / "b.sqlite").stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            pytest.param(lambda root: root / STORE, id="the-store"),
+            pytest.param(lambda root: root / f"{STORE}-wal", id="its-log"),
+            pytest.param(lambda root: root / "kb", id="a-folder"),
+        ],
+    )
+    def test_never_replaces(self, root, make):
+        before = (root / STORE).read_bytes()
+
+        done = back_up(root, make(root), "--overwrite")
+
+        assert done.exit == 4
+        assert (root / STORE).read_bytes() == before
+
+    def test_never_replaces_the_store_under_another_name(self, root):
+        (root / "link").symlink_to(root / STORE)
+
+        assert back_up(root, "link", "--overwrite").exit == 4
+
+    def test_of_no_store_makes_none(self, root):
+        (root / STORE).unlink()
+
+        done = back_up(root, "b.sqlite")
+
+        assert done.exit == 1
+        assert not (root / STORE).exists()
+        assert not (root / "b.sqlite").exists()
+
+    def test_of_another_database_is_refused(self, root):
+        with closing(sqlite3.connect(root / "other.sqlite")) as other:
+            other.execute("CREATE TABLE t (x)")
+
+        done = run_process(
+            "review_doctor", "--backup", "b.sqlite",
+            root=root, env={"COMMONPLACE_REVIEW_DB": str(root / "other.sqlite")},
+        )  # fmt: skip
+
+        assert done.exit == 1
+        assert not (root / "b.sqlite").exists()
+
+    def test_that_a_damaged_store_would_make_is_not_made(self, root):
+        with closing(sqlite3.connect(root / STORE)) as store:
+            store.execute("PRAGMA foreign_keys = OFF")
+            store.execute("DELETE FROM review_pairs WHERE id = 1")
+            store.commit()
+
+        done = back_up(root, "b.sqlite")
+
+        assert done.exit == 1
+        assert "refers to a row of review_pairs that is not there" in done.err
+        assert not (root / "b.sqlite").exists()
+
+    @pytest.mark.parametrize("option", ["--check", "--repair", "--prune"])
+    def test_goes_with_nothing_else(self, root, option):
+        assert back_up(root, "b.sqlite", option).exit == 2
+
+    def test_of_a_server_is_left_to_the_server(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+        (tmp_path / "kb").mkdir()
+        monkeypatch.setenv("COMMONPLACE_REVIEW_DB", "postgres://ana:secret@db/reviews")
+
+        done = run("review_doctor", "--backup", "b.dump", "--json")
+
+        assert done.exit == 2
+        assert done.error["code"] == "backup-is-the-servers"
+        assert "pg_dump" in done.error["hint"]
+        assert "secret" not in done.err
+
+
+class TestUnfinished:
+    @pytest.mark.parametrize("point", [name for name in POINTS if name != "with-its-name"])
+    def test_after_a_kill_nothing_looks_like_a_backup_and_the_next_tidies_up(self, root, point):
+        place = root / "backups"
+
+        assert end_of(root, point, place / "b.sqlite") == -9
+        (left,) = place.iterdir()
+        assert left.name.startswith(".")
+        assert left.name.endswith(".unfinished-backup")
+        assert stat.S_IMODE(left.stat().st_mode) == 0o600
+
+        assert back_up(root, place / "b.sqlite").exit == 0
+        assert [file.name for file in place.iterdir()] == ["b.sqlite"]
+
+    def test_killed_once_it_has_its_name_it_is_whole(self, root):
+        place = root / "backups"
+
+        assert end_of(root, "with-its-name", place / "b.sqlite") == -9
+
+        done = run_process(
+            "review_doctor", "--check",
+            root=root, env={"COMMONPLACE_REVIEW_DB": str(place / "b.sqlite")},
+        )  # fmt: skip
+        assert done.exit == 0, done.out
+
+    @pytest.mark.parametrize(
+        ("end", "code"),
+        [pytest.param("interrupted", 130, id="ctrl-c"), pytest.param("disk-full", 1, id="no-room")],
+    )
+    def test_leaves_nothing(self, root, end, code):
+        place = root / "backups"
+
+        assert end_of(root, end, place / "b.sqlite") == code
+        assert list(place.iterdir()) == []
+
+
+@contextmanager
+def writers(root, *notes):
+    """Processes that have notes reviewed again and again; each must end well."""
+    stop = root / "stop"
+    running = [
+        subprocess.Popen(
+            helper(root, "busy_writer", note, stop),
+            cwd=REPOSITORY,
+            env=process_environment(root),
+            stderr=subprocess.PIPE,
+        )
+        for note in notes
+    ]
+    try:
+        yield
+        stop.touch()
+        for writer in running:
+            assert writer.wait(timeout=HANGS) == 0, writer.stderr.read().decode()
+    finally:
+        for writer in running:
+            writer.kill()
+            writer.wait()
+            writer.stderr.close()
+
+
+def wait_for_jobs(root, number):
+    """Until the store has so many jobs."""
+    end = time.monotonic() + HANGS
+    while jobs_in(root / STORE) < number:
+        assert time.monotonic() < end, "the writers do not write"
+        time.sleep(0.01)
+
+
+class TestWhileOthersWrite:
+    def test_each_is_sound_and_of_one_moment(self, root):
+        seen = []
+        with writers(root, "a", "b"):
+            for number in range(3):
+                wait_for_jobs(root, (seen[-1] if seen else jobs_in(root / STORE)) + 1)
+                target = root / f"b{number}.sqlite"
+                assert back_up(root, target).exit == 0
+                seen.append(jobs_in(target))
+
+        assert seen == sorted(set(seen))
+        for number in range(3):
+            done = run_process(
+                "review_doctor", "--check", "--json",
+                root=root, env={"COMMONPLACE_REVIEW_DB": str(root / f"b{number}.sqlite")},
+            )  # fmt: skip
+            broken = {it["name"] for it in done.json["checks"] if it["state"] == "problem"}
+            # The folders of jobs that were made after it are no fault of the backup.
+            assert broken <= {"job-folders"}, done.out
+
+
+class TestRestore:
+    def test_in_a_new_place_everything_is_there_again(self, root, tmp_path_factory):
+        backup = tmp_path_factory.mktemp("elsewhere") / "b.sqlite"
+        assert back_up(root, backup).exit == 0
+        new = tmp_path_factory.mktemp("new")
+        shutil.copytree(root / "kb", new / "kb", ignore=shutil.ignore_patterns("reports"))
+        (new / "kb" / "reports").mkdir()
+        shutil.copy(backup, new / STORE)
+
+        assert run_process("review_doctor", root=new).exit == 1
+        assert run_process("review_doctor", "--check", root=new).exit == 0
+        assert run_process("review_doctor", "--repair", root=new).exit == 0
+
+        assert written_from_rows(new) == written_from_rows(root)
+        done = run_process("review_doctor", "--check", "--json", root=new)
+        assert {check["state"] for check in done.json["checks"]} <= {"ok", "warning"}
+        assert answers(new) == answers(root)
+
+
+def written_from_rows(root):
+    """The files of closed jobs but for prompts and what workers wrote, and prompts of open ones.
+
+    The manifest of an open job is of the moment of its creation: a claim does not write it again.
+    """
+    folder = root / FILES_OF_JOBS
+    waiting = open_jobs(root)
+    files = [*folder.glob("*/pair-*.md"), *folder.glob("*/MANIFEST.json")]
+    files = [file for file in files if file.parent.name not in waiting]
+    files += [folder / name / "prompt.md" for name in waiting]
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def open_jobs(root):
+    """The folders of jobs that wait or are at work."""
+    jobs = run_process("review_job_list", "--json", root=root).json["jobs"]
+    return {
+        f"review-job-{job['review_job_id']}"
+        for job in jobs
+        if job["status"] in ("queued", "running")
+    }
