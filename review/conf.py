@@ -54,6 +54,7 @@ class Config:
     :param gates_folder: root-relative POSIX folder of the gates.
     :param database: a path of an SQLite file, or a `postgres://` URL.
     :param max_note_bytes: bytes; a larger file is a problem.
+    :param uses_cache: whether a file's stat may answer for its text; not on a network share.
     :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
     :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
     """
@@ -66,6 +67,7 @@ class Config:
     excludes: tuple[str, ...] = ()
     gates_folder: str = DEFAULT_GATES_FOLDER
     max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
+    uses_cache: bool = True
     max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
     abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
     sweep_jobs: int = DEFAULT_SWEEP_JOBS
@@ -112,12 +114,18 @@ def current() -> Config:
     environment = tuple(os.environ.get(name, "") for name in _ENVIRONMENT)
     root = find_root(environment[0])
     settings_file = root / "kb" / "review.toml"
+    return _load(root, environment, _stamp(settings_file))
+
+
+def _stamp(settings_file: Path) -> object:
+    """What changes when the file does; None where there is none."""
     try:
         info = settings_file.stat()
-        stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
-    except OSError:
-        stamp = None
-    return _load(root, environment, stamp)
+    except FileNotFoundError:
+        return "a dead link" if settings_file.is_symlink() else None
+    except OSError as error:
+        return error.errno  # it is there: leaving it out would quietly change every answer
+    return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
 
 
 def find_root(named: str = "") -> Path:

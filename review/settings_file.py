@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,12 @@ from review.settings_values import (
 )
 
 _SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "notes": {"roots": "note_roots", "excludes": "excludes", "max_bytes": "max_note_bytes"},
+    "notes": {
+        "roots": "note_roots",
+        "excludes": "excludes",
+        "max_bytes": "max_note_bytes",
+        "cache": "uses_cache",
+    },
     "gates": {"folder": "gates_folder"},
     "jobs": {"abandoned_after": "abandoned_after", "max_prompt_tokens": "max_prompt_tokens"},
     "sweeps": {
@@ -33,6 +40,7 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+_MAX_BYTES = 1_000_000
 _PARTITION_KEYS = ("aliases", "any_effort")
 
 
@@ -54,14 +62,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
     :raises ConfigRefused: the file is no TOML, or holds a key or value that is not understood.
     """
-    import tomllib
-
-    try:
-        document = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigRefused(f"{path}: not valid TOML: {error}") from error
-    except OSError as error:
-        raise ConfigRefused(f"{path}: cannot be read: {error.strerror}") from error
+    document = _document(path)
     changes: dict[str, Any] = {}
     for section, values in document.items():
         if section == "partitions":
@@ -73,6 +74,31 @@ def read_settings(path: Path) -> dict[str, Any]:
         else:
             refuse_unknown(path, section, (*_SECTIONS, "partitions", "runners"))
     return changes
+
+
+def _document(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(_bytes(path).decode("utf-8"))
+    except ValueError as error:  # bad TOML, bad UTF-8, and numbers longer than Python reads
+        raise ConfigRefused(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigRefused(f"{path}: not valid TOML: nested too deeply") from error
+    except OSError as error:
+        raise ConfigRefused(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _bytes(path: Path) -> bytes:
+    # Not to be kept waiting by a pipe or a terminal, nor filled by a device.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigRefused(f"{path}: cannot be read: not a regular file")
+        if status.st_size > _MAX_BYTES:
+            raise ConfigRefused(f"{path}: {status.st_size} bytes; at most {_MAX_BYTES} are read")
+        return file.read(_MAX_BYTES)
 
 
 def _section(path: Path, section: str, values: object) -> dict[str, Any]:
@@ -114,6 +140,7 @@ _READERS: Mapping[str, Callable[[Path, str, object], object]] = {
     "note_roots": folders,
     "excludes": strings,
     "max_note_bytes": positive,
+    "uses_cache": truth,
     "gates_folder": folder,
     "abandoned_after": duration,
     "max_prompt_tokens": positive,

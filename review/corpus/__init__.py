@@ -86,7 +86,7 @@ class Corpus:
             excludes=config.excludes,
             pruned=_pruned(self._root, config.artifacts),
         )
-        index_path = config.index_path if use_cache else None
+        index_path = config.index_path if use_cache and config.uses_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
         self._locator = Locator(self._root)
         self._selector = Selector(self._root, rules=self._rules, locator=self._locator)

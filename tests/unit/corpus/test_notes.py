@@ -148,6 +148,13 @@ class TestRememberedNotes:
 
         assert {note.path: note.sha256 for note in notes} == true_hashes(root)
 
+    def test_are_neither_trusted_nor_kept_where_the_settings_say_so(self, root):
+        path = make_config(root).index_path
+        path.unlink()
+
+        assert hashes(root, uses_cache=False) == true_hashes(root)
+        assert not path.exists()
+
     def test_are_forgotten_when_the_clock_was_set_back(self, root):
         before = index_state(root)
         earlier = later() - 3_600_000_000_000
