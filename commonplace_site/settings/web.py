@@ -40,6 +40,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "review.web.bounds.BoundsMiddleware",
     "review.web.middleware.RefusalMiddleware",
     "review.web.middleware.AccessMiddleware",
 ]

@@ -137,10 +137,11 @@ def _pairs(pair_ids: Sequence[int]) -> dict[int, ReviewPair]:
             "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot"
         )
         .defer("note_snapshot__text", "gate_snapshot__text")
-        .in_bulk(pair_ids)
+        .in_bulk([pair_id for pair_id in pair_ids if pair_id <= _LARGEST_KEY])
     )
 
 
+_LARGEST_KEY = (1 << 63) - 1
 _LIST = "pairs and their ids are in: commonplace review_job_list --json"
 
 
