@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import msgspec
 
 _CHUNK_CHARACTERS = 1 << 18
+_MAX_USER_NAME = 100
 
 
 class CommandRefused(CommandError):
@@ -260,7 +261,7 @@ class ReviewCommand(BaseCommand):
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
         if "actor" in options and not options["actor"]:
-            options["actor"] = _named_actor(conf.current().actor) or f"human:{_user_name()}"
+            options["actor"] = _named_actor(conf.current().actor) or f"human:{_plain_name()}"
 
     def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
         as_json = "--json" in arguments
@@ -292,6 +293,12 @@ def _named_actor(name: str) -> str:
         return word(name) if name else ""
     except ArgumentTypeError as error:
         raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
+
+
+def _plain_name() -> str:
+    """The user's name as an actor can have it: the environment may say anything."""
+    name = "".join(char if char.isprintable() else "-" for char in _user_name())
+    return name[:_MAX_USER_NAME]
 
 
 def _user_name() -> str:
