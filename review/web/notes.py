@@ -16,7 +16,6 @@ from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.base_pages import NotesJson
 from review.corpus import Corpus
-from review.orchestration.picking import Pick
 from review.queries.base_map import BaseMap
 from review.queries.note_list import NOTES_A_PAGE, STATES, ListRequest, NoteListing, list_notes
 from review.queries.note_page import NotePage, NotePageRequest, read_note_page
@@ -27,6 +26,7 @@ from review.web.acting import may
 from review.web.base import base_map
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
+from review.web.note_changed import can_pick, pick_of, read_changed
 from review.web.note_links import NoteLinks, diff_page, finding_page
 from review.web.pages import page
 from review.web.paging import paged, read_place
@@ -129,13 +129,14 @@ def _context(
         "filters": filters,
         "shown": shown,
         "note": shown.now,
+        "changed": read_changed(shown),
         "groups": _groups(shown),
         "trivial": [
-            write_pick(_pick(shown, row))
+            write_pick(pick_of(shown, row))
             for row in shown.pairs
-            if row.is_trivial and _can_pick(shown, row)
+            if row.is_trivial and can_pick(shown, row)
         ],
-        "can_pick": any(_can_pick(shown, row) for row in shown.pairs),
+        "can_pick": any(can_pick(shown, row) for row in shown.pairs),
         "findings": shown.findings,
         "history": paged(
             shown.history, size=_HISTORY, key=lambda event: (event.key,), filters=filters
@@ -188,7 +189,7 @@ def _row(shown: NotePage, row: PairRow, name: str) -> dict[str, Any]:
         )
         if changed and shown.now.text is not None
         else "",
-        "pick": write_pick(_pick(shown, row)) if _can_pick(shown, row) else "",
+        "pick": write_pick(pick_of(shown, row)) if can_pick(shown, row) else "",
     }
 
 
@@ -198,22 +199,6 @@ def _percent(row: PairRow) -> str:
         return ""
     percent = 100 * row.change.body_ratio
     return "<1" if 0 < percent < 1 else f"{percent:.0f}"
-
-
-def _can_pick(shown: NotePage, row: PairRow) -> bool:
-    return shown.now.facts is not None and not row.gone
-
-
-def _pick(shown: NotePage, row: PairRow) -> Pick:
-    facts = shown.now.facts
-    return Pick(
-        note_path=shown.now.path,
-        gate_id=row.gate_id,
-        model_partition=row.model_partition,
-        note_sha256=facts.sha256 if facts else None,
-        gate_sha256=row.gate_sha256,
-        review_pair_id=row.review_pair_id,
-    )
 
 
 def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) -> SafeString:

@@ -158,6 +158,18 @@ class TestActing:
         expect(page.get_by_text("Acked: prose/x.")).to_be_visible()
         assert current().event.kind == AcceptanceKind.ACK
 
+    def test_after_an_ack_the_focus_is_where_it_was_and_the_page_says_what_was_done(
+        self, visit, base
+    ):
+        write_note(base, "a.md", RICH.replace("its title", "the words of its title"))
+        page = visit.open(A)
+
+        page.locator("#changed details[open] >> text=Ack this change").click()
+        page.wait_for_url("**#changed")
+
+        assert visit.focused() == "changed"
+        expect(page.locator("#announce")).to_have_text("Acked: prose/x.")
+
     def test_a_review_is_requested_by_keys_alone(self, visit, changed):
         page = visit.open(A)
 

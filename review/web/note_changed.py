@@ -1,0 +1,133 @@
+"""Why a note is stale, in one place: what changed since each accepted text, and for which gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from django.utils.safestring import SafeString
+
+from review.orchestration.picking import Pick
+from review.queries.note_page import NotePage
+from review.queries.note_rows import PairRow
+from review.queries.note_since import Since, read_since
+from review.vocabulary import Staleness
+from review.web.diff_view import render_diff
+from review.web.note_links import diff_page
+from review.web.picking import write_pick
+
+# Characters of written changes on one page, which has the note itself to show, too.
+_ROOM = 120_000
+
+
+@dataclass(frozen=True)
+class StaleGate:
+    """A gate with the partitions in which it is stale; `url` is the page of the first one's change."""
+
+    gate_id: str
+    rows: tuple[PairRow, ...]
+    url: str
+
+
+@dataclass(frozen=True)
+class ShownSince:
+    """An accepted text that is not today's.
+
+    :param html: the change, "" where there is no room for it; `url` leads to it then.
+    :param picks: the pairs that an ack of this change makes fresh.
+    """
+
+    since: Since
+    accepted_at: datetime
+    gates: tuple[StaleGate, ...]
+    pair_count: int
+    html: SafeString
+    url: str
+    picks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What makes pairs of a note stale.
+
+    :param reasons: how many pairs are stale for each reason, the first that holds.
+    :param accepted: pairs that have an accepted text to compare with.
+    """
+
+    texts: tuple[ShownSince, ...]
+    gates: tuple[StaleGate, ...]
+    reasons: tuple[tuple[str, int], ...]
+    stale: int
+    accepted: int
+
+
+def read_changed(shown: NotePage) -> Changed:
+    """What changed since each accepted text of the note, and the gates that changed themselves."""
+    rows = [row for row in shown.pairs if not row.gone]
+    left = _ROOM
+    texts: list[ShownSince] = []
+    for since in read_since(rows, shown.now.text):
+        html = render_diff(since.diff) if since.diff else SafeString("")
+        left -= len(html)
+        texts.append(_shown(shown, since, html if left >= 0 else SafeString("")))
+    changed = [row for row in rows if Staleness.GATE_CHANGED in row.reasons]
+    reasons = Counter(row.state for row in rows if row.reasons)
+    return Changed(
+        texts=tuple(texts),
+        gates=_gates(shown, changed),
+        reasons=tuple((word, reasons[word]) for word in Staleness.values if reasons[word]),
+        stale=reasons.total(),
+        accepted=sum(row.note_snapshot_id is not None for row in rows),
+    )
+
+
+def _shown(shown: NotePage, since: Since, html: SafeString) -> ShownSince:
+    gates = _gates(shown, since.rows)
+    return ShownSince(
+        since=since,
+        accepted_at=since.accepted_at,
+        gates=gates,
+        pair_count=len(since.rows),
+        html=html,
+        url=gates[0].url,
+        picks=tuple(write_pick(pick_of(shown, row)) for row in since.rows if _is_acked(shown, row)),
+    )
+
+
+def _is_acked(shown: NotePage, row: PairRow) -> bool:
+    """Whether an ack of the note's change alone makes the pair fresh."""
+    only_the_note = row.reasons == (Staleness.NOTE_CHANGED,)
+    return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
+
+
+def _gates(shown: NotePage, rows: Sequence[PairRow]) -> tuple[StaleGate, ...]:
+    return tuple(
+        StaleGate(gate_id, tuple(some), _change_page(shown, gate_id, some[0]))
+        for gate_id, found in groupby(rows, key=lambda row: row.gate_id)
+        if (some := list(found))
+    )
+
+
+def _change_page(shown: NotePage, gate_id: str, row: PairRow) -> str:
+    return diff_page(shown.now.path, gate_id=gate_id, model_partition=row.model_partition)
+
+
+def can_pick(shown: NotePage, row: PairRow) -> bool:
+    """Whether the pair can be acked or asked for."""
+    return shown.now.facts is not None and not row.gone
+
+
+def pick_of(shown: NotePage, row: PairRow) -> Pick:
+    """The pair with the texts that the page shows."""
+    facts = shown.now.facts
+    return Pick(
+        note_path=shown.now.path,
+        gate_id=row.gate_id,
+        model_partition=row.model_partition,
+        note_sha256=facts.sha256 if facts else None,
+        gate_sha256=row.gate_sha256,
+        review_pair_id=row.review_pair_id,
+    )
