@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ DONE = (0,)
 MAY_CONFLICT = (0, 4, 5)
 CLAIM = (0, 3, 4)
 INGEST = (0, 1, 4, 5)
+BACKUP = (0, 2)
 
 
 class Acts:
@@ -36,7 +39,7 @@ class Acts:
             (14, self.write_output), (16, self.ingest), (3, self.ingest_file), (8, self.ack),
             (4, self.ack_input), (4, self.ack_trivial), (4, self.override), (6, self.decide),
             (6, self.dispose), (4, self.recover), (3, self.rules), (3, self.carry),
-            (3, self.read), (1, self.doctor), (1, self.spoil_cache),
+            (3, self.read), (1, self.doctor), (1, self.back_up), (1, self.spoil_cache),
         ]  # fmt: skip
 
     # -- choosing --------------------------------------------------------------------------
@@ -223,7 +226,6 @@ class Acts:
         done = self._run(act, "carry_over_acceptances", *paths, allowed=MAY_CONFLICT)
         carried = [] if done is None else done["carried"]
         act.rows["carried"] = sum(item["review_pair_id"] is not None for item in carried)
-        act.rows["disposed"] = sum(item["dispositions"] for item in carried)
 
     # -- findings --------------------------------------------------------------------------
 
@@ -257,12 +259,24 @@ class Acts:
 
     def doctor(self, act: Act) -> None:
         """What it finds wrong while everything moves is looked at, and is a fault."""
-        args = self._rng.choice([(), ("--repair",)])
+        args = self._rng.choice([(), ("--repair",), ("--check",)])
         done = self._run(act, "review_doctor", *args, allowed=(0, 1))
         found = [] if done is None else done["checks"]
         wrong = [check for check in found if check["state"] == "problem"]
         if wrong:
             act.fault = f"review_doctor {args}: {json.dumps(wrong)[:3000]}"
+
+    def back_up(self, act: Act) -> None:
+        """A backup is a whole store, whoever writes meanwhile; a server's own way is named."""
+        target = self._root.parent / f"backup-of-{act.actor}.sqlite"
+        self._run(act, "review_doctor", "--backup", target, allowed=BACKUP)
+        if act.exit == 0:
+            with closing(sqlite3.connect(target)) as backup:
+                (said,) = backup.execute("PRAGMA integrity_check").fetchone()
+                broken = backup.execute("PRAGMA foreign_key_check").fetchall()
+            if said != "ok" or broken:
+                act.fault = f"a backup with {said}, {broken}"
+            target.unlink()
 
     def spoil_cache(self, act: Act) -> None:
         """Take the file index away, or write noise over it."""

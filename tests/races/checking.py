@@ -84,8 +84,8 @@ def _stored_rows() -> Mapping[str, Counter[str]]:
     from review.models import Acceptance, DecisionEvent, Disposition, JobEvent
     from review.vocabulary import AcceptanceKind, JobStatus
 
-    def counted(rows: Any, name: str) -> Counter[str]:
-        grouped = rows.values_list(name).annotate(Count("pk")).order_by()
+    def counted(rows: Any, name: str, what: Any = "pk") -> Counter[str]:
+        grouped = rows.values_list(name).annotate(Count(what, distinct=True)).order_by()
         return Counter(dict(grouped))
 
     events, moves = Acceptance.objects, JobEvent.objects
@@ -100,7 +100,8 @@ def _stored_rows() -> Mapping[str, Counter[str]]:
         "overridden": counted(overrides.exclude(reason__contains="carried over"), "actor"),
         "carried": counted(events.filter(kind=AcceptanceKind.CARRY_OVER), "actor"),
         "decided": counted(DecisionEvent.objects.all(), "actor"),
-        "disposed": counted(Disposition.objects.all(), "actor"),
+        # What is carried over keeps its actor and its moment.
+        "disposed": counted(Disposition.objects.all(), "actor", "at"),
         "page_decided": counted(DecisionEvent.objects.all(), "reason"),
         "page_disposed": counted(Disposition.objects.all(), "reason"),
         "page_overridden": counted(overrides, "reason"),
@@ -181,7 +182,8 @@ def _texts_pinned(acts: list[Act], versions: Versions) -> Iterator[str]:
     columns = ("note__path", "note_snapshot__content_sha256", "gate__path",
                "gate_snapshot__content_sha256")  # fmt: skip
     kinds = [AcceptanceKind.ACK, AcceptanceKind.AUTO_ACK, AcceptanceKind.OVERRIDE]
-    pinned = list(Acceptance.objects.filter(kind__in=kinds).values_list("actor", *columns))
+    events = Acceptance.objects.filter(kind__in=kinds).exclude(reason__contains="carried over")
+    pinned = list(events.values_list("actor", *columns))
     decisive = ("decide", "page_decide", "carry")
     creators = dict(JobEvent.objects.filter(from_status="").values_list("job_id", "actor"))
     for job_id, *texts in ReviewPair.objects.values_list("job_id", *columns):
