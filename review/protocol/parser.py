@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from review.domain.markdown_lines import Walker, iter_lines
 from review.protocol.sentinels import Sentinel, read_sentinel
+from review.protocol.surroundings import Surroundings, calls_it_an_example
 
 _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
@@ -78,10 +79,14 @@ def decode_output(data: bytes) -> str:
 
 @dataclass
 class _OpenBlock:
-    """A block that was started: where its text begins, and an END seen in a fence still open."""
+    """A block that was started: where its text begins, and an END seen in a fence still open.
+
+    `objection` says why it is no review, whatever it holds; empty where it is one.
+    """
 
     sentinel: Sentinel
     begins: int
+    objection: str
     walker: Walker = field(default_factory=Walker)
     fenced_end: tuple[int, Sentinel] | None = None
 
@@ -100,15 +105,20 @@ class _Reader:
         self._model: str | None = None
         self._saw_start = False
         self._open: _OpenBlock | None = None
+        self._closed: list[int] = []  # the blocks since the last words between blocks
         self._text = ""
+        self._number = 0
+        self._around = Surroundings(last_comment_end=-1)
 
     def read(self, text: str) -> None:
         """Take all lines of `text`."""
         self._text = text
+        self._around = Surroundings(last_comment_end=text.rfind("-->"))
         begin = 0
         while begin < len(text):
             end = text.find("\n", begin)
             end = len(text) if end < 0 else end
+            self._number += 1
             self._line(text[begin:end].removesuffix("\r"), begin, end + 1)
             begin = end + 1
         self._abandon("its END is missing")
@@ -153,17 +163,28 @@ class _Reader:
 
     def _between(self, line: str, sentinel: Sentinel | None, begin: int, after: int) -> None:
         if sentinel is None:
-            if not self._saw_start and self._model is None:
-                found = _SELF_REPORT.match(line)
-                self._model = found[1].strip(" \t*_`") if found else None
+            self._around_blocks(line, begin)
         elif sentinel.opens:
             self._start(sentinel, after)
         else:
             self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
 
+    def _around_blocks(self, line: str, begin: int) -> None:
+        found = _SELF_REPORT.match(line)
+        if found:
+            if not self._saw_start and self._model is None:
+                self._model = found[1].strip(" \t*_`")
+            return
+        self._around.take(line, number=self._number, begin=begin)
+        if self._closed and line.strip().strip("`~"):
+            if calls_it_an_example(line):
+                why = f"line {self._number} calls its block an example"
+                self._faults.update((ordinal, why) for ordinal in self._closed)
+            self._closed = []
+
     def _start(self, sentinel: Sentinel, begins: int) -> None:
         self._saw_start = True
-        self._open = _OpenBlock(sentinel, begins)
+        self._open = _OpenBlock(sentinel, begins, self._around.objection())
         if sentinel.ordinal not in self._expected:
             self._problem(begins - 1, f"pair {sentinel.ordinal} was not requested")
 
@@ -206,6 +227,9 @@ class _Reader:
             return
         text = self._text[block.begins : max(block.begins, ends - 1)].removesuffix("\r")
         self._found.setdefault(ordinal, []).append(_unfenced(text))
+        self._closed.append(ordinal)
+        if block.objection:
+            self._faults[ordinal] = block.objection
         for sentinel in (block.sentinel, end):
             if not self._names_agree(sentinel):
                 expected = self._expected[ordinal].names
