@@ -156,15 +156,20 @@ def _tell_acks(request: HttpRequest, answers: Iterable[AcksJson]) -> None:
     fresh = [item.gate_id for answer in found for item in answer.already_fresh]
     refused = [item.message for answer in found for item in answer.refused]
     if acked:
-        messages.success(request, f"Acked: {_and_more(', '.join(acked[:_NAMED]), len(acked))}.")
+        messages.success(request, f"Acked{_gates(acked)}.")
     if fresh:
-        messages.info(
-            request, f"Fresh already: {_and_more(', '.join(fresh[:_NAMED]), len(fresh))}."
-        )
+        messages.info(request, f"Fresh already{_gates(fresh)}.")
     if refused:
         messages.warning(
             request, f"Not acked: {_and_more('; '.join(refused[:_NAMED]), len(refused))}"
         )
+
+
+def _gates(gate_ids: Sequence[str]) -> str:
+    """The gates of pairs, each once; with the number of pairs where partitions share a gate."""
+    names = list(dict.fromkeys(gate_ids))
+    number = f" {count_words(len(gate_ids), 'pair')}" if len(names) < len(gate_ids) else ""
+    return f"{number}: {_and_more(', '.join(names[:_NAMED]), len(names))}"
 
 
 def _and_more(named: str, total: int) -> str:

@@ -168,7 +168,7 @@ class TestActing:
         page.wait_for_url("**#changed")
 
         assert visit.focused() == "changed"
-        expect(page.locator("#announce")).to_have_text("Acked: prose/x.")
+        expect(page.locator("#announce")).to_have_text("Acked 3 pairs: links/y, prose/x.")
 
     def test_a_review_is_requested_by_keys_alone(self, visit, changed):
         page = visit.open(A)
