@@ -73,9 +73,12 @@ class ArtifactStore:
     def read_output(self, path: str) -> bytes | None:
         """The bytes of a bundle output, or None when there is none yet.
 
-        :raises OutputNotReadable: it is a folder, device or pipe, is too large, or is forbidden.
+        :raises OutputNotReadable: it is a folder, device or pipe, is too large, is forbidden, or is
+            a link that leads elsewhere: a worker could have us read what it cannot.
         """
         files, name = self._locate(path)
+        if files.exists_there(name) and files.leads_out(name):
+            raise OutputNotReadable(f"{path} leads out of the folder of job files")
         try:
             data = files.read(name, limit=MAX_OUTPUT_BYTES + 1)
         except FileNotFoundError:
@@ -85,16 +88,6 @@ class ArtifactStore:
         if len(data) > MAX_OUTPUT_BYTES:
             raise OutputNotReadable(f"{path} is larger than {MAX_OUTPUT_BYTES:,} bytes")
         return data
-
-    def read_to_show(self, path: str) -> bytes | None:
-        """`read_output` for a page: a link that a worker put there leads to no other file.
-
-        :raises OutputNotReadable: as for `read_output`, or the file is elsewhere.
-        """
-        files, name = self._locate(path)
-        if files.leads_out(name):
-            raise OutputNotReadable(f"{path} leads out of the folder of job files")
-        return self.read_output(path)
 
     def folders(self) -> list[str]:
         """The names of all folders in the artifacts folder, sorted; none when it is not there."""

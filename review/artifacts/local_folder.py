@@ -34,6 +34,7 @@ class ArtifactFolder(FileSystemStorage):
     def write(self, name: str, data: bytes) -> None:
         """Write a file in one step; a folder that stands in its place is moved aside."""
         path = Path(self.path(name))
+        self._refuse_way_out(path.parent)
         make_private(path.parent)
         unfinished = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
@@ -96,6 +97,12 @@ class ArtifactFolder(FileSystemStorage):
         """Whether a link in the folder, at `name` or on the way there, leads somewhere else."""
         real = os.path.realpath(self.path(name))
         return not real.startswith(f"{os.path.realpath(self.location)}{os.sep}")
+
+    def _refuse_way_out(self, folder: Path) -> None:
+        """A worker may write in its job's folder: it must not lead us to write in another."""
+        real, base = os.path.realpath(folder), os.path.realpath(self.location)
+        if real != base and not real.startswith(f"{base}{os.sep}"):
+            raise OSError(f"a link leads out of {self.location}")
 
     def exists_there(self, name: str) -> bool:
         """Whether anything has this name, a dangling link included."""

@@ -51,7 +51,7 @@ def read_job_file(job_id: int, which: JobFile, *, config: Config) -> bytes | Non
     :raises UnknownJob: there is no such job.
     :raises OutputNotReadable: it is no ordinary file of the job's folder.
     """
-    return ArtifactStore(config).read_to_show(_path(require_job(job_id), which))
+    return ArtifactStore(config).read_output(_path(require_job(job_id), which))
 
 
 def _path(job: ReviewJob, which: str) -> str:
@@ -66,7 +66,7 @@ def _path(job: ReviewJob, which: str) -> str:
 def _file(job: ReviewJob, which: str, *, config: Config) -> JobFileJson:
     path = _path(job, which)
     try:
-        data = ArtifactStore(config).read_to_show(path)
+        data = ArtifactStore(config).read_output(path)
     except OutputNotReadable:
         return JobFileJson(path=path, state="unreadable", byte_size=None)
     if data is None:
