@@ -7,6 +7,7 @@ from datetime import datetime
 from review import conf
 from review.corpus import Corpus
 from review.queries.base_map import BaseMap, read_base_map
+from review.web.first_time import Source
 from review.web.remembered import Answer, Remembered
 
 
@@ -20,5 +21,12 @@ _maps = Remembered(_find)
 
 def base_map(now: datetime) -> Answer[BaseMap]:
     """Every note, gate and partition at a glance, and when they were looked at."""
+    return _maps.ask(_question(), now=now)
+
+
+def _question() -> tuple[object, ...]:
     config = conf.current()
-    return _maps.ask((config.root, config.database), now=now)
+    return (config.root, config.database)
+
+
+BASE_MAP = Source("the state of every note", lambda: _maps.knows(_question()), base_map)

@@ -17,10 +17,11 @@ from review.queries.gate_page import GatePage, gate_covers, read_gate_page
 from review.queries.kept_texts import snapshot_text
 from review.runners.rules.names import RULE_NAMES
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
-from review.web.base import base_map
+from review.web.base import BASE_MAP, base_map
 from review.web.diff_view import render_diff
 from review.web.facets import make_facet
 from review.web.filters import Filters, UnknownFilter, parse_filters
+from review.web.first_time import needs
 from review.web.pages import page
 from review.web.rendering import Look, render_markdown, render_plain
 
@@ -28,6 +29,7 @@ _LINES = "lines"
 _MAX_KEY = (1 << 63) - 1
 
 
+@needs(BASE_MAP)
 def gates(request: HttpRequest) -> HttpResponse:
     """All gates, lens by lens."""
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
@@ -66,6 +68,7 @@ def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
     }
 
 
+@needs(BASE_MAP)
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     """One gate."""
     filters = parse_filters(request, {"as": [_LINES], "against": None})

@@ -47,6 +47,11 @@ class Remembered(Generic[T]):
         self._firsts: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
 
+    def knows(self, question: Hashable) -> bool:
+        """Whether there is an answer, new or old."""
+        with self._lock:
+            return question in self._kept
+
     def ask(self, question: Hashable, *, now: datetime) -> Answer[T]:
         """The answer: a new one if that is quick (or the first), else the last, renewed behind."""
         known = self._known(question, now)

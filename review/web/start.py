@@ -25,6 +25,7 @@ from review.runners.rules.names import RULE_NAMES
 from review.web.acting import may
 from review.web.events import shown_acts
 from review.web.filters import parse_filters
+from review.web.first_time import Source, needs
 from review.web.pages import page
 from review.web.queue_filters import find
 from review.web.recovering import MAX_AT_ONCE, PERMISSION
@@ -123,10 +124,18 @@ _standing = Remembered(_find_standing)
 
 def standing(now: datetime) -> Answer[Standing]:
     """Where everything stands, from memory where it takes a while to count."""
+    return _standing.ask(_question(), now=now)
+
+
+def _question() -> tuple[object, ...]:
     config = conf.current()
-    return _standing.ask((config.root, config.database), now=now)
+    return (config.root, config.database)
 
 
+STANDING = Source("where everything stands", lambda: _standing.knows(_question()), standing)
+
+
+@needs(STANDING)
 def start(request: HttpRequest) -> HttpResponse:
     """What needs a person, and how much is covered."""
     parse_filters(request, {})
