@@ -12,15 +12,17 @@ from django.utils import timezone
 from review.contracts.queue import LookJson, LooksJson
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
+from review.web.first_time import needs
 from review.web.pages import page
 from review.web.paging import Key, paged, read_place
-from review.web.start import standing
+from review.web.start import STANDING, standing
 
 LOOKS_A_PAGE = 50
 WHY = ("decision-unknown", "decision-error", "findings-disagree")
 _KNOWN = {"why": WHY, "lens": None, "partition": None}
 
 
+@needs(STANDING)
 def looks(request: HttpRequest) -> HttpResponse:
     """Reviews to look at, by note, gate and pair."""
     filters = parse_filters(request, _KNOWN)

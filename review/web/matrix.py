@@ -25,8 +25,9 @@ from review.queries.matrix import (
 )
 from review.vocabulary import Grouping
 from review.web.acting import after_post, may, require_permission, required
-from review.web.base import base_map
+from review.web.base import BASE_MAP, base_map
 from review.web.filters import AFTER, Filters, parse_filters
+from review.web.first_time import needs
 from review.web.matrix_view import TableLook, legend, render_matrix
 from review.web.pages import page
 from review.web.paging import read_place, write_place
@@ -59,6 +60,7 @@ class Choice:
     count: int | None = None
 
 
+@needs(BASE_MAP)
 def matrix(request: HttpRequest) -> HttpResponse:
     """Notes against gates."""
     filters = parse_filters(request, _KNOWN)

@@ -23,9 +23,10 @@ from review.queries.note_pairs import known_partitions
 from review.queries.note_rows import NOTHING, REVIEW, SOMETHING, PairRow
 from review.queries.problems import problem_json
 from review.web.acting import may
-from review.web.base import base_map
+from review.web.base import BASE_MAP, base_map
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
+from review.web.first_time import needs
 from review.web.note_changed import can_pick, pick_of, read_changed
 from review.web.note_links import NoteLinks, diff_page, finding_page
 from review.web.pages import page
@@ -40,6 +41,7 @@ _NO_STATUS = "none"
 _HISTORY = 30
 
 
+@needs(BASE_MAP)
 def notes(request: HttpRequest) -> HttpResponse:
     """The notes, by path."""
     filters = parse_filters(

@@ -63,7 +63,8 @@ class TestDocument:
         assert page_document(web) == command_document()
 
     def test_says_what_cannot_be_read(self, web, root):
-        (root / "kb/notes/bad.md").write_bytes(b"\xff\xfe")
+        report(root, "a.md", "prose/x", "a point")
+        (root / "kb/notes/a.md").write_bytes(b"\xff\xfe")
 
         problems = web.get("/queue/?format=json").json()["problems"]
 
