@@ -57,10 +57,11 @@ def read_head(path: Path) -> Head | None:
     with _opened(path) as descriptor:
         start = os.pread(descriptor, _START_BYTES, 0) if descriptor >= 0 else b""
         size = int.from_bytes(start[:_SIZE_BYTES])
-        if len(start) < _START_BYTES or size > MAX_BYTES:
+        # No more than there is: a size that was flipped must not ask for a gigabyte.
+        rest = os.fstat(descriptor).st_size - _START_BYTES - size if start else -1
+        if len(start) < _START_BYTES or rest < 0:
             return None
         data = os.pread(descriptor, size, _START_BYTES)
-        rest = os.fstat(descriptor).st_size - _START_BYTES - size
     return Head(data, rest) if hashlib.sha256(data).digest() == start[_SIZE_BYTES:] else None
 
 
@@ -74,8 +75,9 @@ def read_shards(path: Path, head: int, shards: Sequence[Shard]) -> list[bytes]:
     with _opened(path) as descriptor:
         if descriptor < 0:
             return [b""] * len(shards)
-        if sum(shard.size for shard in shards) * 2 > os.fstat(descriptor).st_size:
-            data = read_descriptor(descriptor, size=MAX_BYTES, max_bytes=MAX_BYTES)[start:]
+        size = os.fstat(descriptor).st_size
+        if sum(shard.size for shard in shards) * 2 > size:
+            data = read_descriptor(descriptor, size=size, max_bytes=MAX_BYTES)[start:]
             found = [data[item.offset : item.offset + item.size] for item in shards]
         else:
             found = [os.pread(descriptor, item.size, start + item.offset) for item in shards]
