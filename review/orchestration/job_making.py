@@ -126,7 +126,10 @@ class JobMaker:
             pairs = []
             for pair in draft.pairs:
                 try:
-                    pairs.append(DraftPair(self._shelf.note(pair.note_path), pair.gate))
+                    note = self._shelf.note(pair.note_path)
+                    pairs.append(DraftPair(note, pair.gate))
+                    # Its links are resolved here: nobody waits for that in the transaction.
+                    self._shelf.for_prompt(note)
                 except UnreadableFile as refused:
                     problem = refused.problem
                     dropped.append(Dropped(pair, problem.code.value, problem=problem))

@@ -73,6 +73,11 @@ class NoteShelf:
                 found.append(DraftPair(self.note(pair.note_path), pair.gate))
         return found
 
+    def byte_size(self, pairs: Iterable[PairRequest]) -> int:
+        """The bytes of the notes of the pairs, each once."""
+        notes = {pair.note.path: pair.note for pair in self.readable(pairs)}
+        return sum(note.byte_size for note in notes.values())
+
     def for_prompt(self, note: ShelvedNote) -> PromptNote:
         """The note with its links resolved."""
         if note.for_prompt is None:

@@ -13,7 +13,6 @@ from review.corpus import Corpus
 from review.domain.grouping import Group, group_targets, split_by_cost
 from review.domain.problems import Problem
 from review.errors import UsageRefused
-from review.models import batched
 from review.orchestration.job_making import JobDraft, JobMaker
 from review.orchestration.job_prompts import estimate
 from review.orchestration.note_shelf import NoteShelf, PairRequest
@@ -25,6 +24,8 @@ from review.vocabulary import Grouping, ProblemCode
 
 DEFAULT_BATCH_SIZE = 8
 JOBS_PER_TRANSACTION = 50
+# Of notes: what is written in one transaction keeps others from writing for less than a second.
+_BYTES_PER_TRANSACTION = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
         jobs = [packer.planned(draft) for draft in packer.drafts(pairs)]
     else:
         maker = JobMaker(config=config, shelf=shelf, actor=request.actor, now=now)
-        job_ids = _make(packer.drafts(pairs), maker, survey, request)
+        job_ids = _make(packer.drafts(pairs), maker, survey, request, shelf=shelf)
         jobs = show_jobs(job_ids, gates_folder=config.gates_folder)
         corpus.save()
     survey.add_problems(packer.problems)
@@ -95,10 +96,15 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
 
 
 def _make(
-    drafts: Iterator[JobDraft], maker: JobMaker, survey: Survey, request: CreateRequest
+    drafts: Iterator[JobDraft],
+    maker: JobMaker,
+    survey: Survey,
+    request: CreateRequest,
+    *,
+    shelf: NoteShelf,
 ) -> list[int]:
     job_ids: list[int] = []
-    for some in batched(drafts, JOBS_PER_TRANSACTION):
+    for some in _turns(drafts, shelf):
         try:
             made = maker.make(some, allow_queued=request.force, allow_fresh=not request.skip_fresh)
         except (ArtifactNotWritten, ForeignJobFolder) as refused:
@@ -110,6 +116,20 @@ def _make(
         for item in made.dropped:
             survey.drop(item)
     return job_ids
+
+
+def _turns(drafts: Iterator[JobDraft], shelf: NoteShelf) -> Iterator[list[JobDraft]]:
+    """The drafts in lists for one transaction each: not too many, and not too much text."""
+    some: list[JobDraft] = []
+    size = 0
+    for draft in drafts:
+        some.append(draft)
+        size += shelf.byte_size(draft.pairs)
+        if len(some) == JOBS_PER_TRANSACTION or size >= _BYTES_PER_TRANSACTION:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 class _Packer:

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
+from review.corpus.linking import Linker
 from review.models import ReviewJob, ReviewPair, ReviewStore
+from review.orchestration import planning
 from review.orchestration.job_making import JobMaker
 from review.queries.invariants import broken_invariants
 from review.vocabulary import JobStatus
@@ -33,8 +35,11 @@ def root(tmp_path: Path) -> Path:
 
 
 class TestALongCreation:
-    def test_holds_the_store_for_fifty_jobs_at_a_time(self, tmp_path, monkeypatch):
-        root = make_root(tmp_path, notes={f"n{number:03d}.md": NOTE for number in range(120)})
+    """What takes time with large notes is done before a turn, and a turn holds few of them."""
+
+    def turns(self, tmp_path, monkeypatch, *, notes):
+        """How many drafts each turn made, after checking that it began with the store let go."""
+        root = make_root(tmp_path, notes={f"n{number:03d}.md": NOTE for number in range(notes)})
         turns = []
         real = JobMaker.make
 
@@ -44,10 +49,35 @@ class TestALongCreation:
 
         monkeypatch.setattr(JobMaker, "make", make)
 
-        jobs = make_jobs(root, *((f"n{number:03d}.md", "prose/x") for number in range(120)))
+        jobs = make_jobs(root, *((f"n{number:03d}.md", "prose/x") for number in range(notes)))
 
-        assert turns == [(50, False), (50, False), (20, False)]
-        assert len(jobs) == 120
+        assert len(jobs) == notes
+        assert not any(held for _drafts, held in turns)
+        return [drafts for drafts, _held in turns]
+
+    def test_holds_the_store_for_fifty_jobs_at_a_time(self, tmp_path, monkeypatch):
+        assert self.turns(tmp_path, monkeypatch, notes=120) == [50, 50, 20]
+
+    def test_holds_it_for_less_where_notes_are_large(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(planning, "_BYTES_PER_TRANSACTION", 3 * len(NOTE.encode()))
+
+        assert self.turns(tmp_path, monkeypatch, notes=7) == [3, 3, 1]
+
+    def test_reads_no_links_while_it_holds_it(self, tmp_path, monkeypatch):
+        resolved = []
+        real = Linker.table
+
+        def table(linker: Linker, *args: Any) -> Any:
+            resolved.append(connection.in_atomic_block)
+            return real(linker, *args)
+
+        monkeypatch.setattr(Linker, "table", table)
+        # What is let go of between the estimate and the turn is read again.
+        monkeypatch.setattr("review.orchestration.note_shelf._MAX_BYTES", 1)
+
+        self.turns(tmp_path, monkeypatch, notes=5)
+
+        assert set(resolved) == {False}
 
 
 @contextmanager
