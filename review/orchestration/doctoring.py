@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import DatabaseError
 
 from review import conf, store
 from review.conf import Config
-from review.errors import ReviewError
+from review.errors import ReviewError, TryAgain
 from review.models import ReviewStore
 from review.orchestration.invariant_checks import check_invariants
 from review.orchestration.job_file_checks import check_folders, check_prompts, check_result_files
 from review.orchestration.machine_checks import check_bytecode, check_file_index, check_notes
-from review.orchestration.pruning import prune_job_files
+from review.orchestration.pruning import Pruning, prune_job_files
 from review.orchestration.rebuilding import rebuild_acceptances
 from review.queries.checks import Check, CheckState
 from review.queries.store_checks import (
@@ -42,15 +41,6 @@ class Examination:
     def writes(self) -> bool:
         """Whether it may change anything."""
         return self.repair or (self.pruning is not None and self.pruning.remove)
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """Whether the folders of closed jobs go; if not, they are named only."""
-
-    remove: bool
-    actor: str
-    now: datetime
 
 
 def examine(wanted: Examination) -> Iterator[Check]:
@@ -87,13 +77,17 @@ def _look_at_store(config: Config, wanted: Examination) -> Iterator[Check]:
     yield from _guarded("job-folders", lambda: [check_folders(config)])
     pruning = wanted.pruning
     if pruning is not None:
-        yield from _guarded("prunable", lambda: [prune_job_files(config, **vars(pruning))])
+        yield from _guarded("prunable", lambda: [prune_job_files(config, pruning)])
 
 
 def _guarded(name: str, checks: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     try:
         yield from checks()
     except DatabaseError as error:
+        known = store.refusal_of(error)
+        if isinstance(known, TryAgain):
+            # Somebody writes, or the server is away: that says nothing about the store.
+            raise known from error
         yield Check(name, CheckState.PROBLEM, f"the database failed: {error}")
 
 

@@ -3,55 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from review.artifacts import ArtifactStore, folder_name
+from django.db.models import QuerySet
+
+from review.artifacts import ArtifactStore, OutputNotReadable, folder_name
 from review.conf import Config
-from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore, batched
+from review.domain.identity import sha256_hex
+from review.models import (
+    Acceptance,
+    JobEvent,
+    JobOutput,
+    ReviewJob,
+    ReviewPair,
+    ReviewStore,
+    batched,
+)
 from review.queries.checks import Check, CheckState, Faults
-from review.vocabulary import OPEN_JOB_STATUSES, JobNote, PairStatus
+from review.vocabulary import OPEN_JOB_STATUSES, JobNote, NotAccepted, PairStatus
+
+_AT_ONCE = 100
 
 
-def prune_job_files(config: Config, *, remove: bool, actor: str, now: datetime) -> Check:
-    """Name the folders of closed jobs or, with `remove`, remove them.
+@dataclass(frozen=True)
+class Pruning:
+    """Which folders of closed jobs can go, and whether they do; if not, they are named only.
 
-    A failed job that still waits for a pair keeps its folder: its output may yet come. What goes is
-    the prompt, the raw output of pairs that are all stored, and files that mirror the store.
+    :param older_than: only jobs that were closed so long ago; None takes all.
+    :param superseded: only jobs that no current acceptance rests on, and whose reviews nobody has to
+        look at.
     """
-    files, found = ArtifactStore(config), Faults()
-    for jobs in batched(_closed_jobs(files), 100):
-        if remove:
+
+    remove: bool
+    actor: str
+    now: datetime
+    older_than: timedelta | None = None
+    superseded: bool = False
+
+
+def prune_job_files(config: Config, pruning: Pruning) -> Check:
+    """Name the folders of closed jobs or remove them.
+
+    What goes is the prompt, the raw output of pairs that are all stored, and files that mirror the
+    store. What only a file holds stays: a failed job that waits for a pair keeps its folder, since
+    its output may yet come, and so does a replaced one whose output nobody took in.
+    """
+    files, found, kept = ArtifactStore(config), Faults(), 0
+    for closed in batched(_closed_jobs(files, pruning), _AT_ONCE):
+        jobs = _without_untaken_output(closed, files)
+        kept += len(closed) - len(jobs)
+        if pruning.remove:
             # First, so that a kill in between leaves no job whose files are missed.
-            JobEvent.objects.record(_event(job, actor=actor, now=now) for job in jobs)
+            JobEvent.objects.record(_event(job, pruning) for job in jobs)
             files.discard_folders(job.pk for job in jobs)
         for job in jobs:
             found.add(f"job {job.pk} ({job.status})")
-    state = CheckState.REPAIRED if remove else CheckState.WARNING
-    what = (
-        "folders of closed jobs were removed" if remove else "folders of closed jobs can go: --yes"
+    why = f"; {kept} more hold an output that was never taken in, and stay" if kept else ""
+    state = CheckState.REPAIRED if pruning.remove else CheckState.WARNING
+    what = "were removed" if pruning.remove else "can go: --yes"
+    return found.check(
+        "prunable",
+        fine=f"no folder of a closed job can go{why}",
+        wrong=f"folders of closed jobs {what}{why}",
+        state=state,
     )
-    return found.check("prunable", fine="no folder of a closed job", wrong=what, state=state)
 
 
-def _closed_jobs(files: ArtifactStore) -> Iterator[ReviewJob]:
+def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
     store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
-    waiting = ReviewPair.objects.exclude(status=PairStatus.COMPLETED)
-    jobs = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).exclude(
-        replaced_by=None, pk__in=waiting.values("job_id")
-    )
     there = set(files.folders())
-    for job in jobs.order_by("pk").iterator(chunk_size=500):
+    for job in _wanted(pruning).order_by("pk").iterator(chunk_size=500):
         name = folder_name(job.pk)
         if name in there and files.owner(name) == store_id:
             yield job
 
 
-def _event(job: ReviewJob, *, actor: str, now: datetime) -> JobEvent:
+def _wanted(pruning: Pruning) -> QuerySet[ReviewJob]:
+    waiting = ReviewPair.objects.exclude(status=PairStatus.COMPLETED)
+    jobs = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).exclude(
+        replaced_by=None, pk__in=waiting.values("job_id")
+    )
+    if pruning.older_than is not None:
+        jobs = jobs.filter(completed_at__lte=pruning.now - pruning.older_than)
+    if pruning.superseded:
+        counting = Acceptance.objects.filter(current__isnull=False, review_pair__isnull=False)
+        undecided = (NotAccepted.DECISION_ERROR, NotAccepted.DECISION_UNKNOWN)
+        to_look_at = ReviewPair.objects.filter(not_accepted__in=undecided)
+        jobs = jobs.exclude(pk__in=counting.values("review_pair__job_id"))
+        jobs = jobs.exclude(pk__in=to_look_at.values("job_id"))
+    return jobs
+
+
+def _without_untaken_output(jobs: list[ReviewJob], files: ArtifactStore) -> list[ReviewJob]:
+    keys = [job.pk for job in jobs]
+    lacking = set(
+        ReviewPair.objects.filter(job_id__in=keys)
+        .exclude(status=PairStatus.COMPLETED)
+        .values_list("job_id", flat=True)
+    )
+    stored = set(
+        JobOutput.objects.filter(job_id__in=lacking).values_list("job_id", "content_sha256")
+    )
+    return [job for job in jobs if job.pk not in lacking or _is_taken_in(job, files, stored)]
+
+
+def _is_taken_in(job: ReviewJob, files: ArtifactStore, stored: set[tuple[int, str]]) -> bool:
+    try:
+        data = files.read_output(job.bundle_output_path)
+    except OutputNotReadable:
+        return False
+    return data is None or not data.strip() or (job.pk, sha256_hex(data)) in stored
+
+
+def _event(job: ReviewJob, pruning: Pruning) -> JobEvent:
     return JobEvent(
         job=job,
         from_status=job.status,
         to_status=job.status,
-        actor=actor,
+        actor=pruning.actor,
         note=JobNote.PRUNED.value,
-        at=now,
+        at=pruning.now,
     )

@@ -10,11 +10,11 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.options import path, word
+from review.management.options import duration, path, word
 
 if TYPE_CHECKING:
     from review.contracts.doctor import DoctorJson
-    from review.orchestration.doctoring import Pruning
+    from review.orchestration.pruning import Pruning
     from review.queries.checks import Check
 
 
@@ -36,6 +36,7 @@ class Command(ReviewCommand):
         "commonplace review_doctor --check --json",
         "commonplace review_doctor --repair",
         "commonplace review_doctor --backup ~/backups/review-store.sqlite",
+        "commonplace review_doctor --prune --older-than 30d --superseded --yes",
     )
     exit_codes = {
         ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
@@ -66,6 +67,18 @@ class Command(ReviewCommand):
             "--prune",
             action="store_true",
             help="name the folders of closed jobs, whose reviews are in the store; remove nothing",
+        )
+        parser.add_argument(
+            "--older-than",
+            type=duration,
+            metavar="30d",
+            help="with --prune: only jobs that were closed so long ago",
+        )
+        parser.add_argument(
+            "--superseded",
+            action="store_true",
+            help="with --prune: only jobs whose reviews no current acceptance rests on, and nobody"
+            " has to look at",
         )
         parser.add_argument("--yes", action="store_true", help="with --prune: remove them")
         parser.add_argument(
@@ -103,13 +116,19 @@ class Command(ReviewCommand):
         return examine(wanted)
 
     def _pruning(self, options: dict[str, Any]) -> Pruning | None:
-        from review.orchestration.doctoring import Pruning
+        from review.orchestration.pruning import Pruning
 
         if not options["prune"]:
             return None
         named = {"actor": options["by"]}
         self._fill_actor(named)
-        return Pruning(remove=options["yes"], actor=named["actor"], now=self.now)
+        return Pruning(
+            remove=options["yes"],
+            actor=named["actor"],
+            now=self.now,
+            older_than=options["older_than"],
+            superseded=options["superseded"],
+        )
 
     def _back_up(self, options: dict[str, Any]) -> None:
         from review.contracts.doctor import BackupJson
@@ -129,8 +148,9 @@ class Command(ReviewCommand):
 
 
 def _refuse_misfits(options: dict[str, Any]) -> None:
-    if options["yes"] and not options["prune"]:
-        raise UsageRefused("--yes goes with --prune")
+    for name in ("yes", "older_than", "superseded"):
+        if options[name] and not options["prune"]:
+            raise UsageRefused(f"--{name.replace('_', '-')} goes with --prune")
     if options["overwrite"] and not options["backup"]:
         raise UsageRefused("--overwrite goes with --backup")
     others = [name for name in ("check", "repair", "prune") if options[name]]
