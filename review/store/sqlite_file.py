@@ -33,7 +33,7 @@ def prepare(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
     if name.startswith("file:") or name == ":memory:":
         return
     path = Path(os.path.realpath(name))
-    if not _has_content(path):
+    if not has_content(path):
         from review.store import creation
 
         creation.create_file(path, using=using)
@@ -45,7 +45,11 @@ def prepare(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
         _open_read_only(path, using)
 
 
-def _has_content(path: Path) -> bool:
+def has_content(path: Path) -> bool:
+    """Whether there is a file that is not empty.
+
+    :raises StoreNotOpened: it cannot be looked at, or is no file.
+    """
     try:
         info = path.stat()
     except FileNotFoundError:

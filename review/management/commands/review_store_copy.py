@@ -1,0 +1,130 @@
+"""`review_store_copy`: moves a store to another database, or to another file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review import conf, store
+from review.errors import ExitCode
+from review.management.base import ReviewCommand
+from review.management.options import text
+
+if TYPE_CHECKING:
+    from review.contracts.copies import StoreCopyJson
+    from review.orchestration.copying import CopyRequest, StoreCopied
+
+
+class Command(ReviewCommand):
+    """Copy one store into another, and prove that it arrived."""
+
+    help = (
+        "Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to"
+        " another file. The target is made when it is not there, and keeps all ids, the store's own"
+        " among them. A copy that was broken off goes on where it was. At the end every row of both"
+        " is counted and hashed."
+    )
+    schema = "review-store-copy/1"
+    store_use = store.Use.NONE
+    examples = (
+        "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews --dry-run",
+        "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews",
+        "commonplace review_store_copy --from postgres:///reviews --to kb/reports/review-store.sqlite",
+    )
+    exit_codes = {
+        ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
+        ExitCode.CONFLICT: "the target holds another store's rows, or was used since it was copied",
+        ExitCode.INPUT_REJECTED: "there is no store to copy, or a URL cannot be read",
+    }
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """From where to where."""
+        parser.add_argument(
+            "--to",
+            type=text,
+            required=True,
+            metavar="URL",
+            help="a path or a postgres:// URL; made if it is not there",
+        )
+        parser.add_argument(
+            "--from",
+            dest="source",
+            type=text,
+            metavar="URL",
+            help="a path or a postgres:// URL (default: the configured store)",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be copied; write nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Copy, and tell table by table."""
+        from review.management.copy_progress import progress
+        from review.orchestration.copying import copy_store
+
+        with progress(self.stderr, shown=self.shows_progress) as tell:
+            done = copy_store(_request(options), tell=tell)
+        if self.as_json:
+            self.write_json(_document(done))
+        else:
+            self.write_lines(_lines(done))
+        if not done.dry_run:
+            self.notice(_NEXT.format(store_id=done.store_id, source=done.source))
+
+
+_NEXT = (
+    "both are the store {store_id} now: use one of them only.\n"
+    "Point COMMONPLACE_REVIEW_DB at the copy everywhere, then put {source} away."
+)
+
+
+def _request(options: dict[str, Any]) -> CopyRequest:
+    from review.orchestration.copying import CopyRequest
+    from review.store.database_url import SETTING
+
+    return CopyRequest(
+        source=options["source"] or conf.current().database,
+        source_named="--from" if options["source"] else SETTING,
+        target=options["to"],
+        target_named="--to",
+        dry_run=options["dry_run"],
+    )
+
+
+def _lines(done: StoreCopied) -> Iterator[str]:
+    yield f"from {done.source}"
+    yield f"to   {done.target} ({done.standing})"
+    for table in done.tables:
+        parts = ((table.added, "added"), (table.changed, "changed"), (table.removed, "removed"))
+        what = ", ".join(f"{count} {word}" for count, word in parts if count) or "as it is there"
+        yield f"  {table.name:<26} {table.rows:>9} rows  {what}"
+    if done.dry_run:
+        yield "nothing was written"
+    else:
+        yield "verified: every count and every digest agrees"
+
+
+def _document(done: StoreCopied) -> StoreCopyJson:
+    from review.contracts.copies import StoreCopyJson, TableCopiedJson
+
+    return StoreCopyJson(
+        source=done.source,
+        target=done.target,
+        store_id=done.store_id,
+        target_was=done.standing,
+        dry_run=done.dry_run,
+        verified=not done.dry_run,
+        tables=[
+            TableCopiedJson(
+                table=table.name,
+                rows=table.rows,
+                sha256=table.sha256,
+                added=table.added,
+                changed=table.changed,
+                removed=table.removed,
+            )
+            for table in done.tables
+        ],
+    )
