@@ -29,7 +29,6 @@ from review.queries.freshness import (
     parse_keys,
     partition_staleness,
     read_accepted,
-    snapshot_owners,
 )
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -119,7 +118,7 @@ def _strangers(scope: Scope, accepted: Iterable[Accepted]) -> dict[str, dict[str
             gate_keys.update(dict.fromkeys(parse_keys(joined), number))
         for note_id in rows.keys() - notes:
             gone[note_id] += sum(len(parse_keys(joined)) for _snapshot, joined in rows[note_id])
-    unknown = gate_keys.keys() - snapshot_owners(scope).keys()
+    unknown = gate_keys.keys() - scope.gate_texts.keys()
     gates: Counter[str] = Counter()
     for chunk in batched(sorted(unknown), 500):
         owners = FileSnapshot.objects.filter(pk__in=chunk).values_list("pk", "path__path")
@@ -214,7 +213,7 @@ def _count_decisions(
 ) -> None:
     """Decisions of notes that are there; those of notes that are gone are none about this base."""
     notes = {scope.path_ids[note.path] for note in scope.notes if note.path in scope.path_ids}
-    owners = snapshot_owners(scope)
+    owners = scope.gate_texts
     for joined, number in _strings(accepted[key] for key in accepted.keys() & notes).items():
         for key in parse_keys(joined):
             if key in owners:

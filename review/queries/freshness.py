@@ -99,6 +99,15 @@ class Scope:
                 found[path_id] = snapshot_id
         return found
 
+    @cached_property
+    def gate_texts(self) -> dict[int, str]:
+        """Key of each kept text of the gates, of whatever time, to the gate's path."""
+        paths = {
+            self.path_ids[gate.path]: gate.path for gate in self.gates if gate.path in self.path_ids
+        }
+        rows = FileSnapshot.objects.filter(path_id__in=list(paths)).values_list("id", "path_id")
+        return {snapshot_id: paths[path_id] for snapshot_id, path_id in rows}
+
     def _find_gates_of(self, kind: NoteKind) -> tuple[Gate, ...]:
         return tuple(gate for gate in self.gates if applies(gate.requirement, kind))
 
@@ -116,7 +125,7 @@ def partition_staleness(
     }
     if accepted is None:
         accepted = read_accepted(scope, model_partition)
-    owners = snapshot_owners(scope)
+    owners = scope.gate_texts
     parse = lru_cache(_REMEMBERED)(parse_keys)
     fresh_for = cache(lambda kind: _all_fresh(scope._find_gates_of(kind), gate_snapshots))
     for note in scope.notes:
@@ -215,15 +224,6 @@ def read_accepted(scope: Scope, model_partition: str, *, named: bool = True) -> 
         row = (snapshot_id, shared.setdefault(keys, keys))
         found[note_id] = (*found[note_id], row) if note_id in found else (row,)
     return found
-
-
-def snapshot_owners(scope: Scope) -> dict[int, str]:
-    """Key of each kept text of the scope's gates to the gate's path."""
-    paths = {
-        scope.path_ids[gate.path]: gate.path for gate in scope.gates if gate.path in scope.path_ids
-    }
-    rows = FileSnapshot.objects.filter(path_id__in=list(paths)).values_list("id", "path_id")
-    return {snapshot_id: paths[path_id] for snapshot_id, path_id in rows}
 
 
 def parse_keys(joined: str) -> frozenset[int]:

@@ -105,7 +105,8 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     scope = Scope(notes=notes, gates=gates)
     stale: list[NoteStaleness] = []
     counts = Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0})
-    open_jobs = in_flight(request.model_partition) if request.model_partition else {}
+    partition = request.model_partition
+    open_jobs = in_flight(partition, note_ids=scope.note_ids()) if partition else {}
     for item in _staleness(scope, request):
         counts["fresh"] += len(item.fresh)
         for gate in item.stale:
