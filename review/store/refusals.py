@@ -62,6 +62,8 @@ _SQLITE: dict[int, Meaning] = {
     11: (StoreCorrupt, "is damaged", CORRUPT_HINT),
     13: (StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"),
     14: (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
+    # Of very many who begin to read at one moment, each starts again a hundred times and then says so.
+    15: (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
     26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
 }
 _POSTGRES: dict[str, Meaning] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -10,7 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from django.db import connections
+from django.db import DatabaseError, connections
+
+from review.errors import ReviewError
+from review.store import refusal_of
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -92,6 +98,12 @@ class Remembered(Generic[T]):
     def _renew(self, question: Hashable, now: datetime) -> None:
         try:
             self._make(question, now)
+        except (ReviewError, DatabaseError) as error:
+            # A store that is away for a moment: the last answer stays, and the next one who asks
+            # has it made again.
+            if isinstance(error, DatabaseError) and refusal_of(error) is None:
+                raise
+            _log.warning("an answer was not made again: %s", error)
         finally:
             with self._lock:
                 if question in self._kept:

@@ -1,0 +1,120 @@
+"""Threads of one server, and checks while files change: what passes by itself is no fault."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from review.corpus import Corpus
+from review.errors import ExitCode
+from review.orchestration import machine_checks
+from review.orchestration.machine_checks import check_file_index
+from review.queries.checks import CheckState
+from review.store.refusals import StoreBusy, refusal_of
+from review.web import remembered
+from review.web.remembered import Remembered
+from tests.builders import make_config, make_root, write_note
+
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+
+
+def error_of(code: int) -> OperationalError:
+    """An error as Django raises it for one of SQLite."""
+    cause = sqlite3.OperationalError("some words")
+    cause.sqlite_errorcode = code
+    error = OperationalError("some words")
+    error.__cause__ = cause
+    return error
+
+
+class TestErrorsThatPass:
+    @pytest.mark.parametrize(
+        "code",
+        [
+            pytest.param(sqlite3.SQLITE_BUSY, id="busy"),
+            pytest.param(sqlite3.SQLITE_BUSY_SNAPSHOT, id="busy-snapshot"),
+            pytest.param(sqlite3.SQLITE_BUSY_RECOVERY, id="busy-recovery"),
+            pytest.param(sqlite3.SQLITE_LOCKED, id="locked"),
+            pytest.param(sqlite3.SQLITE_PROTOCOL, id="too-many-at-once"),
+        ],
+    )
+    @pytest.mark.usefixtures("db")
+    def test_are_worth_another_try(self, code):
+        refusal = refusal_of(error_of(code))
+
+        assert isinstance(refusal, StoreBusy)
+        assert refusal.exit_code is ExitCode.TRY_AGAIN
+
+
+class TestAnAnswerThatIsMadeAgainBehind:
+    @pytest.fixture
+    def said(self, monkeypatch) -> list[Any]:
+        """What a thread that dies would say."""
+        said: list[Any] = []
+        monkeypatch.setattr(threading, "excepthook", said.append)
+        monkeypatch.setattr(remembered, "AT_ONCE", -1.0)
+        monkeypatch.setattr(Remembered, "_is_old", staticmethod(lambda kept: True))
+        return said
+
+    def ask(self, error: Exception) -> tuple[list[datetime], int]:
+        """The answers of three who ask, and how often an answer was made, when making one fails."""
+        calls: list[datetime] = []
+
+        def find(now: datetime) -> datetime:
+            calls.append(now)
+            if len(calls) == 2:
+                raise error
+            return now
+
+        memory = Remembered(find)
+        answers = []
+        for number in range(3):
+            answers.append(memory.ask("q", now=NOW + timedelta(hours=number)).value)
+            for thread in threading.enumerate():
+                if "_renew" in thread.name:
+                    thread.join(60)
+        return answers, len(calls)
+
+    @pytest.mark.usefixtures("db")
+    def test_is_made_at_the_next_chance_when_the_store_was_busy(self, said):
+        answers, calls = self.ask(error_of(sqlite3.SQLITE_BUSY))
+
+        assert answers == [NOW, NOW, NOW]
+        assert calls == 3
+        assert said == []
+
+    @pytest.mark.usefixtures("db")
+    def test_says_so_when_the_fault_is_ours(self, said):
+        self.ask(OperationalError("no such column"))
+
+        assert len(said) == 1
+
+
+class TestTheCheckOfTheFileIndex:
+    def test_blames_no_file_system_for_an_edit_between_its_looks(self, tmp_path, monkeypatch):
+        root = make_root(tmp_path)
+        config = make_config(root)
+        with Corpus(config) as corpus:
+            corpus.notes()
+        config.index_path.parent.mkdir(parents=True, exist_ok=True)
+        config.index_path.touch()
+        real, looks = machine_checks.Corpus, []
+
+        def opened(*args: Any, **how: Any) -> Corpus:
+            looks.append(None)
+            if len(looks) == 2:
+                write_note(root, "a.md", "# Another\n\nBy somebody who did not wait.\n")
+            return real(*args, **how)
+
+        monkeypatch.setattr(machine_checks, "Corpus", opened)
+
+        check = check_file_index(config, repair=False)
+
+        assert check.state is CheckState.OK
+        assert len(looks) == 4
