@@ -132,7 +132,7 @@ class ReviewJobAdmin(ReadOnlyAdmin):
     )
     list_select_related = ("model_partition",)
     search_fields = ("=id", "claimed_by", "lens", "failure_reason", "model_partition__name")
-    search_help_text = "a job's number, who took it, its lens or partition, or why it failed"
+    search_help_text = "a job's number, who claimed it, its lens or partition, or why it failed"
     show_facets = ShowFacets.ALWAYS
     ordering = ("-pk",)
     actions = ("ingest_now", "fail", "replace")
@@ -160,7 +160,7 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         return f"{job.failure_code}: {job.failure_reason[:120]}" if job.failure_code else ""
 
     @admin.action(
-        description="Ingest now: take in the output that is there", permissions=["change"]
+        description="Ingest now: ingest the output that is there", permissions=["change"]
     )
     def ingest_now(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
         """Show what an ingest would do."""

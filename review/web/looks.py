@@ -16,6 +16,7 @@ from review.web.first_time import needs
 from review.web.pages import page
 from review.web.paging import Key, paged, read_place
 from review.web.start import STANDING, standing
+from review.web.words import label
 
 LOOKS_A_PAGE = 50
 WHY = ("decision-unknown", "decision-error", "findings-disagree")
@@ -64,7 +65,7 @@ def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
     whys = Counter(look.why for look in found)
     lenses = Counter(look.lens for look in found)
     partitions = Counter(look.model_partition for look in found)
-    labels = dict(zip(WHY, ("undecided", "could not judge", "findings disagree"), strict=True))
+    labels = {word: label(word) for word in WHY}
     facets = (
         make_facet(filters, "why", "Why", {word: whys[word] for word in WHY}, labels=labels),
         make_facet(filters, "lens", "Lens", dict(sorted(lenses.items()))),

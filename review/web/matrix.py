@@ -44,7 +44,7 @@ _KNOWN = {
 }
 _MODES = {
     Mode.ALL: "all",
-    Mode.NOT_FRESH: "not fresh",
+    Mode.NOT_FRESH: "stale",
     Mode.FAILING: "warn and fail",
     Mode.DISAGREE: "models disagree",
 }
@@ -118,7 +118,7 @@ def _context(
         ],
         "crumbs": _crumbs(filters, wanted.folder),
         "fold": _fold(filters, shown),
-        "counts": [(word, number) for word, number in shown.counts.items() if number],
+        "counts": shown.counts,
         "legend": legend(shown.columns),
         "next_url": _next(filters, shown),
         "first_url": filters.url() if filters.after else "",
@@ -198,7 +198,7 @@ def _ticked_cells(request: HttpRequest) -> list[tuple[str, str]]:
 
 
 def _ticked_lines(request: HttpRequest, partition: str) -> list[tuple[str, str]]:
-    """Cells of ticked rows and columns that are not fresh."""
+    """Cells of ticked rows and columns that are stale."""
     notes, gates = request.POST.getlist("n"), request.POST.getlist("g")
     rows = [_at(notes, row) for row in request.POST.getlist("r")]
     columns = [_at(gates, column) for column in request.POST.getlist("k")]

@@ -18,7 +18,8 @@ from review.queries.matrix import Matrix, MatrixRow
 from review.web.words import label
 
 _CLASSES = {letter: chr(letter) if letter != FRESH else "p" for letter in WORDS}
-_LABELS = {letter: label(word) for letter, word in WORDS.items()}
+# In the cells, of which there are thousands, without "stale": the legend has it.
+_LABELS = {letter: word.replace("-", " ") for letter, word in WORDS.items()}
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _rolled(column: Mapping[int, int]) -> str:
         return f"<td class={letter}><b>{_short(fails or warns)}</b><i>{word}</i>"
     if stale:
         part = "s" if stale < asked else "m"
-        return f"<td class={part}><b>{_short(stale)}</b><i>not fresh</i>"
+        return f"<td class={part}><b>{_short(stale)}</b><i>stale</i>"
     return "<td class=p><i>fresh</i>"
 
 
@@ -169,5 +170,5 @@ def _disputed(row: MatrixRow, place: int, word: str) -> str:
 
 def legend(columns: Sequence[Column]) -> list[tuple[str, str]]:
     """Classes and words of the cells, for the legend."""
-    known = [(_CLASSES[letter], word) for letter, word in _LABELS.items()]
+    known = [(_CLASSES[letter], label(word)) for letter, word in WORDS.items()]
     return [*known, ("r", "in an open job"), ("d", "models disagree")] if columns else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -59,7 +59,7 @@ class Changed:
 
     texts: tuple[ShownSince, ...]
     gates: tuple[StaleGate, ...]
-    reasons: tuple[tuple[str, int], ...]
+    reasons: Mapping[str, int]
     stale: int
     accepted: int
 
@@ -78,7 +78,7 @@ def read_changed(shown: NotePage) -> Changed:
     return Changed(
         texts=tuple(texts),
         gates=_gates(shown, changed),
-        reasons=tuple((word, reasons[word]) for word in Staleness.values if reasons[word]),
+        reasons=reasons,
         stale=reasons.total(),
         accepted=sum(row.note_snapshot_id is not None for row in rows),
     )

@@ -98,7 +98,9 @@ def _list_context(
 
 
 def _labels(words: Iterable[str]) -> dict[str, str]:
-    return {word: label(word) for word in words}
+    """States of pairs as people read them: what is fresh is told by its decision."""
+    decided = {"fresh": "fresh: pass", "warn": "fresh: warn", "fail": "fresh: fail"}
+    return {word: decided.get(word) or label(word) for word in words}
 
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
@@ -161,9 +163,9 @@ def _context(
 def _groups(shown: NotePage) -> list[dict[str, Any]]:
     """The rows by what they want; the first group that has any is open."""
     titles = {
-        SOMETHING: "to look at",
-        REVIEW: "never reviewed",
-        NOTHING: "fresh and passed, or asked no more",
+        SOMETHING: "stale by a change, warn, fail, or without a decision",
+        REVIEW: "stale: missing review",
+        NOTHING: "fresh and pass, or asked no more",
     }
     groups = [
         {

@@ -140,10 +140,12 @@ def _why_empty(choice: Choice, filters: Filters, place: Place | None) -> Emptine
     if filters.narrowed and set(filters.values) != {"state"}:
         return Emptiness("No finding matches these filters.")
     if state != DispositionState.OPEN:
-        return Emptiness(f"No finding is {state}.", "What you decide in the queue is listed here.")
+        return Emptiness(
+            f"No finding is {state}.", "What you dispose of in the queue is listed here."
+        )
     if any(choice.facets.states.values()):
         return Emptiness(
-            "Nothing is open: every finding has been decided.",
+            "Nothing is open: every finding has a disposition.",
             "New ones come with new reviews. What waits for one:",
             "commonplace review_target_selector --all-gates --model MODEL",
         )

@@ -37,7 +37,7 @@ LINES_A_PAGE = 50
 FOLDERS_SHOWN = 12
 OPTIONS_SHOWN = 60
 _AGES = {"day": "a day", "week": "a week", "month": "a month", "older": "longer"}
-_SINCE = {"same": "as reviewed", "changed": "changed since", "gone": "gone"}
+_SINCE = {"same": "as reviewed", "changed": "changed since the review", "gone": "gone"}
 
 
 def read_filters(request: HttpRequest) -> Filters:

@@ -56,14 +56,14 @@ _WORDS = {
         "Ingest now",
         "Ingest",
         "ingested",
-        "The output that is there is taken in. Complete reviews are kept and accepted; a job that "
+        "The output that is there is ingested. Complete reviews are kept and accepted; a job that "
         "lacks one ends failed, and takes the missing ones later.",
     ),
     RecoveryAction.FAIL: _Words(
         "Fail",
         "Fail",
         "failed",
-        "The job is given up, and its pairs are missing. They are stale, so the next selection "
+        "The job is failed, and its pairs are missing. They are stale, so the next selection "
         "lists them.",
     ),
     RecoveryAction.REPLACE: _Words(

@@ -165,7 +165,7 @@ def _tabs(filters: Filters, part: Part) -> list[Tab]:
 def _origins(shown: ReviewJson, config: Config) -> list[Origin]:
     known = shown.provenance
     return [
-        Origin("Harness", known.runner or ""),
+        Origin("Runner", known.runner or ""),
         Origin("Model", known.runner_model or "", *_told_model(shown, known, config)),
         Origin("Effort", known.runner_effort or ""),
         Origin("Model, by its own word", "", known.self_reported_model or "", _self_report(known)),
@@ -213,7 +213,7 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     if not answer.accepted:
         messages.warning(
             request,
-            f"Your decision, {word}, is kept with the review. It is not what counts for the note:"
+            f"Your decision, {word}, is kept with the review. It does not move the acceptance:"
             " a later text was accepted in the meantime.",
         )
         return after_post(request, reverse("review", args=[pair_id]))

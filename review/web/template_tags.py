@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from review.vocabulary import Staleness
 from review.web.filters import Filters
 from review.web.words import GLYPHS, age, count_words, label
 
@@ -34,6 +36,32 @@ def badge(word: str, text: str | int = "") -> SafeString:
         word,
         GLYPHS.get(word, "·"),
         text or label(word),
+    )
+
+
+@register.simple_tag
+def tally(counts: Mapping[str, int]) -> SafeString:
+    """Pairs by state: what fresh ones were decided, and why the others are stale.
+
+    :param counts: how many by `fresh` (which passed), `warn`, `fail` and the staleness reasons.
+    """
+    decided = {"pass": counts.get("fresh", 0), "warn": counts.get("warn", 0)}
+    decided["fail"] = counts.get("fail", 0)
+    badges = [(badge(word, number),) for word, number in decided.items() if number]
+    return format_html("{} {}", format_html_join(" ", "{}", badges), stale(counts))
+
+
+@register.simple_tag
+def stale(counts: Mapping[str, int]) -> SafeString:
+    """How many pairs are stale, and for which reasons; nothing where none is."""
+    reasons = [(word, counts[word]) for word in Staleness.values if counts.get(word)]
+    if not reasons:
+        return SafeString("")
+    told = ", ".join(f"{word.replace('-', ' ')} {number:,}" for word, number in reasons)
+    return format_html(
+        '<span class="stale-tally">{} <span class="soft small">{}</span></span>',
+        badge("stale", sum(number for _word, number in reasons)),
+        told,
     )
 
 

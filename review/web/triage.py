@@ -247,7 +247,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     done = undo(at, actor=actor(request), board=choice.board, now=timezone.now())
     del request.session[_LAST_ACT]
     if done.moved:
-        messages.success(request, f"Taken back: {act.what[:1].lower()}{act.what[1:]}.")
+        messages.success(request, f"Undone: {act.what[:1].lower()}{act.what[1:]}.")
     names = name_findings(
         choice.board,
         [item.fingerprint for item in done.not_moved[:_NAMED_AT_MOST]],

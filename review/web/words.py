@@ -50,9 +50,12 @@ GLYPHS: dict[str, str] = {
 _LABELS: dict[str, str] = {
     Decision.UNKNOWN: "unknown",
     "ready": "ready to ingest",
+    Staleness.MISSING_REVIEW: "stale: missing review",
+    Staleness.GATE_CHANGED: "stale: gate changed",
+    Staleness.NOTE_CHANGED: "stale: note changed",
     "findings-disagree": "pass, but a finding says otherwise",
-    "decision-unknown": "no decision could be read",
-    "decision-error": "the reviewer could not judge",
+    "decision-unknown": "unknown: no decision could be read",
+    "decision-error": "error: the reviewer could not judge",
 }
 
 

@@ -36,7 +36,7 @@ class TestKeyboard:
         states = wait_for_states(visit, 10)
         order = ("fixed", "rejected", "deferred")
         assert states == {mark: [order[n % 3]] for n, mark in enumerate(marks)}
-        page.get_by_text("every finding has been decided").wait_for()
+        page.get_by_text("every finding has a disposition").wait_for()
         assert visit.problems() == []
 
     def test_the_focus_is_on_the_next_row_at_once(self, visit, marks):
@@ -194,13 +194,13 @@ class TestByHand:
         page = visit.open("/queue/")
 
         page.get_by_label("All on this page").check()
-        page.locator(".bulk").get_by_role("button", name="Later").click()
+        page.locator(".bulk").get_by_role("button", name="Defer").click()
 
         assert len(wait_for_states(visit, 10)) == 10
 
     def test_all_that_match_are_decided_after_a_look(self, visit, marks):
         page = visit.open("/queue/?lens=prose")
-        page.get_by_role("link", name="Decide about all 6").click()
+        page.get_by_role("link", name="Dispose of all 6").click()
         page.wait_for_url("**/queue/all?lens=prose")
         assert visit.problems() == []
 
@@ -269,7 +269,7 @@ class TestWithoutJavaScript:
 
     def test_it_is_taken_back(self, plain_visit, marks):
         page = plain_visit.open("/queue/")
-        page.locator("[data-row]").nth(0).get_by_role("button", name="Later").click()
+        page.locator("[data-row]").nth(0).get_by_role("button", name="Defer").click()
 
         page.get_by_role("button", name="Undo").click()
 

@@ -68,7 +68,7 @@ class TestList:
         page = web.get("/queue/").content.decode()
 
         assert "line 7" in page
-        assert "changed since its review" in page
+        assert "note changed since the review" in page
 
     def test_a_review_that_lists_nothing_leads_to_the_review(self, web, filled):
         page = web.get("/queue/?note=kb/notes/b.md").content.decode()
@@ -228,7 +228,7 @@ class TestEmptiness:
 
         page = web.get("/queue/").content.decode()
 
-        assert "every finding has been decided" in page
+        assert "every finding has a disposition" in page
         assert "review_target_selector" in page
 
     def test_of_a_filter_leads_out_of_it(self, web, filled):

@@ -103,7 +103,7 @@ class TestWhatBecameOfIt:
 
         body = web.get(f"/reviews/{pair}/").content.decode()
 
-        assert "The note has changed since." in body
+        assert "The note changed since the review." in body
         assert f"/diff/{note_path('a.md')}?gate=prose%2Fx&amp;model={PARTITION}" in body
 
     def test_a_note_that_is_gone_keeps_its_text(self, web, root, pair):
@@ -200,7 +200,7 @@ class TestDeciding:
             f"/reviews/{undecided}/decision", {"decision": "fail", "reason": "x"}, follow=True
         )
 
-        assert "It is not what counts" in messages_of(response)[0]
+        assert "It does not move the acceptance" in messages_of(response)[0]
 
     @pytest.mark.parametrize(
         ("form", "said"),

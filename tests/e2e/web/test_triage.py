@@ -207,7 +207,7 @@ class TestAllThatMatch:
     def test_are_shown_before_they_are_decided(self, web, marks):
         page = web.get("/queue/all?lens=prose").content.decode()
 
-        assert "Decide about 3 findings" in page
+        assert "Dispose of 3 findings" in page
         assert "3 findings in 1 note" in page
 
     def test_are_decided_once_confirmed(self, web, marks):
@@ -249,7 +249,7 @@ class TestAllThatMatch:
 
         review_pairs(root, ("b.md", "prose/x"), review="## Result: WARN")
 
-        assert "Decide about 4 findings" in web.get("/queue/all").content.decode()
+        assert "Dispose of 4 findings" in web.get("/queue/all").content.decode()
         assert send(web, "/queue/all", **{"as": "fixed", "expected": 4}).status_code == 303
 
     def test_none_leaves_nothing_to_confirm(self, web, root):

@@ -34,7 +34,7 @@ class TestUndo:
 
         response = send(web, "/queue/undo")
 
-        assert told(response)[-1] == "Taken back: 2 findings rejected."
+        assert told(response)[-1] == "Undone: 2 findings rejected."
         assert states() == {mark: ["rejected", "open"] for mark in marks[:2]}
         assert rows(web) == ["vague", "unclear", "too long", "no source"]
 
