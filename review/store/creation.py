@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
+from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.executor import MigrationExecutor
 
 from review.folders import PRIVATE, make_private
@@ -101,7 +102,14 @@ def _pointed_at(path: Path, using: str) -> Iterator[None]:
 
 def _migrate(using: str) -> None:
     executor = MigrationExecutor(connections[using])
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    try:
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    except MigrationSchemaMissing as error:
+        # Django's words for what the database refused at its first table: a full disk, no right.
+        refused = error.__context__
+        if isinstance(refused, DatabaseError):
+            raise refused from refused.__cause__
+        raise
 
 
 @contextmanager
