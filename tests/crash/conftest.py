@@ -1,0 +1,39 @@
+"""The process that forks the commands, and the counts of what was tried."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.crash.harness import Zygote
+from tests.crash.tracing import can_trace
+
+TRIED: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="session")
+def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    """Where no child can be traced nothing is tried: said so, and refused where CI is set."""
+    if not can_trace():
+        reason = "this machine traces no child, or its system calls are not known"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    started = Zygote(tmp_path_factory.mktemp("zygote"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def tried() -> Counter[str]:
+    """Counts what was tried, by kind; told at the end."""
+    return TRIED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell the counts."""
+    if TRIED:
+        terminalreporter.section("what was tried on crashes")
+        for kind, number in sorted(TRIED.items()):
+            terminalreporter.write_line(f"{number:>6}  {kind}")

@@ -1,0 +1,122 @@
+"""Every command, killed at each of its writes: nothing is halved, nothing is lost, the next run finishes.
+
+`make soak` strikes at all writes of all commands; the suite at a few, drawn by name.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crash.harness import Zygote
+from tests.crash.scenarios import SCENARIOS, Scenario
+from tests.crash.striking import Bench
+from tests.crash.tracing import Moment, can_change_calls
+
+# Those whose work is done in the database, in files, and in both.
+SAMPLED = ("create", "ingest-in-part", "recover-replace")
+SAMPLE = 2
+_EVERY_FOURTH = 4
+_BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
+
+
+def bench(name: str, zygote: Zygote, folder: Path) -> Bench:
+    """A bench for the scenario of this name."""
+    return Bench(_BY_NAME[name], zygote, folder / name)
+
+
+def strikes(calls: tuple[str, ...]) -> Iterator[tuple[int, Moment]]:
+    """Before each write, after each, and in each; of a row of writes to one file the ends.
+
+    After one write and before the next the files are the same, so that between two writes of a
+    kind one kill serves for both.
+    """
+    for at, call in enumerate(calls, 1):
+        yield at, Moment.BEFORE
+        if at == len(calls) or calls[at] != call:
+            yield at, Moment.AFTER
+        halved = can_change_calls() and call.startswith(("write ", "pwrite64 "))
+        if halved and (".sqlite" not in call or at % _EVERY_FOURTH == 0):
+            yield at, Moment.HALFWAY
+
+
+def draw(kind: Sequence[Any], seed: str) -> list[Any]:
+    """A few of them, the same ones each time."""
+    return random.Random(seed).sample(kind, SAMPLE)  # noqa: S311
+
+
+def _by_kind(calls: tuple[str, ...]) -> list[list[tuple[int, Moment]]]:
+    """Strikes at the store's files, and at all others."""
+    found: list[list[tuple[int, Moment]]] = [[], []]
+    for at, moment in strikes(calls):
+        found[".sqlite" in calls[at - 1]].append((at, moment))
+    return found
+
+
+class TestKilled:
+    @pytest.mark.parametrize("name", SAMPLED)
+    def test_at_some_of_its_writes(self, name, zygote, tmp_path, tried):
+        struck = bench(name, zygote, tmp_path)
+        chosen = [strike for kind in _by_kind(struck.calls) for strike in draw(kind, name)]
+
+        faults = [fault for at, moment in chosen for fault in struck.kill(at, moment)]
+
+        tried["kills"] += len(chosen)
+        assert not faults, "\n".join(faults)
+
+    @pytest.mark.soak
+    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+    def test_at_each_of_its_writes(
+        self, scenario: Scenario, zygote: Zygote, tmp_path: Path, tried: Counter[str]
+    ):
+        struck = Bench(scenario, zygote, tmp_path)
+        faults = []
+
+        for at, moment in strikes(struck.calls):
+            faults += struck.kill(at, moment)
+            tried[f"kills: {scenario.name}, {len(struck.calls)} writes"] += 1
+
+        assert not faults, "\n".join(faults)
+
+
+@pytest.mark.skipif(not can_change_calls(), reason="not known for this processor")
+class TestRefused:
+    """The disk refuses from a write on: full (ENOSPC), or broken (EIO)."""
+
+    @pytest.mark.parametrize(
+        ("name", "error"),
+        [
+            pytest.param("first-store", errno.ENOSPC, id="first-store-full"),
+            pytest.param("ingest", errno.EIO, id="ingest-broken"),
+        ],
+    )
+    def test_at_some_of_its_writes(self, name, error, zygote, tmp_path, tried):
+        struck = bench(name, zygote, tmp_path)
+        chosen = draw(range(2, len(struck.calls)), name)
+
+        # The first write of all: what cannot even begin is refused by name, too.
+        faults = [fault for at in (1, *chosen) for fault in struck.refuse(at, error)]
+
+        tried["writes refused from there on"] += SAMPLE + 1
+        assert not faults, "\n".join(faults)
+
+    @pytest.mark.soak
+    @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
+    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+    def test_at_each_of_its_writes(
+        self, scenario: Scenario, error: int, zygote: Zygote, tmp_path: Path, tried: Counter[str]
+    ):
+        struck = Bench(scenario, zygote, tmp_path)
+        faults = []
+
+        for at in range(1, len(struck.calls) + 1):
+            faults += struck.refuse(at, error)
+            tried[f"refused ({errno.errorcode[error]}): {scenario.name}"] += 1
+
+        assert not faults, "\n".join(faults)
