@@ -46,14 +46,17 @@ class Command:
 
 
 class Zygote:
-    """The process that forks the commands; `close` ends it."""
+    """The process that forks the commands; `close` ends it.
 
-    def __init__(self, scratch: Path, *, database: str = "") -> None:
+    :param before: the words of a command that starts it in other surroundings.
+    """
+
+    def __init__(self, scratch: Path, *, database: str = "", before: Sequence[str] = ()) -> None:
         self._scratch = scratch
         self._database = database
         (scratch / "kb").mkdir(parents=True, exist_ok=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.zygote"],
+            [*before, sys.executable, "-m", "tests.crash.zygote"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -73,7 +76,8 @@ class Zygote:
     def run(self, root: Path, command: Command, plan: Plan | None = None, **others: Any) -> Ran:
         """Run a command on `root`, and follow its system calls if there is a plan.
 
-        :param others: `env`, and `settings`: values by the names of a module and of what is in it.
+        :param others: `env`; `settings`, values by the names of a module and of what is in it;
+            `file_limit`, the bytes that a file may have.
         """
         stdin = str(root / command.stdin) if command.stdin else ""
         return self._ask(root, plan, argv=list(command.argv), stdin=stdin, **others)
@@ -89,7 +93,8 @@ class Zygote:
     def _ask(self, root: Path, plan: Plan | None, **fields: Any) -> Ran:
         out, err = self._scratch / "stdout", self._scratch / "stderr"
         env = process_environment(root)
-        request = {"argv": [], "call": "", "arguments": {}, "settings": {}, "stdin": ""} | fields
+        request = {"argv": [], "call": "", "arguments": {}, "settings": {}, "stdin": ""}
+        request |= {"file_limit": 0} | fields
         request |= {
             "cwd": str(root),
             "env": env | dict(fields.get("env", {})),

@@ -110,8 +110,13 @@ class Bench:
         what = f"{self.scenario.name}, errno {error} from write {at} on ({refused.struck})"
         return [f"{what}: {fault}" for fault in self.judge_refused(root, refused, reference)]
 
-    def judge_refused(self, root: Path, refused: Ran, reference: Reference) -> list[str]:
-        """What is wrong after a run for which there was no room, now that there is room again."""
+    def judge_refused(
+        self, root: Path, refused: Ran, reference: Reference, *, repair: bool = True
+    ) -> list[str]:
+        """What is wrong after a run for which there was no room, now that there is room again.
+
+        :param repair: whether a copy is repaired, too; a part of a root that is mounted has none.
+        """
         faults = []
         if "Traceback" in refused.err or refused.exit < 0:
             faults.append(f"no refusal, exit {refused.exit}: {refused.err[-1500:]}")
@@ -120,7 +125,7 @@ class Bench:
         if not told and (refused.exit not in _REFUSED or not named):
             faults.append(f"exit {refused.exit} {refused.refusal}: {refused.err[-500:]}")
         silent = refused if told else replace(refused, out="")
-        return faults + self._judge(root, silent, reference)
+        return faults + self._judge(root, silent, reference, repair=repair)
 
     def _died(self, struck: Ran) -> list[str]:
         if struck.exit == KILLED:
@@ -129,9 +134,15 @@ class Bench:
             return []  # it made fewer writes this time
         return [f"it ended with {struck.exit} instead of dying"]
 
-    def _judge(self, root: Path, struck: Ran, reference: Reference) -> list[str]:
-        mended = Base(root, self.folder).copy("mended")
-        crashed, still = self.zygote.call(mended, "judging.look_and_repair", env=self.env)
+    def _judge(
+        self, root: Path, struck: Ran, reference: Reference, *, repair: bool = True
+    ) -> list[str]:
+        still: list[str] = []
+        if repair:
+            mended = Base(root, self.folder).copy("mended")
+            crashed, still = self.zygote.call(mended, "judging.look_and_repair", env=self.env)
+        else:
+            crashed = self.look(root)
         faults = self._after_the_crash(crashed, struck, reference)
         faults += [f"after --repair: {item}" for item in still]
         again = self.finish(root)

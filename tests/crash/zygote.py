@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import resource
 import sys
 from dataclasses import asdict
 from importlib import import_module
@@ -40,7 +41,8 @@ def _load() -> None:
     load_apps(CLI_SETTINGS)
     import review
     import tests.crash.judging
-    import tests.crash.laying  # noqa: F401
+    import tests.crash.laying
+    import tests.crash.rooms  # noqa: F401
 
     for found in pkgutil.walk_packages(review.__path__, "review."):
         if not found.name.startswith(("review.web", "review.admin", "review.apps")):
@@ -88,6 +90,8 @@ def _move_in(request: dict[str, Any]) -> None:
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    if request["file_limit"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_limit"], resource.RLIM_INFINITY))
     from django.db import connections
 
     from review.store.database_url import database_settings
