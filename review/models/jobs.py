@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.parents import Parent
 from review.models.paths import ModelPartition
@@ -115,7 +115,7 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         if claim is not None:
             fields |= {"started_at": now, "claimed_by": claim.claimed_by}
             fields |= asdict(claim.provenance)
-        if not self.filter(pk=job.pk, status=leaving, replaced_by=None).update(**fields):
+        if not self._unreplaced().filter(pk=job.pk, status=leaving).update(**fields):
             return False
         for name, value in fields.items():
             setattr(job, name, value)
@@ -131,9 +131,21 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         now: datetime,
     ) -> int:
         """An open job to `failed`, saying why."""
-        return self.filter(pk=job_id, status__in=leaving, replaced_by=None).update(
-            status=JobStatus.FAILED, completed_at=now, failure_code=code, failure_reason=reason
+        return (
+            self._unreplaced()
+            .filter(pk=job_id, status__in=leaving)
+            .update(
+                status=JobStatus.FAILED, completed_at=now, failure_code=code, failure_reason=reason
+            )
         )
+
+    def _unreplaced(self) -> ReviewJobQuerySet:
+        """Jobs that no other job replaces.
+
+        Without a join: an UPDATE over a join finds its rows in a subquery, and a server that waited
+        for such a row does not look again whether it still is in the state that is left.
+        """
+        return self.filter(~Exists(ReviewJob.objects.filter(replaces=OuterRef("pk"))))
 
 
 class ReviewJob(models.Model):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,31 @@ import pytest
 from django.db import connection, connections, transaction
 
 from review.corpus.linking import Linker
-from review.models import ReviewJob, ReviewPair, ReviewStore
+from review.models import Ending, Provenance, ReviewJob, ReviewPair, ReviewStore
 from review.orchestration import planning
 from review.orchestration.job_making import JobMaker
 from review.queries.invariants import broken_invariants
-from review.vocabulary import JobStatus
-from tests.builders import NOTE, make_jobs, make_root
+from review.vocabulary import FailureCode, JobStatus
+from tests.builders import NOTE, NOW, make_jobs, make_root
 from tests.helpers.commands import REPOSITORY, Result, process_environment, shared_store
 from tests.helpers.workers import write_worker_output
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # A guard against hanging only.
 HANG = 120
+
+
+MOVES: dict[str, Callable[[ReviewJob], object]] = {
+    "claim": lambda job: ReviewJob.objects.claim(
+        job.pk, provenance=Provenance("r"), claimed_by="agent:a", now=NOW
+    ),
+    "close": lambda job: ReviewJob.objects.close(
+        job, leaving=JobStatus.QUEUED, ending=Ending(JobStatus.COMPLETED), now=NOW
+    ),
+    "fail": lambda job: ReviewJob.objects.fail(
+        job.pk, leaving=(JobStatus.QUEUED,), code=FailureCode.OPERATOR, reason="r", now=NOW
+    ),
+}
 
 
 @pytest.fixture
@@ -161,3 +175,31 @@ class TestOnAServer:
             again = ended(process)
         assert again.exit == 0, again
         assert ReviewJob.objects.get().status == JobStatus.COMPLETED
+
+
+@pytest.mark.postgresql
+class TestAMove:
+    """Of two transactions that move one row the second waits, looks again, and is refused."""
+
+    @pytest.fixture
+    def job(self, root) -> ReviewJob:
+        (made,) = make_jobs(root, ("a.md", "prose/x"))
+        return ReviewJob.objects.get(pk=made.review_job_id)
+
+    @pytest.mark.parametrize("first", MOVES, ids=list(MOVES))
+    @pytest.mark.parametrize("second", MOVES, ids=list(MOVES))
+    def test_leaves_a_state_once(self, job, first, second):
+        answers: list[object] = []
+
+        def other() -> None:
+            answers.append(MOVES[second](ReviewJob.objects.get(pk=job.pk)))
+            connection.close()
+
+        with transaction.atomic():
+            assert MOVES[first](job)
+            thread = threading.Thread(target=other)
+            thread.start()
+            wait_until_it_waits()
+        thread.join(HANG)
+
+        assert [bool(answer) for answer in answers] == [False]

@@ -71,6 +71,8 @@ def _editing(
     own = range(options.number, options.notes, options.of)
 
     def edit(act: Act) -> None:
+        if not own:
+            return
         number = rng.choice(own)
         paths = [note_path(number), moved_path(number)]
         here = [path for path in paths if (options.root / path).exists()]
