@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from review.contracts.base import Document
 
 
@@ -30,4 +28,12 @@ class DoctorJson(Document, kw_only=True):
     schema: str = "review-doctor/1"
     checks: list[CheckJson]
     problems: int
-    backup: BackupJson | msgspec.UnsetType = msgspec.UNSET
+
+
+class DoctorBackupJson(Document, kw_only=True):
+    """The answer of `review_doctor --backup`."""
+
+    schema: str = "review-doctor/1"
+    checks: list[CheckJson]
+    problems: int
+    backup: BackupJson

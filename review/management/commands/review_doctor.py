@@ -13,9 +13,12 @@ from review.management.base import ReviewCommand
 from review.management.options import duration, path, word
 
 if TYPE_CHECKING:
-    from review.contracts.doctor import DoctorJson
+    from pathlib import Path
+
+    from review.contracts.doctor import CheckJson, DoctorBackupJson, DoctorJson
     from review.orchestration.pruning import Pruning
     from review.queries.checks import Check
+    from review.store.backup_file import BackedUp
 
 
 class Command(ReviewCommand):
@@ -131,20 +134,15 @@ class Command(ReviewCommand):
         )
 
     def _back_up(self, options: dict[str, Any]) -> None:
-        from review.contracts.doctor import BackupJson
         from review.orchestration.backup import BackupRequest, back_up
-        from review.queries.checks import Check, CheckState
 
         target = options["backup"].absolute()
         request = BackupRequest(target, overwrite=options["overwrite"])
         made = back_up(request, config=conf.current())
-        if not self.as_json:
+        if self.as_json:
+            self.write_json(_backup_document(target, made))
+        else:
             self.write_text(f"backed up: {target} ({made.byte_size:,} bytes, checked)")
-            return
-        check = Check("backup", CheckState.OK, f"{target} was written and checked")
-        document = _document([check], 0)
-        document.backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
-        self.write_json(document)
 
 
 def _refuse_misfits(options: dict[str, Any]) -> None:
@@ -164,17 +162,23 @@ def _lines(check: Check) -> Iterator[str]:
 
 
 def _document(checks: list[Check], problems: int) -> DoctorJson:
-    from review.contracts.doctor import CheckJson, DoctorJson
+    from review.contracts.doctor import DoctorJson
 
-    return DoctorJson(
-        checks=[
-            CheckJson(
-                name=check.name,
-                state=check.state,
-                message=check.message,
-                details=list(check.details),
-            )
-            for check in checks
-        ],
-        problems=problems,
+    return DoctorJson(checks=[_shown(check) for check in checks], problems=problems)
+
+
+def _backup_document(target: Path, made: BackedUp) -> DoctorBackupJson:
+    from review.contracts.doctor import BackupJson, DoctorBackupJson
+    from review.queries.checks import Check, CheckState
+
+    check = Check("backup", CheckState.OK, f"{target} was written and checked")
+    backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
+    return DoctorBackupJson(checks=[_shown(check)], problems=0, backup=backup)
+
+
+def _shown(check: Check) -> CheckJson:
+    from review.contracts.doctor import CheckJson
+
+    return CheckJson(
+        name=check.name, state=check.state, message=check.message, details=list(check.details)
     )
