@@ -49,6 +49,10 @@ class StoreUnreachable(TryAgain):
 
 AGAIN = "run the same command again"
 CORRUPT_HINT = "move the file away and restore a copy, or start a new store without it"
+REACH_HINT = (
+    "see that the server runs, and that host and port are right; then run the same command again"
+)
+RIGHTS_HINT = "docs/deploy.md names the rights that each role needs, and how its owner gives them"
 READ_ONLY_HINT = "reading commands work; to write, make the file and its folder writable"
 
 # The kind of refusal, what the store does or is, and what to do about it.
@@ -67,25 +71,48 @@ _SQLITE: dict[int, Meaning] = {
     26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
 }
 _POSTGRES: dict[str, Meaning] = {
-    "08": (StoreUnreachable, "cannot be reached", AGAIN),
+    "08": (StoreUnreachable, "cannot be reached", REACH_HINT),
     "25006": (StoreReadOnly, "is read-only", "reading commands work"),
-    "28": (StoreNotOpened, "refused the login", "check COMMONPLACE_REVIEW_DB"),
+    "28": (StoreNotOpened, "refused the login", "check the user and the password in its URL"),
     "3D000": (StoreNotOpened, "does not exist", "create the database, or name another"),
+    "3F000": (StoreNotOpened, "has no such schema", "check search_path in the options of its URL"),
     "40001": (StoreBusy, "is busy: another transaction came first", AGAIN),
     "40P01": (StoreBusy, "is busy: another transaction came first", AGAIN),
-    "42501": (StoreNotOpened, "does not let this user do that", "check the user's rights"),
+    "42501": (StoreNotOpened, "does not let this user do that", RIGHTS_HINT),
     "53100": (StoreFull, "cannot grow: the disk is full", "make room, then try again"),
     "53300": (StoreBusy, "has too many connections", AGAIN),
     "55P03": (StoreBusy, "is busy: another process holds the lock", AGAIN),
+    "54": (StoreNotOpened, "cannot hold so long a path or so large a value", "shorten it"),
     "57": (StoreUnreachable, "is shutting down or starting", AGAIN),
-}
+    "options": (
+        StoreNotOpened, "cannot be opened with these options", "check what follows ? in its URL"
+    ),
+    "pooler": (
+        StoreNotOpened, "is behind a pooler that takes no such options",
+        "add pooler=transaction to its URL, after ?; see docs/deploy.md",
+    ),
+    "tls": (
+        StoreNotOpened, "does not offer the encryption that its URL asks for",
+        "check sslmode and sslrootcert",
+    ),
+}  # fmt: skip
 # libpq gives no state for a connection that never came about, only words.
 _UNCONNECTED = (
     ("authentication failed", "28"),
     ("no pg_hba.conf entry", "28"),
     ("no password supplied", "28"),
+    ("unsupported startup parameter", "pooler"),
+    ("invalid connection option", "options"),
+    ("bad value for", "options"),
+    ("invalid sslmode", "options"),
+    ("invalid integer value", "options"),
+    ("unrecognized configuration parameter", "options"),
+    ("definition of service", "options"),
+    ("does not support SSL", "tls"),
+    ("certificate", "tls"),
     ("does not exist", "3D000"),
 )
+_OF_THE_OPTIONS = ("options", "pooler")
 
 
 def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
@@ -123,7 +150,9 @@ def _postgres_meaning(cause: BaseException) -> Meaning | None:
 
 
 def _unconnected_state(cause: BaseException) -> str:
-    if type(cause).__name__ not in ("OperationalError", "ConnectionTimeout"):
-        return ""
-    text = str(cause)
-    return next((state for words, state in _UNCONNECTED if words in text), "08")
+    kind, text = type(cause).__name__, str(cause)
+    found = next((state for words, state in _UNCONNECTED if words in text), "")
+    if kind in ("OperationalError", "ConnectionTimeout"):
+        return found or "08"
+    # The driver's word for a URL that it cannot read; also for a statement of ours.
+    return found if kind == "ProgrammingError" and found in _OF_THE_OPTIONS else ""

@@ -31,13 +31,13 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def server_error(words: str, state: str | None) -> DatabaseError:
+def server_error(words: str, state: str | None, kind: str = "OperationalError") -> DatabaseError:
     """An error as Django raises it for one of the PostgreSQL driver."""
 
     class ErrorOfTheDriver(Exception):
         sqlstate = state
 
-    ErrorOfTheDriver.__name__ = "OperationalError"
+    ErrorOfTheDriver.__name__ = kind
     error = OperationalError(words)
     error.__cause__ = ErrorOfTheDriver(words)
     return error
@@ -121,6 +121,8 @@ class TestServer:
             pytest.param("28P01", StoreNotOpened, id="password"),
             pytest.param("3D000", StoreNotOpened, id="no-database"),
             pytest.param("53100", refusals.StoreFull, id="disk-full"),
+            pytest.param("3F000", StoreNotOpened, id="no-schema"),
+            pytest.param("54000", StoreNotOpened, id="path-beyond-an-index"),
         ],
     )
     def test_a_server_s_state_is_read(self, state, kind):
@@ -132,7 +134,37 @@ class TestServer:
             pytest.param("connection refused", refusals.StoreUnreachable, id="refused"),
             pytest.param('password authentication failed for user "x"', StoreNotOpened, id="login"),
             pytest.param('database "kb" does not exist', StoreNotOpened, id="no-database"),
+            pytest.param('invalid sslmode value: "x"', StoreNotOpened, id="sslmode"),
+            pytest.param('unrecognized configuration parameter "x"', StoreNotOpened, id="setting"),
+            pytest.param('definition of service "x" not found', StoreNotOpened, id="service"),
+            pytest.param(
+                "server does not support SSL, but SSL was required", StoreNotOpened, id="tls"
+            ),
+            pytest.param(
+                'root certificate file "/x" does not exist', StoreNotOpened, id="certificate"
+            ),
+            pytest.param(
+                "SSL connection has been closed unexpectedly", refusals.StoreUnreachable, id="lost"
+            ),
+            pytest.param("unsupported startup parameter: options", StoreNotOpened, id="pooler"),
         ],
     )
     def test_a_connection_that_never_came_about_is_read_by_its_words(self, words, kind):
         assert type(refusal_of(server_error(words, None))) is kind
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            pytest.param('invalid connection option "x"', id="name"),
+            pytest.param("bad value for connect_timeout: 'x'", id="value"),
+        ],
+    )
+    def test_an_option_that_the_driver_does_not_know_is_no_fault_of_ours(self, words):
+        assert type(refusal_of(server_error(words, None, "ProgrammingError"))) is StoreNotOpened
+
+    def test_a_wrong_statement_is_ours(self):
+        assert (
+            refusal_of(server_error("the query has 1 placeholder", None, "ProgrammingError"))
+            is None
+        )
+        assert refusal_of(server_error("syntax error", "42601", "ProgrammingError")) is None
