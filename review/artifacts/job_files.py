@@ -139,7 +139,7 @@ def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
     """The store a job folder belongs to; empty when nothing there says so."""
     try:
         manifest: Any = json.loads(files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ""
     owner = manifest.get("store_id") if isinstance(manifest, dict) else None
     return owner if isinstance(owner, str) else ""

@@ -133,7 +133,11 @@ def _place(item: _Item, request: InitRequest) -> bool:
 
 
 def _differs(item: _Item, into: Path) -> bool:
+    path = into / item.target
     try:
-        return (into / item.target).read_bytes() != item.source.read_bytes()
+        # By their sizes first: in the place of a file there may be a device that never ends.
+        if not path.is_file() or path.stat().st_size != item.source.stat().st_size:
+            return True
+        return path.read_bytes() != item.source.read_bytes()
     except OSError:
         return True

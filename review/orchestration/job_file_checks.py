@@ -134,7 +134,7 @@ def _names(manifest: bytes, job_id: int) -> bool:
     """Whether it is the job's manifest, of an earlier moment: a claim does not write it again."""
     try:
         document: Any = json.loads(manifest)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and document.get("review_job_id") == job_id
 

@@ -67,7 +67,7 @@ def _told_status(prompt_path: str, config: Config) -> str | None:
     try:
         data = ArtifactStore(config).read_output(manifest_path(prompt_path))
         return None if data is None else str(json.loads(data).get("status", ""))
-    except (OutputNotReadable, ValueError, AttributeError):
+    except (OutputNotReadable, ValueError, AttributeError, RecursionError):
         return ""
 
 

@@ -105,12 +105,12 @@ class RunFolder:
     def read(self) -> RunRecord | None:
         """The record, or None when no run began here."""
         try:
-            values = json.loads(self.record.read_bytes())
+            values = json.loads(_read_file(self.record) or b"")
             result = values["result"] and ProcessResult(**values["result"])
             record = RunRecord(**{**values, "access": Access(values["access"]), "result": result})
-        except (OSError, ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        return record if is_mark(record.mark) else None
+        return record if _is_ours(record) else None
 
     def captured(self, record: RunRecord) -> Captured:
         """All that the worker left; a file that it edits may be as old as it was."""
@@ -122,6 +122,17 @@ class RunFolder:
             file=_read_file(self.output) or _read_file(record.output_path, since_ns=since),
             last_message=_read_file(self.last_message),
         )
+
+
+def _is_ours(record: RunRecord) -> bool:
+    """Whether a record has what we write into one: it lies where a worker could have written too."""
+    texts = (record.runner, record.scratch, record.output)
+    numbers = (record.since_ns, record.timeout)
+    return (
+        is_mark(record.mark)
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, int | float) for number in numbers)
+    )
 
 
 def _read_file(path: Path, *, since_ns: int = 0) -> bytes | None:
