@@ -19,6 +19,7 @@ from review.protocol.doubts import (
     taken_back_by,
 )
 from review.protocol.findings import read_findings
+from review.protocol.open_fences import decision_in_open_fence
 from review.protocol.review_lines import Place
 from review.protocol.surveying import EDGE, OPENING, Survey, SurveyedLine, survey_review
 from review.vocabulary import Decision, DecisionSource, Severity
@@ -52,6 +53,7 @@ def read_decision(block_text: str) -> ParsedDecision:
     declared = _how_declared(survey, parsed)
     grave = _has_grave_finding(block_text)
     problem = why_not_believed(block_text, declared, has_grave_finding=grave)
+    problem = problem or decision_in_open_fence(block_text)
     return _unknown(problem) if problem else parsed
 
 
