@@ -32,7 +32,7 @@ class TestHostileAddresses:
     def test_queries_are_answered_without_a_fault_of_ours(self, web, reviewed, query):
         for page in (
             "/", "/jobs/", "/events/", "/looks/", "/notes/", "/matrix/", "/gates/", "/search", "/queue/",
-            "/notes/a.md", f"/reviews/{reviewed}/", "/gates/prose/x", "/diff/a.md", "/login/",
+            "/notes/kb/notes/a.md", f"/reviews/{reviewed}/", "/gates/prose/x", "/diff/kb/notes/a.md", "/login/",
             "/admin/review/reviewjob/", "/admin/review/acceptance/",
         ):  # fmt: skip
             response = web.get(f"{page}?{query}")

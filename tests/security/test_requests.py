@@ -13,8 +13,8 @@ from tests.security.routes import addresses, routes
 
 OPEN_TO_ALL = {"healthz", "favicon.ico", "login/", "logout/", "preferences/"}
 SHOWN = (
-    "/", "/jobs/", "/jobs/1", "/events/", "/looks/", "/notes/", "/notes/a.md", "/matrix/", "/gates/",
-    "/gates/prose/x", "/search?q=note", "/queue/", "/diff/a.md", "/login/", "/nowhere", "/admin/",
+    "/", "/jobs/", "/jobs/1", "/events/", "/looks/", "/notes/", "/notes/kb/notes/a.md", "/matrix/", "/gates/",
+    "/gates/prose/x", "/search?q=note", "/queue/", "/diff/kb/notes/a.md", "/login/", "/nowhere", "/admin/",
     "/admin/review/reviewjob/",
 )  # fmt: skip
 CHANGES = (
@@ -85,7 +85,7 @@ class TestAnotherSite:
         "host", ["evil.example", "127.0.0.1.evil.example", "localhost:80@evil"]
     )
     def test_under_another_name_is_refused(self, web, reviewed, host):
-        assert web.get("/notes/a.md", headers={"host": host}).status_code == 400
+        assert web.get("/notes/kb/notes/a.md", headers={"host": host}).status_code == 400
 
     @pytest.mark.parametrize("address", SHOWN)
     def test_can_neither_frame_nor_script_nor_read_a_page(self, web, reviewed, address):
