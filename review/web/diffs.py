@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -68,7 +69,15 @@ def _choose(
         and filters.one("gate", row.gate_id) == row.gate_id
         and filters.one("model", row.model_partition) == row.model_partition
     ]
-    context = {"filters": filters, "note_path": shown.now.path, "pairs": pairs}
+    context = {
+        "filters": filters,
+        "note_path": shown.now.path,
+        "pairs": pairs,
+        "select_command": (
+            f"commonplace review_target_selector --all-gates --note {quote(shown.now.path)}"
+            " --model MODEL --json | commonplace create_review_jobs --input - --grouping note"
+        ),
+    }
     return page(request, "review/diff_choice.html", context, document=shown.document)
 
 

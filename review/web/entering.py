@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import LoginView, LogoutView
@@ -21,6 +22,8 @@ from review.errors import UsageRefused
 from review.web.acting import SeeOther
 from review.web.pages import refusal
 
+MAX_NAME = 150
+MAX_PASSWORD = 1_000
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -70,9 +73,28 @@ def _spend(user: User, now: datetime) -> bool:
     return bool(users.update(last_login=now))
 
 
+class _LoginForm(AuthenticationForm):
+    """Asks nobody about a name that no user can have: guesses are kept, and as long as they are."""
+
+    def clean_username(self) -> str:
+        """The name, of a user's length."""
+        return self._of_length("username", MAX_NAME)
+
+    def clean_password(self) -> str:
+        """The password, of a length that is quick to check."""
+        return self._of_length("password", MAX_PASSWORD)
+
+    def _of_length(self, name: str, most: int) -> str:
+        text = str(self.cleaned_data[name])
+        if len(text) > most or "\0" in text:
+            raise self.get_invalid_login_error()
+        return text
+
+
 class Login(LoginView):
     """The form; it never leads to another site."""
 
+    authentication_form = _LoginForm
     template_name = "review/login.html"
     redirect_authenticated_user = True
 

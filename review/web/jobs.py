@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -18,16 +19,16 @@ from review.contracts.jobs import JobJson, JobListJson
 from review.contracts.recovery import RecoverableJson
 from review.queries.job_board import show_jobs
 from review.queries.job_details import JobFile, read_job, read_job_file
-from review.queries.job_pages import JobFilter, count_jobs_by_kind, job_rows, newest_job_ids
+from review.queries.job_pages import JobFilter, JobRow, count_jobs_by_kind, job_rows, newest_job_ids
 from review.runners.process_table import ProcessTable
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus
 from review.web.acting import may
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.pages import page
-from review.web.paging import paged, read_place
+from review.web.paging import Paged, paged, read_place
 from review.web.start import standing
-from review.web.words import duration
+from review.web.words import duration, label
 
 JOBS_A_PAGE = 50
 SHOWN_CHARACTERS = 40_000
@@ -53,6 +54,14 @@ class ShownFile:
     is_whole: bool
 
 
+@dataclass(frozen=True)
+class ShownJob:
+    """A job of the list, and what it needs of somebody: words of `NEEDS`."""
+
+    row: JobRow
+    needs: tuple[str, ...]
+
+
 def jobs(request: HttpRequest) -> HttpResponse:
     """The jobs, newest first."""
     filters = parse_filters(request, _KNOWN)
@@ -66,12 +75,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "review/jobs.html",
-        lambda: {
-            "paged": part,
-            "rows": job_rows(part.items, gates_folder=folder),
-            "filters": filters,
-            "facets": _facets(filters),
-        },
+        lambda: _list_context(filters, part, needing or _needing()),
         document=lambda: JobListJson(jobs=show_jobs(part.items, gates_folder=folder)),
     )
 
@@ -101,14 +105,36 @@ def _needing() -> dict[str, list[int]]:
     }
 
 
-def _facets(filters: Filters) -> list[Any]:
+def _list_context(
+    filters: Filters, part: Paged[int], needing: Mapping[str, list[int]]
+) -> dict[str, Any]:
+    return {
+        "paged": part,
+        "rows": _rows(part.items, needing, gates_folder=conf.current().gates_folder),
+        "filters": filters,
+        "facets": _facets(filters, needing),
+    }
+
+
+def _rows(
+    job_ids: Sequence[int], needing: Mapping[str, list[int]], *, gates_folder: str
+) -> list[ShownJob]:
+    """The jobs of a page, each with what it needs of somebody."""
+    return [
+        ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
+        for row in job_rows(job_ids, gates_folder=gates_folder)
+    ]
+
+
+def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
     counts = count_jobs_by_kind()
-    needs = {need: len(ids) for need, ids in _needing().items()}
+    needs = {need: len(ids) for need, ids in needing.items()}
+    codes = {code: label(code) for code in FailureCode.values}
     facets = [
         make_facet(filters, "status", "Status", dict(counts.statuses)),
         make_facet(filters, "needs", "Needs you", dict(needs), labels=NEEDS),
         make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
-        make_facet(filters, "code", "Why it failed", dict(counts.failure_codes)),
+        make_facet(filters, "code", "Why it failed", dict(counts.failure_codes), labels=codes),
     ]
     return [facet for facet in facets if facet.options]
 

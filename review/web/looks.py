@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 
 from review.contracts.queue import LookJson, LooksJson
@@ -20,13 +23,28 @@ from review.web.words import label
 
 LOOKS_A_PAGE = 50
 WHY = ("decision-unknown", "decision-error", "findings-disagree")
-_KNOWN = {"why": WHY, "lens": None, "partition": None}
+LOOKS_FILTERS = {"why": WHY, "lens": None, "partition": None}
+FROM_LOOKS = "looks"
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The list that a review was opened from, and what stands beside it there ("" at the ends).
+
+    :param rank: from 1; 0 once it is no longer in the list.
+    """
+
+    list_url: str
+    previous_url: str
+    next_url: str
+    rank: int
+    total: int
 
 
 @needs(STANDING)
 def looks(request: HttpRequest) -> HttpResponse:
     """Reviews to look at, by note, gate and pair."""
-    filters = parse_filters(request, _KNOWN)
+    filters = parse_filters(request, LOOKS_FILTERS)
     answer = standing(timezone.now())
     wanted = [look for look in answer.value.looks if _is_wanted(look, filters)]
     place = read_place(filters, str, str, int)
@@ -43,6 +61,31 @@ def looks(request: HttpRequest) -> HttpResponse:
             "counted_at": answer.at,
         },
         document=LooksJson(needs_a_look=list(part.items), problems=[]),
+    )
+
+
+def neighbours(filters: Filters, key: Key, *, now: datetime) -> Neighbours:
+    """Where a review stands in the list that the filters of its own page describe.
+
+    :param key: note path, gate path and pair of the review.
+    """
+    wanted = [look for look in standing(now).value.looks if _is_wanted(look, filters)]
+    before = [look for look in wanted if _key(look) < key]
+    behind = [look for look in wanted if _key(look) > key]
+    chosen = [(name, value) for name, value in filters.fields if name in LOOKS_FILTERS]
+    query = urlencode(chosen)
+    list_url = f"{reverse('looks')}?{query}" if query else reverse("looks")
+    carried = urlencode([("from", FROM_LOOKS), *chosen])
+
+    def url(look: LookJson) -> str:
+        return f"{reverse('review', args=[look.review_pair_id])}?{carried}"
+
+    return Neighbours(
+        list_url=list_url,
+        previous_url=url(before[-1]) if before else "",
+        next_url=url(behind[0]) if behind else "",
+        rank=len(before) + 1 if len(before) + len(behind) < len(wanted) else 0,
+        total=len(wanted),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
@@ -77,8 +78,24 @@ def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = No
             code=error.code, message=error.message, hint=error.hint, exit=int(error.exit_code)
         )
         return as_json(document, status=status)
-    context = {"error": error, "status": status, "phrase": HTTPStatus(status).phrase}
+    context = {
+        "error": error,
+        "status": status,
+        "phrase": HTTPStatus(status).phrase,
+        "back": _where_from(request),
+    }
     return render(request, "review/refused.html", context, status=status)
+
+
+def _where_from(request: HttpRequest) -> str:
+    """The page of ours that led here, without its host; "" for none, or for this very page."""
+    try:
+        from_page = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return ""
+    place = from_page._replace(scheme="", netloc="", fragment="").geturl()
+    is_ours = from_page.netloc and from_page.netloc == request.headers.get("Host")
+    return place if is_ours and place.startswith("/") and place != request.get_full_path() else ""
 
 
 def status_of(request: HttpRequest, error: ReviewError) -> int:

@@ -27,12 +27,18 @@ from review.queries.kept_texts import KeptText, Part, text_of_review
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.acting import actor, after_post, may, require_permission, required
 from review.web.filters import Filters, parse_filters
+from review.web.looks import FROM_LOOKS, LOOKS_FILTERS, Neighbours, neighbours
 from review.web.note_links import NoteLinks, diff_page, finding_page
 from review.web.pages import page
 from review.web.rendering import Look, Mark, render_markdown, render_plain
 
 _LINES = "lines"
-_KNOWN = {"show": [part.value for part in Part], "as": [_LINES]}
+_KNOWN = {
+    "show": [part.value for part in Part],
+    "as": [_LINES],
+    "from": [FROM_LOOKS],
+    **LOOKS_FILTERS,
+}
 
 
 class NoDecision(UsageRefused):
@@ -97,6 +103,7 @@ def _context(
         "origins": _origins(shown, config),
         "undecided": undecided,
         "choices": [word.value for word in ACCEPTING_DECISIONS],
+        "beside": _beside(filters, shown),
         "may_decide": may(request, "review.change_reviewpair"),
         "can_override": shown.note.now != "gone" and shown.gate.now != "gone",
         "digests": _digests_now(corpus, shown),
@@ -104,6 +111,14 @@ def _context(
             shown.note_path, gate_id=shown.gate_id, model_partition=shown.model_partition
         ),
     }
+
+
+def _beside(filters: Filters, shown: ReviewJson) -> Neighbours | None:
+    """What stands beside it in the list of reviews that need a look, if that is where it was opened."""
+    if filters.one("from") != FROM_LOOKS:
+        return None
+    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
+    return neighbours(filters, key, now=timezone.now())
 
 
 def _text(shown: ReviewJson, part: Part) -> KeptText:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -98,9 +98,16 @@ class ToRecover:
 
 
 def _group(
-    kind: str, title: str, entries: Sequence[RecoverableJson], action: RecoveryAction | None
+    kind: str,
+    title: str,
+    entries: Sequence[RecoverableJson],
+    action: RecoveryAction | None,
+    *,
+    spared: Container[int] = (),
 ) -> ToRecover:
-    ids = ",".join(str(entry.review_job_id) for entry in entries[:MAX_AT_ONCE])
+    """Jobs of a kind; those that are `spared` are listed, and no action takes them with the others."""
+    found = [entry.review_job_id for entry in entries if entry.review_job_id not in spared]
+    ids = ",".join(map(str, found[:MAX_AT_ONCE]))
     url = reverse("admin:review_reviewjob_recover", args=[action.value]) if action else ""
     return ToRecover(
         kind=kind,
@@ -108,7 +115,7 @@ def _group(
         entries=tuple(entries[:SHOWN_JOBS]),
         total=len(entries),
         action=action.value if action else "",
-        all_url=f"{url}?ids={ids}" if url else "",
+        all_url=f"{url}?ids={ids}" if url and ids else "",
     )
 
 
@@ -154,15 +161,21 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def _context(answer: Answer[Standing]) -> dict[str, Any]:
     status, recovery = answer.value.status, answer.value.recovery
+    ready = {entry.review_job_id for entry in recovery.ready}
+    known = [*recovery.abandoned, *recovery.ready, *recovery.failed]
     return {
         "status": status,
         "counted_at": answer.at,
         "recovery": [
-            _group("abandoned", "Abandoned", recovery.abandoned, RecoveryAction.REPLACE),
+            _group(
+                *("abandoned", "Abandoned", recovery.abandoned, RecoveryAction.REPLACE),
+                spared=ready,
+            ),
             _group("ready", "Ready to ingest", recovery.ready, RecoveryAction.INGEST),
             _group("missing", "Pairs missing", recovery.failed, None),
         ],
-        "to_recover": len(recovery.abandoned) + len(recovery.ready) + len(recovery.failed),
+        "to_recover": len({entry.review_job_id for entry in known}),
+        "ready": ready,
         "looks": answer.value.looks[:SHOWN_LOOKS],
         "look_count": len(answer.value.looks),
         "covers": [_cover(partition) for partition in status.partitions],

@@ -49,16 +49,17 @@ class TestKeys:
         rows = [f"job-{newer}", f"job-{older}", f"job-{older}", f"job-{newer}", f"job-{newer}"]
         assert seen == rows
 
-    def test_enter_opens_the_row_and_u_goes_back(self, visit, root):
-        job_id = queued(root)
-        page = visit.open("/jobs/")
+    def test_enter_opens_the_row_and_u_goes_back_to_the_list_as_it_was(self, visit, root):
+        job_id, _newer = queued(root), queued(root)
+        page = visit.open("/jobs/?status=queued")
 
-        page.keyboard.press("j")
-        page.keyboard.press("Enter")
+        for key in ("j", "j", "Enter"):
+            page.keyboard.press(key)
         page.wait_for_url(f"**/jobs/{job_id}")
         page.keyboard.press("u")
 
-        page.wait_for_url("**/jobs/")
+        page.wait_for_url(f"**/jobs/?status=queued#job-{job_id}")
+        assert visit.focused() == f"job-{job_id}"
 
     @pytest.mark.parametrize(("key", "place"), [("h", "/"), ("j", "/jobs/"), ("e", "/events/")])
     def test_g_and_a_letter_go_to_a_page(self, visit, key, place):

@@ -62,3 +62,25 @@ def _patterns(patterns):
             yield from _patterns(pattern.url_patterns)
         else:
             yield pattern
+
+
+class TestTheWayBackFromARefusal:
+    @pytest.mark.parametrize(
+        ("referer", "back"),
+        [
+            pytest.param(
+                "http://testserver/queue/?severity=fail", "/queue/?severity=fail", id="us"
+            ),
+            pytest.param("http://elsewhere.example/queue/", "", id="another-site"),
+            pytest.param("http://testserver/jobs/?colour=red", "", id="this-very-page"),
+            pytest.param("http://[", "", id="no-address"),
+            pytest.param("javascript:alert(1)", "", id="a-script"),
+            pytest.param("", "", id="none"),
+        ],
+    )
+    def test_leads_to_a_page_of_ours_only(self, web, referer, back):
+        page = web.get("/jobs/?colour=red", headers={"host": "testserver", "referer": referer})
+
+        assert page.status_code == 400
+        assert page.context["back"] == back
+        assert 'href="/jobs/">This page without filters' in page.content.decode()

@@ -65,14 +65,15 @@ class TestWhatItShows:
     def test_a_number_beyond_every_database(self, web, root):
         assert web.get(f"/jobs/{10**30}").status_code == 404
 
-    def test_only_an_open_one_is_fetched_again(self, web, root):
-        job_id = queued(root)
+    def test_only_a_running_one_is_fetched_again(self, web, root):
+        waiting, job_id = queued(root), running(root)
 
         before = web.get(f"/jobs/{job_id}").content.decode()
         ingest(root, job_id)
 
         assert "data-live" in before
         assert "data-live" not in web.get(f"/jobs/{job_id}").content.decode()
+        assert "data-live" not in web.get(f"/jobs/{waiting}").content.decode()
 
 
 class TestCommands:

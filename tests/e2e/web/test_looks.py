@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import write_gate, write_note
+from tests.helpers.pages import values_of
 from tests.helpers.reviewed import UNDECIDED, review_pairs
 
 DISAGREES = "### Findings\n- WARN: the claim has no source\n\n## Result: PASS"
@@ -35,7 +36,7 @@ class TestLooks:
         page = web.get("/looks/")
 
         assert [look.why for look in page.context["paged"].items] == list(pairs)
-        assert f'href="/reviews/{pairs["decision-error"]}/"' in page.content.decode()
+        assert f'href="/reviews/{pairs["decision-error"]}/?from=looks"' in page.content.decode()
 
     @pytest.mark.parametrize("why", ["decision-unknown", "decision-error", "findings-disagree"])
     def test_filters_by_why(self, web, pairs, why):
@@ -89,3 +90,50 @@ class TestLooks:
 
         assert [look.model_partition for look in found] == ["claude-opus-4-6", "other-model"]
         assert all(look.findings for look in found)
+
+
+class TestFromOneToTheNext:
+    def beside(self, web, pair_id, query="from=looks"):
+        return web.get(f"/reviews/{pair_id}/?{query}").context["beside"]
+
+    def test_a_review_knows_its_place_in_the_list(self, web, pairs):
+        order = shown(web.get("/looks/"))
+
+        first, last = self.beside(web, order[0]), self.beside(web, order[-1])
+
+        assert (first.rank, first.total, first.previous_url) == (1, 3, "")
+        assert first.next_url == f"/reviews/{order[1]}/?from=looks"
+        assert (last.rank, last.next_url) == (3, "")
+
+    def test_the_filters_of_the_list_go_along(self, web, pairs):
+        place = self.beside(web, pairs["decision-error"], "from=looks&why=decision-error")
+
+        assert (place.rank, place.total) == (1, 1)
+        assert place.list_url == "/looks/?why=decision-error"
+
+    def test_a_review_that_was_opened_otherwise_has_no_list(self, web, pairs):
+        assert web.get(f"/reviews/{pairs['decision-error']}/").context["beside"] is None
+
+    def test_the_next_one_comes_after_a_decision(self, web, pairs):
+        undecided, following = shown(web.get("/looks/"))[:2]
+        page = web.get(f"/reviews/{undecided}/?from=looks")
+        next_one = f"/reviews/{following}/?from=looks"
+        assert next_one in values_of(page, "next")
+
+        answer = web.post(
+            f"/reviews/{undecided}/decision",
+            {"decision": "warn", "reason": "it says so", "next": next_one},
+            follow=True,
+        )
+
+        assert answer.redirect_chain == [(next_one, 303)]
+        assert answer.context["beside"].rank == 1
+
+    def test_what_is_decided_still_knows_what_comes_next(self, web, pairs):
+        undecided, following = shown(web.get("/looks/"))[:2]
+        web.post(f"/reviews/{undecided}/decision", {"decision": "warn", "reason": "it says so"})
+
+        place = self.beside(web, undecided)
+
+        assert (place.rank, place.total) == (0, 2)
+        assert place.next_url == f"/reviews/{following}/?from=looks"

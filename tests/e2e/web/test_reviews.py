@@ -64,7 +64,7 @@ class TestReview:
         response = web.get(f"/reviews/{pair}/?showing=note")
 
         assert response.status_code == 400
-        assert "it has: after, as, format, show" in text_of(response)
+        assert "it has: after, as, format, from, lens, partition, show, why" in text_of(response)
 
 
 class TestProvenance:

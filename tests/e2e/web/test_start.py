@@ -59,6 +59,19 @@ class TestRecovery:
         assert [entry.review_job_id for entry in found["ready"]] == [ready]
         assert [entry.review_job_id for entry in found["missing"]] == [partial]
 
+    def test_a_job_that_is_abandoned_and_ready_counts_once_and_is_not_replaced_with_the_others(
+        self, web, root
+    ):
+        lost, other, complete = (abandoned(root) for _ in range(3))
+        write_output(root, complete)
+
+        page = web.get("/")
+        group = page.context["recovery"][0]
+
+        assert page.context["to_recover"] == 3
+        assert (group.kind, group.total) == ("abandoned", 3)
+        assert group.all_url.endswith(f"?ids={lost},{other}")
+
     def test_leads_to_the_preview_for_all_of_a_kind(self, web, root):
         ids = [abandoned(root), abandoned(root)]
 
@@ -81,7 +94,7 @@ class TestRecovery:
 
         rows = web.get("/jobs/?needs=abandoned").context["rows"]
 
-        assert [row.job.pk for row in rows] == [lost]
+        assert [(item.row.job.pk, item.needs) for item in rows] == [(lost, ("abandoned",))]
 
 
 class TestCoverage:

@@ -106,6 +106,28 @@
     if (target?.matches("[data-row], [tabindex]")) focus(target);
   };
 
+  // Back from a thing leads to the list as it was: its filters, and the row that was opened.
+  const kept = (path, place) => {
+    try {
+      if (place === undefined) return sessionStorage.getItem(`list ${path}`);
+      sessionStorage.setItem(`list ${path}`, place);
+    } catch { /* this browser keeps nothing */ }
+    return null;
+  };
+
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest?.("[data-open]")?.closest("[data-row]");
+    if (row) kept(location.pathname, `${location.search}${row.id ? `#${row.id}` : ""}`);
+  });
+
+  const leadBack = () => {
+    for (const link of document.querySelectorAll('a[data-key="u"]')) {
+      const there = new URL(link.href);
+      const place = there.search || there.hash ? null : kept(there.pathname);
+      if (place) link.href = there.pathname + place;
+    }
+  };
+
   // Text that is there when the page loads is not announced; text that comes later is.
   const announce = () => {
     const said = [...document.querySelectorAll("[data-announce]")].map((e) => e.textContent.trim());
@@ -123,7 +145,10 @@
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     const main = fresh.getElementById("main");
-    if (main && !busy(part)) document.getElementById("main").replaceWith(main);
+    if (main && !busy(part)) {
+      document.getElementById("main").replaceWith(main);
+      leadBack();
+    }
   };
 
   const live = () => {
@@ -135,6 +160,7 @@
     }, Number(part.dataset.live) * 1000);
   };
 
+  leadBack();
   arrive();
   announce();
   live();
