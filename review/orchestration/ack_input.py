@@ -112,7 +112,7 @@ def _read(request: AckInputRequest, *, config: Config) -> tuple[str, list[AckTar
     for index, raw in enumerate(document.targets):
         try:
             targets.append(_target(raw, config=config))
-        except (InputRejected, msgspec.ValidationError) as error:
+        except (InputRejected, msgspec.DecodeError, UnicodeDecodeError) as error:
             faults.append(f"targets[{index}]: {error}")
     if faults:
         raise BadTargets(f"{source}: {'; '.join(faults[:5])}", hint="nothing was written")

@@ -67,7 +67,7 @@ def read_selection(data: bytes, *, source: str, config: Config, catalog: GateCat
     for index, raw in enumerate(document.targets):
         try:
             targets.append(check.read(raw))
-        except (InputRejected, msgspec.ValidationError) as error:
+        except (InputRejected, msgspec.DecodeError, UnicodeDecodeError) as error:
             faults.append(f"targets[{index}]: {error}")
     if faults:
         raise _bad_targets(source, faults)
