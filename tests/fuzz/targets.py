@@ -1,0 +1,190 @@
+"""The readers of what others write, as functions of bytes: total, or a named refusal, and their rules."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.test import RequestFactory
+
+from review.conf import Config
+from review.contracts.base import NotThisDocument, decode
+from review.corpus import Corpus
+from review.corpus.excludes import excluder
+from review.corpus.facts import facts_of
+from review.corpus.gate_definition import read_definition
+from review.domain.frontmatter import parse_frontmatter
+from review.errors import InputRejected, ReviewError
+from review.orchestration import ack_input
+from review.orchestration.selection_input import read_selection
+from review.protocol.kept_telemetry import kept_telemetry
+from review.protocol.telemetry import merge_runs, read_usage, storable
+from review.settings_file import read_settings
+from review.web.filters import parse_filters
+from review.web.paging import read_place, write_place
+from tests.fuzz import rules
+
+_NOTE, _GATE = "kb/notes/a.md", "kb/instructions/review-gates/prose/x.md"
+
+
+@cache
+def _root() -> Path:
+    """A folder of one note and one gate, for the life of the process."""
+    root = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    for path, text in ((_NOTE, "# A\n\nText.\n"), (_GATE, "---\nname: X\n---\nIs it clear?\n")):
+        (root / path).parent.mkdir(parents=True)
+        (root / path).write_text(text)
+    return root
+
+
+@cache
+def _config() -> Config:
+    root = _root()
+    return Config(root=root, database=str(root / "s"), artifacts=root / "kb/reports/j", actor="")
+
+
+@cache
+def _corpus() -> Corpus:
+    return Corpus(_config(), use_cache=False)
+
+
+def frontmatter(data: bytes) -> None:
+    """Any text has a frontmatter or none; what is read of it is bounded, or nothing."""
+    text = data.decode("utf-8", "replace")
+    found = parse_frontmatter(text)
+    assert 0 <= found.body_offset <= len(text)
+    assert found.raw in text
+    if found.problem:
+        assert not found.fields
+        assert 1 <= found.problem.line <= text.count("\n") + text.count("\r") + 1
+    for key in found.fields:
+        assert found.line_of(key) >= 1
+        found.strings(key)
+    facts_of(_NOTE, data)
+    assert facts_of(_NOTE, data) == facts_of(_NOTE, bytes(bytearray(data)))
+
+
+def gate(data: bytes) -> None:
+    """Any text is a gate's definition; one that cannot be used says so in a problem."""
+    text = data.decode("utf-8", "replace")
+    found = read_definition(path=_GATE, gate_id="prose/x", text=text)
+    skipped = any(problem.skipped for problem in found.problems)
+    assert found.is_valid == (not skipped)
+    assert all(problem.path == _GATE and problem.message for problem in found.problems)
+    if found.rewrite_threshold is not None:
+        assert 0 <= found.rewrite_threshold <= 1
+
+
+def selection(data: bytes) -> None:
+    """What creation and acks take is selector JSON, or a refusal by name; no path leaves the root."""
+    corpus, config = _corpus(), _config()
+    try:
+        wanted = read_selection(data, source="-", config=config, catalog=corpus.gates)
+    except ReviewError as refused:
+        assert refused.message
+    else:
+        assert wanted.model_partition
+        for target in wanted.targets:
+            _stays_inside(target.note_path)
+            _stays_inside(target.gate_path)
+    request = ack_input.AckInputRequest(selection=data, source="-", actor="human:x")
+    try:
+        _, targets = ack_input._read(request, config=config)
+    except ReviewError as refused:
+        assert refused.message
+    else:
+        for target in targets:
+            _stays_inside(target.note_path)
+            _stays_inside(target.gate_path)
+
+
+def _stays_inside(path: str) -> None:
+    assert not path.startswith("/")
+    assert ".." not in path.split("/")
+    assert path.isprintable() or not path.isascii()
+    assert "\0" not in path and "\n" not in path
+
+
+def telemetry(data: bytes) -> None:
+    """Any JSON object is telemetry that every database can keep, and costs are numbers or unknown."""
+    try:
+        document = decode(data, dict[str, Any], source="-")
+    except NotThisDocument:
+        return
+    for kept in (storable(kept_telemetry(document)), storable(document)):
+        written = json.dumps(kept)
+        assert "\\u0000" not in written.replace("\\\\", "")
+        written.encode("utf-8")
+    usage = read_usage(document)
+    for number in (usage.cost_usd, usage.seconds, usage.input_tokens, usage.output_tokens):
+        assert number is None or (math.isfinite(number) and number >= 0)
+    merge_runs([document, None, document])
+
+
+def settings(data: bytes) -> None:
+    """Any file is settings, or a refusal that names it; no pattern in it takes long."""
+    place = _root() / "review.toml"
+    place.write_bytes(data)
+    try:
+        changes = read_settings(place)
+    except InputRejected as refused:
+        assert str(place) in refused.message
+        return
+    excluded = excluder(changes.get("excludes", ()))
+    if excluded is not None:
+        excluded("kb/notes/" + "a" * 100 + "/" + "ab" * 50 + ".md")
+
+
+_KNOWN: Mapping[str, Any] = {"note": None, "gate": None, "decision": ("pass", "warn", "fail")}
+_KINDS: tuple[tuple[type[str] | type[int], ...], ...] = (
+    (int,),
+    (str,),
+    (str, int),
+    (int, str, str),
+)
+
+
+def address(data: bytes) -> None:
+    """Any query is read or refused by name; what is read and written into a link is read again alike."""
+    query = data.decode("latin-1")
+    request = RequestFactory().get("/", QUERY_STRING=query)
+    try:
+        found = parse_filters(request, _KNOWN)
+    except ReviewError as refused:
+        assert refused.message
+        return
+    again = parse_filters(RequestFactory().get(found.url()), _KNOWN, path=found.path)
+    assert again.fields == found.fields
+    for kinds in _KINDS:
+        try:
+            place = read_place(found, *kinds)
+        except ReviewError as refused:
+            assert refused.message
+            continue
+        if place is not None:
+            assert tuple(map(type, place)) == kinds
+            turned = RequestFactory().get(found.url(after=write_place(place)))
+            assert read_place(parse_filters(turned, _KNOWN), *kinds) == place
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = {
+    "output": rules.output,
+    "decision": rules.decision,
+    "frontmatter": frontmatter,
+    "gate": gate,
+    "selection": selection,
+    "telemetry": telemetry,
+    "settings": settings,
+    "address": address,
+}
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def seeds(name: str) -> Iterator[Path]:
+    """The kept inputs of a target, sorted."""
+    yield from sorted((CORPUS / name).iterdir())
