@@ -323,7 +323,7 @@ class TestForm:
         self, operator, django_assert_max_num_queries
     ):
         with django_assert_max_num_queries(3) as asked:
-            Client().post("/login/", {"username": "x" * 100_000, "password": "y" * 100_000})
+            Client().post("/login/", {"username": "x" * 151, "password": "y"})
 
         assert not [query for query in asked.captured_queries if "auth_user" in query["sql"]]
 
