@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -13,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from review.store.database_url import BUSY_SECONDS
 from tests.builders import PARTITION, gate_path, make_gate, make_root, make_selection, note_path
 from tests.helpers.commands import REPOSITORY, Result, process_environment, run_process
 from tests.helpers.workers import write_worker_output
 
 # On a file: how long a server lets wait is tested with the errors it gives.
 NOTE, GATE = note_path("a.md"), gate_path("prose/x")
-# `make soak` waits as long as a command does: 20 seconds, and 19 where it is to go on.
-PATIENT = float(os.environ.get("COMMONPLACE_TEST_PATIENCE", "0.3"))
-HELD_FOR = float(os.environ.get("COMMONPLACE_TEST_HELD_FOR", "2"))
+PATIENT = 0.3
 READERS = [
     ("review_target_selector", "--all-gates", "--model", PARTITION),
     ("review_target_selector", "--all-gates", "--no-cache"),
@@ -143,20 +140,36 @@ class TestWhoWrites:
         states = {check["name"]: check["state"] for check in mended.json["checks"]}
         assert states["current-acceptances"] == "repaired"
 
-    def test_goes_on_when_the_writer_is_done(self, root):
-        argv = [sys.executable, str(REPOSITORY / "manage.py"), "claim_review_job", "--next",
-                "--runner", "r", "--json"]  # fmt: skip
+    @pytest.mark.parametrize(
+        "seconds",
+        [
+            pytest.param(2, id="soon"),
+            pytest.param(BUSY_SECONDS - 1, marks=pytest.mark.soak, id="at-the-last-moment"),
+        ],
+    )
+    def test_goes_on_when_the_writer_is_done(self, root, seconds):
+        argv = [sys.executable, str(REPOSITORY / "manage.py"), "override_acceptance", "--model",
+                PARTITION, NOTE, "prose/y", "--reason", "r", "--actor", "human:a"]  # fmt: skip
         with held(root):
             waiting = subprocess.Popen(
                 argv, cwd=root, env=process_environment(root), stdout=subprocess.PIPE
             )
             with pytest.raises(subprocess.TimeoutExpired):
-                waiting.wait(timeout=HELD_FOR)
+                waiting.wait(timeout=seconds)
 
         out, _err = waiting.communicate(timeout=60)
 
         assert waiting.returncode == 0
-        assert json.loads(out)["claimed"]
+        assert b"prose/y" in out
+
+    @pytest.mark.soak
+    def test_is_told_so_after_as_long_as_a_command_waits(self, root):
+        claim = ("claim_review_job", "--next", "--runner", "r", "--json")
+
+        with held(root):
+            done = run_process(*claim, root=root, timeout=10 * BUSY_SECONDS)
+
+        assert (done.exit, done.error["code"]) == (75, "store-busy")
 
 
 class TestWhoReads:

@@ -12,24 +12,26 @@ from tests.helpers.commands import shared_store
 from tests.races.storm import Storm, rage
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# `make soak` asks for a minute each; another seed is another storm.
-IS_SOAK = "COMMONPLACE_TEST_RACES" in os.environ
-SECONDS = float(os.environ.get("COMMONPLACE_TEST_RACES", "6"))
+# Another seed is another storm.
 SEED = int(os.environ.get("COMMONPLACE_TEST_SEED", "1"))
+A_MINUTE = float(os.environ.get("COMMONPLACE_TEST_SECONDS", "60"))
 
 
 class TestAStorm:
     @pytest.mark.parametrize(
         "storm",
         [
-            pytest.param(Storm(SECONDS, SEED), id="over-many-notes-with-people-at-the-pages"),
+            pytest.param(Storm(6, SEED), id="a-short-one"),
             pytest.param(
-                Storm(SECONDS, SEED, notes=3, with_site=False),
-                marks=pytest.mark.skipif(not IS_SOAK, reason="a part of make soak"),
-                id="over-three-notes-that-all-want",
+                Storm(A_MINUTE, SEED),
+                marks=pytest.mark.soak, id="over-many-notes-with-people-at-the-pages",
+            ),
+            pytest.param(
+                Storm(A_MINUTE, SEED, notes=3, with_site=False),
+                marks=pytest.mark.soak, id="over-three-notes-that-all-want",
             ),
         ],
-    )
+    )  # fmt: skip
     def test_leaves_a_store_that_holds_what_was_reported_and_nothing_else(self, storm, tmp_path):
         verdict = rage(storm, tmp_path / "base", shared_store())
 
