@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -11,12 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from django.db import DatabaseError, connections
-
-from review.errors import ReviewError
-from review.store import refusal_of
-
-_log = logging.getLogger(__name__)
+from review.web.behind import behind_an_answer
 
 T = TypeVar("T")
 
@@ -97,18 +91,12 @@ class Remembered(Generic[T]):
 
     def _renew(self, question: Hashable, now: datetime) -> None:
         try:
-            self._make(question, now)
-        except (ReviewError, DatabaseError) as error:
-            # A store that is away for a moment: the last answer stays, and the next one who asks
-            # has it made again.
-            if isinstance(error, DatabaseError) and refusal_of(error) is None:
-                raise
-            _log.warning("an answer was not made again: %s", error)
+            with behind_an_answer():
+                self._make(question, now)
         finally:
             with self._lock:
                 if question in self._kept:
                     self._kept[question].renewing = False
-            connections.close_all()
 
     @staticmethod
     def _is_old(kept: _Kept[T]) -> bool:

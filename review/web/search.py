@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
@@ -15,6 +14,7 @@ from review.contracts.search import FoundFindingJson, FoundNoteJson, FoundReview
 from review.corpus import Corpus
 from review.domain.excerpts import Part, wanted_words
 from review.queries.searching import PER_KIND, Found, Kind, Searcher
+from review.web.behind import behind_an_answer
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.pages import page
@@ -54,11 +54,10 @@ def _read_behind(config: Config) -> None:
 
 def _read_on(config: Config) -> None:
     try:
-        with Corpus(config) as corpus:
+        with behind_an_answer(), Corpus(config) as corpus:
             Searcher(corpus, config=config).catch_up(seconds=_BEHIND)
     finally:
         _reading.release()
-        connections.close_all()
 
 
 def _context(filters: Filters, words: tuple[str, ...], found: Found) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from review.errors import ExitCode
 from review.orchestration import machine_checks
 from review.orchestration.machine_checks import check_file_index
 from review.queries.checks import CheckState
+from review.queries.searching import Searcher
 from review.store.refusals import StoreBusy, refusal_of
-from review.web import remembered
+from review.store.word_file import SearchBusy
+from review.web import remembered, search
 from review.web.remembered import Remembered
 from tests.builders import make_config, make_root, write_note
 
@@ -94,6 +97,33 @@ class TestAnAnswerThatIsMadeAgainBehind:
         self.ask(OperationalError("no such column"))
 
         assert len(said) == 1
+
+
+class TestReadingOnForTheSearch:
+    @pytest.fixture
+    def said(self, monkeypatch) -> list[Any]:
+        said: list[Any] = []
+        monkeypatch.setattr(threading, "excepthook", said.append)
+        return said
+
+    def read_on(self, root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+        def catch_up(searcher: Searcher, *, seconds: float) -> None:
+            raise error
+
+        monkeypatch.setattr(Searcher, "catch_up", catch_up)
+        search._read_behind(make_config(root))
+        for thread in threading.enumerate():
+            if "_read_on" in thread.name:
+                thread.join(60)
+
+    @pytest.mark.usefixtures("db")
+    def test_is_left_for_now_when_others_hold_the_index(self, tmp_path, monkeypatch, said):
+        self.read_on(make_root(tmp_path), monkeypatch, SearchBusy("others use it"))
+
+        assert said == []
+        # and the next one may
+        assert search._reading.acquire(blocking=False)
+        search._reading.release()
 
 
 class TestTheCheckOfTheFileIndex:
