@@ -1,8 +1,9 @@
 """`make bench`: the hot commands beside their floors, with the budgets they are held to.
 
-    python -m benchmarks [--sizes 1000 10000] [--gates 40] [--runs 5]
+    python -m benchmarks [--sizes 1000 10000] [--gates 40] [--runs 5] [--stores sqlite postgresql]
 
 Every figure is measured in this run on this machine; a ratio compares two programs run in turn.
+On PostgreSQL, where a server can be had, the largest size is measured again.
 """
 
 from __future__ import annotations
@@ -13,14 +14,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from benchmarks.bulk_store import Filling, accept_all
 from benchmarks.make_kb import KnowledgeBase, make_files, set_up_django
-from benchmarks.measure import PROJECT, Run, commonplace, floor, in_turn
+from benchmarks.measure import PROJECT, commonplace, floor, in_turn
+from benchmarks.stores import Place, Server, server
+from benchmarks.table import line, met, row, title
 
 PARTITION = "bench-model"
+# With these, 10,000 notes by 40 gates have 2,000,000 current acceptances, and 15,000 findings.
+OTHERS = tuple(f"other-model-{number}" for number in range(1, 5))
+WARN_EVERY = 27
 HOT = {
     "review_job_list": ("review_job_list",),
     "claim --next (none)": ("claim_review_job", "--next", "--runner", "bench"),
@@ -36,168 +44,186 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10000])
     parser.add_argument("--gates", type=int, default=40)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--sweep-jobs", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=100, help="a round of create, claim and ingest")
+    parser.add_argument("--sweep-jobs", type=int, default=1000)
+    parser.add_argument(
+        "--stores", nargs="+", choices=["sqlite", "postgresql"], default=["sqlite", "postgresql"]
+    )
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
-        starts(Path(folder, "empty"), runs=options.runs)
-        for size in options.sizes:
-            root = Path(folder, str(size))
-            base = _build(root, notes=size, gates=options.gates)
-            selector(base, runs=options.runs)
-            pipeline(root, label=f"{size} notes, {size * options.gates:,} accepted pairs")
-        sweep(Path(folder, "sweep"), notes=options.sweep_jobs)
+    one, five, fifteen = os.getloadavg()
+    line("load before", f"{one:.1f} {five:.1f} {fifteen:.1f} on {os.cpu_count()} processors")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="commonplace-bench-")))
+        if "sqlite" in options.stores:
+            for size in options.sizes:
+                measure(folder, options, notes=size, is_largest=size == max(options.sizes))
+            sweep(folder / "sweep", notes=options.sweep_jobs)
+        if "postgresql" in options.stores:
+            found = stack.enter_context(server())
+            if found is None:
+                title("PostgreSQL: no server on this machine; see tests/postgres.py")
+                return
+            largest = max(options.sizes)
+            measure(folder, options, notes=largest, is_largest=True, on=found)
 
 
-def starts(root: Path, *, runs: int) -> None:
+def measure(
+    folder: Path,
+    options: argparse.Namespace,
+    *,
+    notes: int,
+    is_largest: bool,
+    on: Server | None = None,
+) -> None:
+    """Everything at one size, in a file or on a server."""
+    kind = "sqlite" if on is None else "postgresql"
+
+    def place(name: str) -> Place:
+        name = f"{kind}-{notes}-{name}"
+        return Place(folder / name, on.new_database(name) if on else "")
+
+    if is_largest:
+        starts(place("empty"), runs=options.runs)
+    full = place("full")
+    base = make_files(full.root, notes=notes, gates=options.gates)
+    in_child(full, lambda: accept_all(base, Filling(PARTITION, WARN_EVERY)))
+    selector(full, base, runs=options.runs)
+    if is_largest:
+        warn_queue(full, base, runs=options.runs)
+        changed(full, base, runs=options.runs)
+        deciles = place("deciles")
+        make_files(deciles.root, notes=notes, gates=options.gates)
+        pipeline(deciles, jobs=options.jobs)
+
+
+def in_child(place: Place, work: Callable[[], None]) -> None:
+    """Do something in a process of its own, so that each store has its own."""
+    child = os.fork()
+    if not child:
+        os.environ.update(place.env)
+        set_up_django(place.root)
+        work()
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit("the store could not be filled")
+
+
+def starts(place: Place, *, runs: int) -> None:
     """Hot commands against a bare Django command."""
-    make_files(root, notes=0, gates=0)
-    (root / "kb" / "notes").mkdir(parents=True)
-    env = _env(root)
-    commands = {"bare": floor("start")}
+    make_files(place.root, notes=0, gates=0)
+    (place.root / "kb" / "notes").mkdir(parents=True)
+    commands = {"bare": floor("start", *(["connect"] if place.database else []))}
     commands |= {name: commonplace(*words) for name, words in HOT.items()}
-    taken = in_turn(commands, env=env, cwd=root, runs=max(runs, 9))
-    _title(f"start of a command; a bare Django command takes {taken['bare'].seconds:.3f} s")
+    taken = in_turn(commands, env=place.env, cwd=place.root, runs=max(runs, 9))
+    bare = taken["bare"].seconds
+    with_driver = " that connects" if place.database else ""
+    title(
+        f"{place.kind}: start of a command; a bare Django command{with_driver} takes {bare:.3f} s"
+    )
     for name in HOT:
-        _row(name, taken[name], taken["bare"].seconds, budget=1.15)
+        row(name, taken[name], bare, budget=1.15)
 
 
-def selector(base: KnowledgeBase, *, runs: int) -> None:
-    """The selector, warm, cold, with 1 % of the notes changed, and with nothing accepted."""
-    root, env = base.root, _env(base.root)
-    store = str(root / "kb/reports/review-store.sqlite")
+def selector(place: Place, base: KnowledgeBase, *, runs: int) -> None:
+    """The selector, warm, cold, of one note, and with nothing accepted."""
     select = ("review_target_selector", "--all-gates", "--json")
     fresh = (*select, "--model", PARTITION)
     taken = in_turn(
         {
             "start": floor("start"),
-            "cold floor": floor("cold", str(root), store),
-            "warm floor": floor("warm", str(root), store),
-            "warm, all fresh": commonplace(*fresh),
+            "cold floor": floor("cold", str(place.root), place.store),
+            "warm floor": floor("warm", str(place.root), place.store),
+            "warm": commonplace(*fresh),
             "one note": commonplace(*fresh, "--note", base.notes[0]),
-            "cold (--no-cache)": commonplace(*fresh, "--no-cache"),
-            "nothing accepted": commonplace(*select, "--model", "other"),
-            "warn queue": commonplace("warn_selector", "--json"),
+            "cold": commonplace(*fresh, "--no-cache"),
+            "no model": commonplace(*select),
+            "nothing": commonplace(*select, "--model", "nobody"),
+            "status": commonplace("review_status", "--json"),
         },
-        env=env,
-        cwd=root,
+        env=place.env,
+        cwd=place.root,
         runs=runs,
     )
     start = taken["start"].seconds
-    _title(f"{len(base.notes):,} notes x {len(base.gates)} gates; start {start:.3f} s")
-    warm = start + taken["warm floor"].seconds
-    _row("selector warm, all fresh", taken["warm, all fresh"], warm, budget=2, mib=250)
-    cold = start + taken["cold floor"].seconds
-    _row("selector cold", taken["cold (--no-cache)"], cold, budget=2)
-    _row("selector, one note", taken["one note"], start)
-    _row("selector, nothing accepted (JSON)", taken["nothing accepted"], start, seconds=4, mib=250)
-    _row("warn queue (JSON)", taken["warn queue"], start, seconds=0.6)
-    for path in base.notes[:: max(1, len(base.notes) // max(1, len(base.notes) // 100))]:
-        with (root / path).open("a", encoding="utf-8") as note:
+    warm, cold = (start + taken[f"{name} floor"].seconds for name in ("warm", "cold"))
+    pairs = len(base.notes) * len(base.gates)
+    title(f"{place.kind}: {len(base.notes):,} notes x {len(base.gates)} gates; start {start:.3f} s")
+    row("selector warm, all fresh", taken["warm"], warm, budget=2, mib=250)
+    row("selector cold", taken["cold"], cold, budget=2)
+    row("selector, one note", taken["one note"], start)
+    row("selector, without a model", taken["no model"], warm)
+    row(f"selector, {pairs:,} targets (JSON)", taken["nothing"], start, seconds=4, mib=250)
+    row("review_status", taken["status"], warm)
+
+
+def warn_queue(place: Place, base: KnowledgeBase, *, runs: int) -> None:
+    """The queue before and after four other models accepted everything."""
+    queue = {"queue": commonplace("warn_selector", "--json"), "start": floor("start")}
+    few = in_turn(queue, env=place.env, cwd=place.root, runs=runs)
+    in_child(place, lambda: accept_all(base, *(Filling(name, 0) for name in OTHERS)))
+    many = in_turn(queue, env=place.env, cwd=place.root, runs=runs)
+    pairs = len(base.notes) * len(base.gates)
+    title(f"{place.kind}: warn queue (JSON), {pairs // WARN_EVERY:,} open findings")
+    row(f"among {pairs:,} acceptances", few["queue"], few["start"].seconds)
+    pairs *= 1 + len(OTHERS)
+    row(f"among {pairs:,} acceptances", many["queue"], many["start"].seconds, seconds=0.6)
+
+
+def changed(place: Place, base: KnowledgeBase, *, runs: int) -> None:
+    """The selector, when one note in a hundred was edited."""
+    fresh = ("review_target_selector", "--all-gates", "--json", "--model", PARTITION)
+    commands = {
+        "start": floor("start"),
+        "floor": floor("warm", str(place.root), place.store),
+        "changed": commonplace(*fresh),
+    }
+    for path in base.notes[::100]:
+        with (place.root / path).open("a", encoding="utf-8") as note:
             note.write("One sentence more.\n")
-    changed = in_turn({"changed": commonplace(*fresh)}, env=env, cwd=root, runs=runs)["changed"]
-    _row("selector, 1 % of the notes changed", changed, warm)
+    taken = in_turn(commands, env=place.env, cwd=place.root, runs=runs)
+    title(f"{place.kind}: one note in a hundred changed")
+    row("selector", taken["changed"], taken["start"].seconds + taken["floor"].seconds)
 
 
-def pipeline(root: Path, *, label: str) -> None:
-    """Create, claim and ingest in one process, in a nearly empty store and in this full one."""
-    _title(f"one process, 300 jobs of 3 pairs; store: {label}")
-    figures = {}
-    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
-        empty = Path(folder, "first-decile")
-        make_files(empty, notes=400, gates=40)
-        for name, place in (("empty", empty), ("full", root)):
-            answer = subprocess.run(
-                [sys.executable, str(PROJECT / "benchmarks" / "pipeline.py"), str(place)],
-                env={**os.environ, **_env(place)},
-                cwd=place,
-                check=True,
-                capture_output=True,
-            )
-            figures[name] = json.loads(answer.stdout)
-    budgets = {"create_jobs_per_second": 500, "ingest_pairs_per_second": 300}
-    for what, full in figures["full"].items():
-        budget = budgets.get(what)
-        verdict = "" if budget is None else f"  budget {budget}: {_met(full >= budget)}"
-        empty_rate = figures["empty"][what]
-        line = f"{what.replace('_', ' '):38} {full:8.0f}  in an empty store {empty_rate:8.0f}  ({full / empty_rate:.2f}x){verdict}"
-        print(line, flush=True)
+def pipeline(place: Place, *, jobs: int) -> None:
+    """Create, claim and ingest in one process, in each tenth of the store's filling."""
+    told = _told("pipeline.py", place, "--jobs", str(jobs))
+    title(f"{place.kind}: one process, jobs of 3 pairs, in each tenth of the store's filling")
+    budgets = {"create_jobs": 500, "claims": None, "ingest_pairs": 300}
+    for name, budget in budgets.items():
+        for clock, unit in (("wall", "a second"), ("cpu", "a second of the processor")):
+            rates = [tenth[clock][name] for tenth in told]
+            text = " ".join(f"{rate:5.0f}" for rate in rates)
+            text += f"  last/first {rates[-1] / rates[0]:.2f}"
+            if budget is not None and clock == "wall":
+                text += f"  >= {budget}: {met(min(rates) >= budget)}"
+            line(f"{name.replace('_', ' ')} {unit}", text)
 
 
 def sweep(root: Path, *, notes: int) -> None:
     """A parent's own time and memory for each job, when the runner answers at once."""
     root.mkdir()
-    answer = subprocess.run(
-        [
-            sys.executable,
-            str(PROJECT / "benchmarks" / "sweep.py"),
-            str(root),
-            "--notes",
-            str(notes),
-        ],
-        env={**os.environ, **_env(root)},
-        cwd=root,
-        check=True,
-        capture_output=True,
-    )
-    told = json.loads(answer.stdout)
-    _title(f"a sweep of {notes:,} jobs, 4 at once, with a runner that answers at once")
-    print(f"{'jobs per second':38} {told['jobs_per_second']:8.1f}", flush=True)
+    told = _told("sweep.py", Place(root), "--notes", str(notes))
+    title(f"SQLite: a sweep of {notes:,} jobs, 4 at once, with a runner that answers at once")
+    line("jobs per second", f"{told['jobs_per_second']:8.1f}")
     for what, unit in (("parent_cpu_ms", "ms"), ("wall_ms", "ms"), ("resident_mib", "MiB")):
         first, last = told[f"{what}_first"], told[f"{what}_last"]
-        flat = f"flat (<= 1.25 x): {_met(last <= 1.25 * first)}"
-        name = f"{what.replace('_', ' ')} a job, last tenth".removesuffix(
-            " a job, last tenth" if unit == "MiB" else ""
-        )
-        print(f"{name:38} {last:8.1f} {unit}  in the first {first:8.1f}  {flat}", flush=True)
+        flat = f"flat (<= 1.25 x): {met(last <= 1.25 * first)}"
+        per_job = "" if unit == "MiB" else " a job"
+        name = f"{what.replace('_', ' ')}{per_job}, last tenth"
+        line(name, f"{last:8.1f} {unit}  in the first {first:8.1f}  {flat}")
 
 
-def _build(root: Path, *, notes: int, gates: int) -> KnowledgeBase:
-    base = make_files(root, notes=notes, gates=gates)
-    # In a process of its own, so that each size has its own store.
-    child = os.fork()
-    if not child:
-        set_up_django(root)
-        accept_all(base, Filling(PARTITION))
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        sys.exit("the store could not be built")
-    return base
-
-
-def _env(root: Path) -> Mapping[str, str]:
-    return {"COMMONPLACE_ROOT": str(root), "PYTHONDONTWRITEBYTECODE": "", "NO_COLOR": "1"}
-
-
-def _title(text: str) -> None:
-    print(f"\n{text}", flush=True)
-
-
-def _row(
-    name: str,
-    run: Run,
-    beside: float,
-    *,
-    budget: float | None = None,
-    seconds: float | None = None,
-    mib: float | None = None,
-) -> None:
-    ratio = run.seconds / beside
-    verdicts = []
-    if budget is not None:
-        verdicts.append(f"<= {budget} x: {_met(ratio <= budget)}")
-    if seconds is not None:
-        verdicts.append(f"<= {seconds} s: {_met(run.seconds <= seconds)}")
-    if mib is not None:
-        verdicts.append(f"<= {mib} MiB: {_met(run.peak_mib <= mib)}")
-    print(
-        f"{name:38} {run.seconds:8.3f} s {run.peak_mib:6.0f} MiB {ratio:6.2f} x floor"
-        f"  {'; '.join(verdicts)}",
-        flush=True,
+def _told(script: str, place: Place, *options: str) -> Any:
+    """What a script of this folder prints as JSON about a place."""
+    command = [sys.executable, str(PROJECT / "benchmarks" / script), str(place.root), *options]
+    environment = {**os.environ, **place.env}
+    done = subprocess.run(
+        command, env=environment, cwd=place.root, check=False, capture_output=True
     )
-
-
-def _met(held: bool) -> str:
-    return "met" if held else "NOT MET"
+    if done.returncode:
+        sys.exit(f"{script} ended with {done.returncode}:\n{done.stderr.decode()}")
+    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The least that a command can cost: the same data moved by plain Python and SQLite.
 
-python floors.py start                      a bare Django command under the lean settings
+python floors.py start [connect]            a bare Django command under the lean settings; with its
+                                            store's driver, on a server, connected
 python floors.py warm ROOT STORE            stat all notes, load an index, fetch integer pairs
 python floors.py cold ROOT STORE            and read, hash and split the frontmatter of all
 """
@@ -16,8 +17,8 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 
 
-def start() -> None:
-    """Set Django up with the app and run a command that does nothing."""
+def start(*words: str) -> None:
+    """Set Django up with the app and run a command that does nothing, or connects to its store."""
     sys.path.insert(0, str(PROJECT))
     os.environ["DJANGO_SETTINGS_MODULE"] = "commonplace_site.settings.cli"
     import django
@@ -30,6 +31,10 @@ def start() -> None:
 
         def handle(self, *args: object, **options: object) -> None:
             """Do nothing."""
+            if words:
+                from django.db import connection
+
+                connection.ensure_connection()
 
     Nothing().run_from_argv(["manage.py", "nothing"])
 
@@ -55,13 +60,23 @@ def scan(folder: str) -> dict[str, tuple[int, int, int, int]]:
 
 
 def fetch(store: str) -> int:
-    """The integer snapshot pairs of one partition, as a set."""
-    connection = sqlite3.connect(store)
-    rows = connection.execute(
+    """The integer snapshot pairs of one partition, as a set.
+
+    :param store: a path, or a `postgres://` URL.
+    """
+    statement = (
         "SELECT note_id, note_snapshot_id, gate_snapshot_id FROM review_current_acceptances"
         " WHERE model_partition_id = 1"
     )
-    return len({row[1:] for row in rows})
+    if "://" not in store:
+        return len({row[1:] for row in sqlite3.connect(store).execute(statement)})
+    sys.path.insert(0, str(PROJECT))
+    import psycopg
+
+    from benchmarks.stores import connection_words
+
+    with psycopg.connect(**connection_words(store)) as connection:
+        return len({row[1:] for row in connection.execute(statement)})
 
 
 def warm(root: str, store: str) -> None:
@@ -93,7 +108,7 @@ def cold(root: str, store: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "start":
-        start()
+        start(*sys.argv[2:])
     elif sys.argv[1] == "warm":
         warm(*sys.argv[2:4])
     else:

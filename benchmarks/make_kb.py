@@ -66,6 +66,15 @@ def make_files(root: Path, *, notes: int, gates: int) -> KnowledgeBase:
     return KnowledgeBase(root, tuple(sorted(note_paths)), tuple(sorted(gate_paths)))
 
 
+def find_files(root: Path) -> KnowledgeBase:
+    """The base that `make_files` wrote below `root`."""
+    found = [
+        sorted(str(path.relative_to(root)) for path in (root / folder).rglob("*.md"))
+        for folder in ("kb/notes", "kb/instructions/review-gates")
+    ]
+    return KnowledgeBase(root, *map(tuple, found))
+
+
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")

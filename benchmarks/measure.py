@@ -11,24 +11,40 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PROJECT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
 class Run:
-    """Medians of several runs: wall seconds, and the largest peak memory in MiB."""
+    """Medians of several runs: seconds by the clock and of the processor; the largest peak in MiB."""
 
     seconds: float
+    cpu: float
     peak_mib: float
 
 
-def run_once(command: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> tuple[float, float]:
-    """Wall seconds and peak memory (MiB) of one run; an unexpected exit code ends the benchmark."""
+class Sample(NamedTuple):
+    """One run."""
+
+    seconds: float
+    cpu: float
+    peak_mib: float
+
+
+def run_once(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path | None = None
+) -> Sample:
+    """One run; an unexpected exit code ends the benchmark.
+
+    :param output: where standard output goes; None throws it away.
+    """
     began = time.perf_counter()
-    with tempfile.TemporaryFile() as errors:
+    target = Path(os.devnull) if output is None else output
+    with tempfile.TemporaryFile() as errors, target.open("wb") as told_to:
         process = subprocess.Popen(
-            command, env={**os.environ, **env}, cwd=cwd, stdout=subprocess.DEVNULL, stderr=errors
+            command, env={**os.environ, **env}, cwd=cwd, stdout=told_to, stderr=errors
         )
         _pid, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
@@ -37,26 +53,29 @@ def run_once(command: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> tu
             errors.seek(0)
             told = errors.read().decode()
             sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told}")
-    return seconds, usage.ru_maxrss / 1024
+    return Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def summary(samples: Sequence[Sample]) -> Run:
+    """Medians, and the largest peak."""
+    return Run(
+        seconds=statistics.median(sample.seconds for sample in samples),
+        cpu=statistics.median(sample.cpu for sample in samples),
+        peak_mib=max(sample.peak_mib for sample in samples),
+    )
 
 
 def in_turn(
     commands: Mapping[str, Sequence[str]], *, env: Mapping[str, str], cwd: Path, runs: int = 5
 ) -> dict[str, Run]:
     """Run all commands A B C, A B C, … after one warm-up, so that a slow minute hits all alike."""
-    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    samples: dict[str, list[Sample]] = {name: [] for name in commands}
     for number in range(runs + 1):
         for name, command in commands.items():
             sample = run_once(command, env=env, cwd=cwd)
             if number:
                 samples[name].append(sample)
-    return {
-        name: Run(
-            seconds=statistics.median(seconds for seconds, _peak in taken),
-            peak_mib=max(peak for _seconds, peak in taken),
-        )
-        for name, taken in samples.items()
-    }
+    return {name: summary(taken) for name, taken in samples.items()}
 
 
 def commonplace(*arguments: str) -> list[str]:

@@ -1,126 +1,238 @@
-"""Times create, claim and ingest in one process, in stores of growing size; prints JSON.
+"""Times create, claim and ingest in one process, in each tenth of a store's filling; prints JSON.
 
-    python benchmarks/pipeline.py ROOT --jobs 300
+    python benchmarks/pipeline.py ROOT --jobs 200              between the samples the store is filled in bulk
+    python benchmarks/pipeline.py ROOT --jobs 1000 --ingest-all    every pair goes the whole way
 
-The store at ROOT is used as it is: call it for a nearly empty store and for a full one.
+ROOT holds a base without a store. A job has three pairs, as a lens of three gates gives them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-PARTITION = "bench-pipeline"
+if TYPE_CHECKING:
+    from benchmarks.make_kb import KnowledgeBase
+
+TENTHS = 10
+PAIRS_A_JOB = 3
 
 
-def _targets(corpus: Any, jobs: int, per_job: int) -> list[dict[str, str]]:
-    gates = [gate for gate in corpus.gates.gates if gate.lens == "prose"][:per_job]
-    notes = corpus.notes().notes[:jobs]
+class Taken(NamedTuple):
+    """Seconds by the clock, and of processor time: on a busy machine only these can be compared."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass
+class Rates:
+    """Jobs created, jobs claimed and pairs ingested a second, one figure a round."""
+
+    wall: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, name: str, number: int, taken: Taken) -> None:
+        """Take down how long so many took."""
+        self.wall.setdefault(name, []).append(number / taken.wall)
+        self.cpu.setdefault(name, []).append(number / taken.cpu)
+
+    def medians(self) -> dict[str, dict[str, float]]:
+        """By clock and by name."""
+        return {
+            clock: {name: statistics.median(values) for name, values in found.items()}
+            for clock, found in vars(self).items()
+        }
+
+
+class _Stopwatch:
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def read(self) -> Taken:
+        return Taken(time.perf_counter() - self._wall, time.process_time() - self._cpu)
+
+
+@dataclass(frozen=True)
+class Round:
+    """Jobs that are made and ingested together: notes, and the gates of each one's job."""
+
+    partition: str
+    notes: Sequence[str]
+    gates: Sequence[str]
+
+
+def sampled(root: Path, base: KnowledgeBase, *, jobs: int) -> list[Rates]:
+    """Rates in each tenth; what lies between them is put into the store in bulk."""
+    from benchmarks.bulk_store import Filling, accept_all
+
+    found = []
+    size = len(base.notes) // TENTHS
+    gates = _groups(base)
+    for tenth in range(TENTHS):
+        accept_all(
+            replace(base, notes=base.notes[tenth * size : (tenth + 1) * size]), Filling("filling")
+        )
+        rates = Rates()
+        for number in range(3):
+            notes = base.notes[number * jobs : (number + 1) * jobs]
+            _go(root, Round(f"tenth-{tenth}", notes, gates[number]), rates)
+        found.append(rates)
+    return found
+
+
+def ingested(root: Path, base: KnowledgeBase, *, jobs: int) -> list[Rates]:
+    """Rates in each tenth, when every pair of the store was created, claimed and ingested."""
+    rounds = [
+        Round("whole", base.notes[start : start + jobs], gates)
+        for gates in _groups(base)
+        for start in range(0, len(base.notes), jobs)
+    ]
+    found = [Rates() for _ in range(TENTHS)]
+    for number, wanted in enumerate(rounds):
+        _go(root, wanted, found[number * TENTHS // len(rounds)])
+        sys.stderr.write(f"{number + 1}/{len(rounds)}\n")
+    return found
+
+
+def _groups(base: KnowledgeBase) -> list[Sequence[str]]:
+    """Gates in threes, each of one lens."""
+    by_lens: dict[str, list[str]] = {}
+    for gate in base.gates:
+        by_lens.setdefault(gate.split("/")[-2], []).append(gate)
     return [
-        {"note_path": note.path, "gate_path": gate.path, "gate_id": gate.gate_id}
-        for note in notes
-        for gate in gates
+        gates[start : start + PAIRS_A_JOB]
+        for gates in by_lens.values()
+        for start in range(0, len(gates) - PAIRS_A_JOB + 1, PAIRS_A_JOB)
     ]
 
 
-def _output(job: Any, token: str) -> bytes:
-    from review.protocol.sentinels import end_line, start_line
-
-    lines = []
-    for pair in job.pairs:
-        names = (token, pair.ordinal, pair.note_path, pair.gate_id)
-        lines += [
-            start_line(*names),
-            "### Summary\n\nOne claim goes further than its section.\n\n### Findings\n",
-            "- WARN: The second sentence claims more than the section shows.",
-            "\n## Result: WARN",
-            end_line(*names),
-        ]
-    return "\n".join(lines).encode()
-
-
-def measure(root: Path, jobs: int) -> dict[str, float]:
-    """Jobs, claims and pairs a second."""
-    from benchmarks.make_kb import set_up_django
-
-    set_up_django(root)
+def _go(root: Path, wanted: Round, rates: Rates) -> None:
     from review import conf
 
     config = conf.current()
-    created, create_seconds = _create(config, jobs)
-    claim_seconds = _claim(config, created)
-    ingest_seconds = _ingest(config, root, created)
-    return {
-        "create_jobs_per_second": len(created) / create_seconds,
-        "claims_per_second": len(created) / claim_seconds,
-        "ingest_pairs_per_second": 3 * len(created) / ingest_seconds,
-    }
+    jobs, taken = _create(config, wanted)
+    rates.add("create_jobs", len(jobs), taken)
+    rates.add("claims", len(jobs), _claim(config, jobs))
+    rates.add("ingest_pairs", PAIRS_A_JOB * len(jobs), _ingest(config, root, jobs))
 
 
-def _create(config: Any, jobs: int) -> tuple[list[Any], float]:
-    from review.management.knowledge_base import open_corpus
+def _create(config: Any, wanted: Round) -> tuple[list[Any], Taken]:
+    from review.domain.identity import gate_id_of
     from review.orchestration.planning import CreateRequest, create_jobs
     from review.vocabulary import Grouping
 
-    with open_corpus(config) as corpus:
-        document = {
-            "schema": "review-target-selector/1",
-            "mode": "stale",
-            "model_partition": PARTITION,
-            "targets": _targets(corpus, jobs, 3),
+    targets = [
+        {
+            "note_path": note,
+            "gate_path": gate,
+            "gate_id": gate_id_of(gate, gates_folder=config.gates_folder),
         }
+        for note in wanted.notes
+        for gate in wanted.gates
+    ]
+    document = {
+        "schema": "review-target-selector/1",
+        "mode": "stale",
+        "model_partition": wanted.partition,
+        "targets": targets,
+    }
     request = CreateRequest(
         selection=json.dumps(document).encode(),
         source="the benchmark",
         grouping=Grouping.NOTE,
         actor="agent:benchmark",
     )
-    began = time.perf_counter()
-    created = create_jobs(request, config=config, now=datetime.now(UTC))
-    return list(created.jobs), time.perf_counter() - began
+    watch = _Stopwatch()
+    created = create_jobs(request, config=config, now=_now())
+    taken = watch.read()
+    if len(created.jobs) != len(wanted.notes):
+        sys.exit(f"{len(created.jobs)} jobs were made of {len(wanted.notes)} notes")
+    return list(created.jobs), taken
 
 
-def _claim(config: Any, jobs: list[Any]) -> float:
+def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
     from review.models import Provenance
     from review.orchestration.claiming import ClaimRequest, claim
 
-    began = time.perf_counter()
+    watch = _Stopwatch()
     for job in jobs:
         request = ClaimRequest(
             actor="agent:benchmark",
             provenance=Provenance(runner="benchmark"),
             job_id=job.review_job_id,
         )
-        claim(request, config=config, now=datetime.now(UTC))
-    return time.perf_counter() - began
+        claim(request, config=config, now=_now())
+    return watch.read()
 
 
-def _ingest(config: Any, root: Path, jobs: list[Any]) -> float:
-    from review.models import ReviewJob
+def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     from review.orchestration.finalization import ingest_job
     from review.orchestration.ingest_request import IngestRequest
 
-    tokens = dict(ReviewJob.objects.values_list("pk", "sentinel_token"))
-    for job in jobs:
-        output = _output(job, tokens[job.review_job_id])
-        (root / job.bundle_output_path).write_bytes(output)
+    write_outputs(root, jobs)
     request = IngestRequest(actor="agent:benchmark")
-    began = time.perf_counter()
+    watch = _Stopwatch()
     for job in jobs:
-        ingest_job(job.review_job_id, request=request, config=config, now=datetime.now(UTC))
-    return time.perf_counter() - began
+        ingest_job(job.review_job_id, request=request, config=config, now=_now())
+    return watch.read()
+
+
+def write_outputs(root: Path, jobs: Sequence[Any]) -> None:
+    """Write what a worker would: a review with a warning for each pair of each job."""
+    from review.models import ReviewJob
+
+    ids = [job.review_job_id for job in jobs]
+    tokens: dict[int, str] = {}
+    for start in range(0, len(ids), 500):
+        rows = ReviewJob.objects.filter(pk__in=ids[start : start + 500])
+        tokens.update(rows.values_list("pk", "sentinel_token"))
+    for job in jobs:
+        text = "\n".join(_blocks(job, tokens[job.review_job_id]))
+        (root / job.bundle_output_path).write_text(text)
+
+
+def _blocks(job: Any, token: str) -> Iterator[str]:
+    from review.protocol.sentinels import end_line, start_line
+
+    for pair in job.pairs:
+        names = (token, pair.ordinal, pair.note_path, pair.gate_id)
+        yield start_line(*names)
+        yield "### Summary\n\nOne claim goes further than its section.\n\n### Findings\n"
+        yield "- WARN: The second sentence claims more than the section shows."
+        yield "\n## Result: WARN"
+        yield end_line(*names)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def main() -> None:
+    """Read the options, measure, print."""
+    from benchmarks.make_kb import find_files, set_up_django
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--jobs", type=int, default=200)
+    parser.add_argument("--ingest-all", action="store_true")
+    options = parser.parse_args()
+    root = options.root.resolve()
+    base = find_files(root)
+    set_up_django(root)
+    measured = (ingested if options.ingest_all else sampled)(root, base, jobs=options.jobs)
+    sys.stdout.write(json.dumps([rates.medians() for rates in measured]) + "\n")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("root", type=Path)
-    parser.add_argument("--jobs", type=int, default=300)
-    options = parser.parse_args()
-    sys.stdout.write(json.dumps(measure(options.root.resolve(), options.jobs)) + "\n")
+    main()
