@@ -82,6 +82,12 @@ def cluster(binaries: Path, *, options: str = _SERVER_OPTIONS) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def control(binaries: Path, folder: Path, action: str) -> None:
+    """`stop` the cluster in `folder` at once, as a crash does, or `restart` it, running or not."""
+    words = ["-D", str(folder / "data"), "-m", "immediate", "-l", str(folder / "log"), "-w", action]
+    _call([str(binaries / "pg_ctl"), *words], _owner(), folder)
+
+
 def _owner() -> pwd.struct_passwd | None:
     if os.geteuid() != 0:
         return None
