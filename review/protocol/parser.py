@@ -196,8 +196,8 @@ class _Reader:
             self._start(sentinel, after)
             return
         place = block.walker.place(line)
-        if not place.in_fence:
-            block.fenced_end = None
+        if not place.in_fence or place.is_fence_marker:
+            block.fenced_end = None  # the fence it stood in was closed after all
         if sentinel is None:
             return
         if sentinel.ordinal != block.sentinel.ordinal:

@@ -165,6 +165,12 @@ class TestFencesInBlocks:
     def test_a_fence_never_closed_in_the_last_block_still_ends(self):
         assert texts(parse(block(1, "~~~\ncode")))[1] == "~~~\ncode"
 
+    @pytest.mark.parametrize("after", ["", "\nDone.\n"])
+    def test_a_fence_closed_after_the_end_made_it_a_quotation_whatever_follows(self, after):
+        output = "```\n" + block(1, "```python\ncode") + "```\n" + after
+
+        assert "unclosed" in parse(output).missing[1]
+
     def test_two_fences_are_not_one_wrapper(self):
         body = "```\na\n```\n\n```\nb\n```"
 
