@@ -194,23 +194,19 @@ class PostgresRows:
 
     def last_issued(self, table: Table) -> int:
         """See `Rows`."""
-        statement = f"SELECT last_value, is_called FROM {self._sequence(table)}"  # noqa: S608
+        # Of a sequence itself, who may only count up cannot read.
+        statement = "SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, %s)::regclass)"
         with telling(self.using), connections[self.using].cursor() as cursor:
-            cursor.execute(statement)
-            last, is_called = cursor.fetchone()
-        return int(last) if is_called else 0
+            cursor.execute(statement, [table.name, table.key])
+            return int(cursor.fetchone()[0] or 0)
 
     def count_on_from(self, table: Table, last: int) -> None:
         """See `Rows`."""
         last = max(last, last_key(self.using, table))
         if last > 0:
+            statement = "SELECT setval(pg_get_serial_sequence(%s, %s), %s)"
             with telling(self.using), connections[self.using].cursor() as cursor:
-                cursor.execute("SELECT setval(%s, %s)", [self._sequence(table), last])
-
-    def _sequence(self, table: Table) -> str:
-        with telling(self.using), connections[self.using].cursor() as cursor:
-            cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [table.name, table.key])
-            return str(cursor.fetchone()[0])
+                cursor.execute(statement, [table.name, table.key, last])
 
     def _driver(self) -> Any:
         connections[self.using].ensure_connection()

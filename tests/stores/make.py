@@ -56,9 +56,12 @@ def doing(root: Path) -> Any:
     return do
 
 
-def answers(root: Path) -> dict[str, Any]:
-    """What the store must still say after any upgrade; nothing that a version may word otherwise."""
-    do = doing(root)
+def answers(root: Path, do: Any = None) -> dict[str, Any]:
+    """What the store must still say after any upgrade; nothing that a version may word otherwise.
+
+    :param do: runs a command; without it, one on the store below `root`.
+    """
+    do = do or doing(root)
     selection = do("review_target_selector", "--all-gates", "--model", PARTITION, "--json").json
     queue = do("warn_selector", "--json").json
     jobs = do("review_job_list", "--json").json
