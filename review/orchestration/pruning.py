@@ -73,9 +73,14 @@ def prune_job_files(config: Config, pruning: Pruning) -> Check:
 def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
     store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
     there = set(files.folders())
+    # Of a removal that was killed half-way, the manifest may be gone.
+    begun = set(JobEvent.objects.filter(note=JobNote.PRUNED).values_list("job_id", flat=True))
     for job in _wanted(pruning).order_by("pk").iterator(chunk_size=500):
         name = folder_name(job.pk)
-        if name in there and files.owner(name) == store_id:
+        if name not in there:
+            continue
+        owner = files.owner(name)
+        if owner == store_id or (not owner and job.pk in begun):
             yield job
 
 

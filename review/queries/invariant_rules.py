@@ -46,6 +46,7 @@ WORDS: dict[str, str] = {
     "decision_error": NotAccepted.DECISION_ERROR.value,
     "decision_unknown": NotAccepted.DECISION_UNKNOWN.value,
     "partition_mismatch": NotAccepted.PARTITION_MISMATCH.value,
+    "superseded": NotAccepted.SUPERSEDED.value,
     "full_review": AcceptanceKind.FULL_REVIEW.value,
     "ack": AcceptanceKind.ACK.value,
     "auto_ack": AcceptanceKind.AUTO_ACK.value,

@@ -150,6 +150,21 @@ ACCEPTANCE_RULES = (
         """,
     ),
     Rule(
+        "superseded-pairs-were-overtaken-by-a-later-text",
+        """
+        SELECT pair.id, 'pair ' || pair.id || ' counts as superseded, and no later text was accepted'
+        FROM review_pairs AS pair JOIN review_jobs AS job ON job.id = pair.job_id
+        WHERE pair.not_accepted = %(superseded)s AND NOT EXISTS (
+            SELECT 1 FROM acceptance_events AS event
+            WHERE event.note_id = pair.note_id AND event.gate_id = pair.gate_id
+              AND event.model_partition_id = job.model_partition_id
+              AND event.text_read_at > job.created_at
+              AND (event.accepted_note_snapshot_id <> pair.note_snapshot_id
+                   OR event.accepted_gate_snapshot_id <> pair.gate_snapshot_id))
+        ORDER BY pair.id
+        """,
+    ),
+    Rule(
         "no-acceptance-steps-back-to-an-older-text",
         """
         SELECT step.id, 'acceptance ' || step.id || ' pins other text than ' || step.last_id

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from review.errors import Conflict, ReviewError
 from review.store.creation import FILE_MODE, FOLDER_MODE
+from review.store.refusals import AGAIN, StoreBusy
 from review.store.sqlite_file import read_only_uri
 
 _UNFINISHED = ".unfinished-backup"
@@ -46,6 +47,7 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
     :param overwrite: whether a file at `target` is replaced.
     :raises BackupExists: something is at `target`, or it is the store itself.
     :raises BackupFailed: the system refused, or the copy is not what the store was.
+    :raises StoreBusy: somebody holds the store for himself.
     """
     _refuse_taken(source, target, overwrite=overwrite)
     try:
@@ -56,6 +58,8 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
             size = draft.stat().st_size
             _publish(draft, target, overwrite=overwrite)
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise StoreBusy(f"the store {source} is busy: {error}", hint=AGAIN) from error
         raise BackupFailed(
             f"the store {source} could not be copied to {target}: {error}",
             hint="see to the space there; review_doctor --check looks at the store",

@@ -144,6 +144,16 @@ class TestBackup:
         assert "refers to a row of review_pairs that is not there" in done.err
         assert not (root / "b.sqlite").exists()
 
+    def test_of_a_store_with_a_damaged_page_is_not_made(self, root):
+        damaged = bytearray((root / STORE).read_bytes())
+        damaged[40_960:49_152] = b"\xff" * 8192
+        (root / STORE).write_bytes(damaged)
+
+        done = back_up(root, "b.sqlite")
+
+        assert done.exit == 1
+        assert not (root / "b.sqlite").exists()
+
     @pytest.mark.parametrize("option", ["--check", "--repair", "--prune"])
     def test_goes_with_nothing_else(self, root, option):
         assert back_up(root, "b.sqlite", option).exit == 2

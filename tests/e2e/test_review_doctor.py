@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from review.artifacts import ArtifactStore
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -354,6 +355,25 @@ class TestPrune:
 
         assert (code, checks["job-files"]["state"]) == (0, "ok")
         assert not (jobs / "review-job-1").exists()
+
+    def test_one_that_was_killed_half_way_is_finished_by_the_next(self, jobs, monkeypatch):
+        def kill(self, job_ids):
+            (jobs / "review-job-1" / "MANIFEST.json").unlink()
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(ArtifactStore, "discard_folders", kill)
+            run("review_doctor", "--prune", "--yes")
+
+        assert examine("--prune", "--yes")[0] == 0
+        assert [path.name for path in jobs.iterdir()] == ["review-job-3"]
+
+    def test_leaves_a_folder_of_the_same_name_that_does_not_say_whose_it_is(self, jobs):
+        (jobs / "review-job-1" / "MANIFEST.json").unlink()
+
+        examine("--prune", "--yes")
+
+        assert (jobs / "review-job-1").is_dir()
 
     def test_a_failed_job_whose_output_may_yet_come_is_kept(self, jobs):
         run("recover_review_jobs", 3, "--action", "fail", now=NOW)

@@ -316,6 +316,16 @@ BREAKS: list[tuple[str, str | tuple[str, ...], str]] = [
         "another-text's",
     ),
     (
+        "superseded-pairs-were-overtaken-by-a-later-text",
+        "UPDATE review_pairs SET not_accepted = 'superseded' WHERE decision = 'fail'",
+        "by-nothing",
+    ),
+    (
+        "superseded-pairs-were-overtaken-by-a-later-text",
+        "UPDATE review_jobs SET created_at = '2031-01-01 00:00:00+00:00'",
+        "by-an-older-text",
+    ),
+    (
         "no-acceptance-steps-back-to-an-older-text",
         "UPDATE acceptance_events SET text_read_at = '2001-01-01 00:00:00+00:00'"
         " WHERE kind = 'ack'",

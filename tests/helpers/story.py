@@ -97,6 +97,10 @@ class Story:
         self.do("ack_gate_review", "--model", PARTITION, "kb/notes/a.md", "prose/x")
         write_note(self._root, "c.md", f"{NOTE}\nIt was written anew.\n")
         self.review("c", PASS)
+        outrun = self.claimed("h")
+        write_note(self._root, "h.md", f"{NOTE}\nIt was edited while it was being reviewed.\n")
+        self.ingest(self.create("h", force=True), PASS)
+        self.ingest(outrun, FAILS)
         write_gate(self._root, "prose/y", make_gate("prose/y", body="Asks something else.\n"))
 
     def jobs_that_are_open(self) -> None:
