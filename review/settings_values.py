@@ -11,6 +11,8 @@ from typing import NoReturn
 
 from review.errors import InputRejected
 
+# Ten years: so long before now there is a date, and nobody waits longer.
+MAX_DURATION = timedelta(days=3650)
 _DURATION_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -21,12 +23,15 @@ class ConfigRefused(InputRejected):
 def parse_duration(raw: str) -> timedelta:
     """Read `90s`, `15m`, `2h` or `3d`.
 
-    :raises ValueError: anything else, zero included.
+    :raises ValueError: anything else, zero and more than ten years included.
     """
     match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", raw.strip())
     if match is None:
         raise ValueError(f"{raw!r} is not a duration such as 90s, 15m, 2h or 3d")
-    return timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
+    length = timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
+    if length > MAX_DURATION:
+        raise ValueError(f"{raw!r} is longer than {MAX_DURATION.days}d")
+    return length
 
 
 def strings(path: Path, key: str, value: object) -> tuple[str, ...]:

@@ -341,3 +341,28 @@ class TestLists:
         shown = web.get("/jobs/", headers={"accept": "application/json"}).json()["jobs"]
 
         assert len(shown) <= 100
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            ("recover_review_jobs", "--older-than", "9999999d"), ("serve", "--port", "65536"),
+            ("serve", "--host", "../x", "--port", "1"), ("serve", "--host", "256.256.256.256"),
+            ("review_sweep", "prose/x", "--runner", "rules", "--model", "rules", "--timeout", "9999999d"),
+            ("render_review", "--review-pair-id", "9" * 5000), ("claim_review_job", "--next", "--runner", "x", "--limit", "1" * 30),
+        ],
+        ids=["age", "port", "place", "address", "timeout", "key", "limit"],
+    )  # fmt: skip
+    def test_that_nothing_has_are_refused_in_words(self, tmp_path, call):
+        make_root(tmp_path)
+
+        result = run_process(*call, root=tmp_path)
+
+        assert result.exit == 2
+        assert "Traceback" not in result.err
+
+    def test_in_the_settings_are_refused_in_words(self, tmp_path):
+        make_root(tmp_path, settings='[jobs]\nabandoned_after = "9999999d"\n')
+
+        assert run_process("review_status", root=tmp_path).exit == 5

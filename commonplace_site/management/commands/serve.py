@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.conf import settings
@@ -19,10 +21,15 @@ from review.web.entering import entry_path
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
+MAX_PORT = 65_535
 
 
 class NoHostName(UsageRefused):
     """The server would listen everywhere, and no name is allowed for it."""
+
+
+class NoSuchHost(UsageRefused):
+    """The name to listen on is no machine's."""
 
 
 class Command(ReviewCommand):
@@ -43,7 +50,7 @@ class Command(ReviewCommand):
         """Where to listen."""
         parser.add_argument("--host", type=word, default=DEFAULT_HOST, help="address to listen on")
         parser.add_argument(
-            "--port", type=positive_int, default=DEFAULT_PORT, help="port to listen on"
+            "--port", type=_port, default=DEFAULT_PORT, metavar="N", help="port to listen on"
         )
         parser.add_argument(
             "--link", action="store_true", help="print a link that logs you in, and serve nothing"
@@ -57,14 +64,17 @@ class Command(ReviewCommand):
         if options["link"]:
             self._say_link(host, options["port"])
             return
-        run(
-            host,
-            options["port"],
-            get_wsgi_application(),
-            ipv6=":" in host,
-            threading=True,
-            on_bind=lambda port: self._say_where(host, int(port)),
-        )
+        try:
+            run(
+                host,
+                options["port"],
+                get_wsgi_application(),
+                ipv6=":" in host,
+                threading=True,
+                on_bind=lambda port: self._say_where(host, int(port)),
+            )
+        except socket.gaierror as error:
+            raise NoSuchHost(f"{host!r} is no address of this machine: {error.strerror}") from error
 
     def _say_where(self, host: str, port: int) -> None:
         try:
@@ -93,6 +103,14 @@ def _allow(host: str) -> None:
             )
         return
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, f"[{host}]" if ":" in host else host]
+
+
+def _port(raw: str) -> int:
+    """A port that there is."""
+    number = positive_int(raw)
+    if number > MAX_PORT:
+        raise ArgumentTypeError(f"{raw!r} is no port: the last one is {MAX_PORT}")
+    return number
 
 
 def _address(host: str, port: int) -> str:
