@@ -106,9 +106,10 @@ def read_matrix(base: BaseMap, request: MatrixRequest) -> Matrix:
         if not request.lenses or column.lens in request.lenses
     )
     below = base.below(request.folder)
+    top = _where_it_branches(base, request.folder)
     unfolded = request.unfolded or len(below) <= NOTES_A_PAGE
-    folders = [] if unfolded or request.after else list(_folders(base, request, places))
-    chosen = _chosen(base, request, places, below if unfolded else _direct(below, request.folder))
+    folders = [] if unfolded or request.after else list(_folders(base, request, places, top))
+    chosen = _chosen(base, request, places, below if unfolded else _direct(below, top))
     shown = chosen[:NOTES_A_PAGE]
     return Matrix(
         request=request,
@@ -130,9 +131,20 @@ def _counts(folder: Folder, places: Iterable[int]) -> dict[str, int]:
     return {word: found[letter] for letter, word in WORDS.items()}
 
 
-def _folders(base: BaseMap, request: MatrixRequest, places: Sequence[int]) -> Iterator[Folder]:
-    """Subfolders with a cell of the mode, with the columns that are shown."""
-    for path in base.subfolders(request.folder):
+def _where_it_branches(base: BaseMap, folder: str) -> str:
+    """The folder, or the first below it that holds more than one other folder: a single row tells nothing."""
+    while len(inner := base.subfolders(folder)) == 1:
+        if len(base.below(inner[0])) < len(base.below(folder)):
+            break
+        folder = inner[0]
+    return folder
+
+
+def _folders(
+    base: BaseMap, request: MatrixRequest, places: Sequence[int], top: str
+) -> Iterator[Folder]:
+    """Folders with a cell of the mode, with the columns that are shown."""
+    for path in base.subfolders(top):
         whole = base.folder(request.partition, path)
         columns = tuple(whole.columns[place] for place in places)
         letters = bytes({letter for column in columns for letter in column})

@@ -57,10 +57,14 @@ class Dressing:
     places: Places
     _link_ends: list[bool] = field(default_factory=list)
     _slugs: Counter[str] = field(default_factory=Counter)
+    # A text that has no heading of the first level loses none by it.
+    _lift: int = 0
 
     def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
         """The tokens of `text`, ready to be rendered."""
         tokens = parser().parse(text, env)
+        levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
+        self._lift = min(levels, default=1) - 1
         for token, following in pairwise((*tokens, None)):
             if token is not None and token.type.startswith("heading_"):
                 self._dress_heading(token, following)
@@ -71,7 +75,7 @@ class Dressing:
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
         down, highest = self.headings
-        token.tag = f"h{min(max(int(token.tag[1]) + down, highest), _DEEPEST_HEADING)}"
+        token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), _DEEPEST_HEADING)}"
         if token.nesting > 0 and title is not None:
             slug = _NOT_SLUG.sub("", title.content.strip().lower()).replace(" ", "-")
             self._slugs[slug] += 1

@@ -31,6 +31,11 @@ class StaleGate:
     rows: tuple[PairRow, ...]
     url: str
 
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the change is trivial in every partition."""
+        return all(row.change is not None and row.change.trivial for row in self.rows)
+
 
 @dataclass(frozen=True)
 class ShownSince:

@@ -57,7 +57,7 @@ def stale(counts: Mapping[str, int]) -> SafeString:
     reasons = [(word, counts[word]) for word in Staleness.values if counts.get(word)]
     if not reasons:
         return SafeString("")
-    told = ", ".join(f"{word.replace('-', ' ')} {number:,}" for word, number in reasons)
+    told = ", ".join(f"{number:,} {word.replace('-', ' ')}" for word, number in reasons)
     return format_html(
         '<span class="stale-tally">{} <span class="soft small">{}</span></span>',
         badge("stale", sum(number for _word, number in reasons)),

@@ -77,7 +77,7 @@ class TestGate:
         }  # fmt: skip
         assert cover["would_go_stale"] == 3
         assert "▲ warn 2 (67 %)" in shown
-        assert "An edit of this gate makes 3 reviews stale" in shown
+        assert "An edit of this gate makes 3 pairs stale" in shown
 
     def test_says_what_people_made_of_its_findings(self, web, root):
         for name in ("a.md", "b.md", "c.md"):

@@ -147,9 +147,16 @@ class TestFolding:
     def test_many_notes_are_folded_by_folder(self, web, large):
         document = twin(web, "/matrix/")
 
-        assert [folder["path"] for folder in document["folders"]] == ["kb"]
-        assert document["folders"][0]["notes"] == 134
-        assert document["rows"] == []
+        assert [(folder["path"], folder["notes"]) for folder in document["folders"]] == [
+            ("kb/notes/few", 3),
+            ("kb/notes/many", 130),
+        ]
+        assert [row["note_path"] for row in document["rows"]] == ["kb/notes/top.md"]
+
+    def test_a_folder_that_holds_nothing_but_another_is_passed_by(self, web, large):
+        names = [folder["path"] for folder in twin(web, "/matrix/?folder=kb")["folders"]]
+
+        assert names == [folder["path"] for folder in twin(web, "/matrix/")["folders"]]
 
     def test_a_folder_opens_to_its_folders_and_notes(self, web, large):
         document = twin(web, "/matrix/?folder=kb/notes")

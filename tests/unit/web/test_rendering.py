@@ -142,6 +142,13 @@ class TestMarkdown:
         assert '<h2 id="text-one">' in shown
         assert '<h6 id="text-six">' in shown
 
+    def test_a_text_without_a_first_heading_skips_no_level(self):
+        html = render_markdown("## Failure mode\n\n### More\n", look=Look(headings=(2, 3)))
+
+        assert "<h3" in html
+        assert "<h4" in html
+        assert "<h5" not in html
+
     def test_headings_alike_have_ids_of_their_own(self):
         assert Elements(render_markdown("# A\n\n# A\n\n# A\n")).ids == [
             "text-a", "text-a-1", "text-a-2",
