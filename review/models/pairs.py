@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from django.db import models
+from django.db import connections, models
 from django.db.models import Q
 
 from review.models.jobs import ReviewJob
@@ -33,6 +34,26 @@ class PairReview:
     result_path: str
 
 
+# One guarded UPDATE: it names the states it leaves.
+_COMPLETE = (
+    "UPDATE review_pairs SET status = %s, decision = %s, decision_source = %s, problem = %s,"
+    " not_accepted = %s, result_path = %s, reviewed_at = %s WHERE id = %s AND status IN (%s, %s)"
+)
+_WAITING = (PairStatus.PENDING.value, PairStatus.MISSING.value)
+
+
+def _completed_fields(review: PairReview) -> dict[str, str]:
+    """In the order of `_COMPLETE`."""
+    return {
+        "status": PairStatus.COMPLETED.value,
+        "decision": review.decision.value,
+        "decision_source": review.source.value if review.source else "",
+        "problem": review.problem,
+        "not_accepted": review.not_accepted.value if review.not_accepted else "",
+        "result_path": review.result_path,
+    }
+
+
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
     """Filters over pairs."""
 
@@ -46,22 +67,28 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         """Pairs with a review."""
         return self.filter(status=PairStatus.COMPLETED)
 
-    def complete(self, pair: ReviewPair, *, review: PairReview, now: datetime) -> bool:
-        """A pending or missing pair to `completed`, on the row and on `pair`; False: it already is."""
-        fields = {
-            "status": PairStatus.COMPLETED,
-            "decision": review.decision,
-            "decision_source": review.source or "",
-            "problem": review.problem,
-            "not_accepted": review.not_accepted or "",
-            "result_path": review.result_path,
-            "reviewed_at": now,
-        }
-        waiting = self.filter(pk=pair.pk, status__in=(PairStatus.PENDING, PairStatus.MISSING))
-        if not waiting.update(**fields):
-            return False
-        for name, value in fields.items():
-            setattr(pair, name, value)
+    def complete(self, reviews: Sequence[tuple[ReviewPair, PairReview]], *, now: datetime) -> bool:
+        """Pending or missing pairs to `completed`, on the rows and in memory.
+
+        False when one of them was completed already: roll the transaction back.
+        """
+        if not reviews:
+            return True
+        connection = connections[self.db]
+        moment = connection.ops.adapt_datetimefield_value(now)
+        fields = [(pair, _completed_fields(review)) for pair, review in reviews]
+        # Prepared once for all pairs of a job: half of an ingest's time went into making queries.
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                _COMPLETE,
+                [(*values.values(), moment, pair.pk, *_WAITING) for pair, values in fields],
+            )
+            if cursor.rowcount != len(reviews):
+                return False
+        for pair, values in fields:
+            for name, value in values.items():
+                setattr(pair, name, value)
+            pair.reviewed_at = now
         return True
 
     def settle(self, pair_id: int, *, not_accepted: NotAccepted | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -42,7 +42,7 @@ from review.orchestration.judging import (
 )
 from review.orchestration.mirroring import mirror
 from review.orchestration.provenance import partition_contradicts, telemetry_models
-from review.queries.ingested import findings_of, show_ingested
+from review.queries.ingested import by_pair, findings_of, show_ingested
 from review.queries.job_board import require_job
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -72,6 +72,15 @@ class _Plan:
     gate_ids: dict[int, str]
     actor: str
     contradicted: bool
+    stored_texts: dict[int, str]
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What is in the store by now: review texts by pair key, and the findings that are new."""
+
+    texts: dict[int, str]
+    findings: list[Finding]
 
 
 def ingest_job(
@@ -98,7 +107,8 @@ def ingest_job(
     if not parsed.has_own_blocks:
         raise no_blocks(job, parsed)
     output = judge_output(parsed, pairs=pairs)
-    late = later_versions(parsed, pairs=pairs, stored=_stored_texts(pairs))
+    stored_texts = _stored_texts(pairs)
+    late = later_versions(parsed, pairs=pairs, stored=stored_texts)
     contradicted = partition_contradicts(
         job.model_partition.name, telemetry_models(request.telemetry), config=config
     )
@@ -111,18 +121,20 @@ def ingest_job(
         gate_ids=gate_ids,
         actor=request.actor,
         contradicted=contradicted,
+        stored_texts=stored_texts,
     )
     with transaction.atomic():
         _move_job(plan, request, now=now)
-        _store_pairs(plan, now=now)
+        stored = _store_pairs(plan, now=now)
         if late or plan.output.missing:
             _keep_raw(plan, now=now)
     _forget_pending(pairs)
-    problems = [*output.problems, *late, *_mirror(plan, pairs, request, config=config)]
+    written = _mirror(plan, pairs, request, texts=stored.texts, config=config)
+    problems = [*output.problems, *late, *written]
     return show_ingested(
         job,
         pairs,
-        findings=findings_of(pairs),
+        findings=findings_of(pairs) if stored_texts else by_pair(stored.findings),
         problems=problems,
         gates_folder=config.gates_folder,
     )
@@ -211,18 +223,20 @@ def _keep_raw(plan: _Plan, *, now: datetime) -> None:
     )
 
 
-def _store_pairs(plan: _Plan, *, now: datetime) -> None:
+def _store_pairs(plan: _Plan, *, now: datetime) -> _Stored:
     judged = plan.output.judged
     if plan.ending.code == FailureCode.ALL_OR_NOTHING:
         judged = ()
     why_not = _accept(plan, judged, now=now)
-    for item in judged:
-        review = _pair_review(plan, item, why_not.get(item.pair.pk))
-        if not ReviewPair.objects.complete(item.pair, review=review, now=now):
-            raise JobMoved(f"pair {item.pair.pk} was completed by another process")
+    reviews = [(item.pair, _pair_review(plan, item, why_not.get(item.pair.pk))) for item in judged]
+    if not ReviewPair.objects.complete(reviews, now=now):
+        raise JobMoved(f"a pair of job {plan.job.pk} was completed by another process")
     ReviewText.objects.bulk_create([ReviewText(pair=item.pair, text=item.text) for item in judged])
-    Finding.objects.bulk_create(list(_findings(judged)), batch_size=100)
-    ReviewPair.objects.mark_missing(plan.job.pk)
+    findings = Finding.objects.bulk_create(list(_findings(judged)), batch_size=100)
+    if plan.output.missing or len(judged) < len(plan.output.judged):
+        ReviewPair.objects.mark_missing(plan.job.pk)
+    texts = {item.pair.pk: item.text for item in judged}
+    return _Stored(texts={**plan.stored_texts, **texts}, findings=findings)
 
 
 def _pair_review(plan: _Plan, item: JudgedPair, why_not: NotAccepted | None) -> PairReview:
@@ -285,7 +299,12 @@ def _findings(judged: Sequence[JudgedPair]) -> Iterator[Finding]:
 
 
 def _mirror(
-    plan: _Plan, pairs: Sequence[ReviewPair], request: IngestRequest, *, config: Config
+    plan: _Plan,
+    pairs: Sequence[ReviewPair],
+    request: IngestRequest,
+    *,
+    texts: Mapping[int, str],
+    config: Config,
 ) -> list[str]:
     job = plan.job
     problems = []
@@ -294,7 +313,7 @@ def _mirror(
             ArtifactStore(config).keep_input(job.bundle_output_path, plan.raw)
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
-    problems += mirror(job, pairs, config=config)
+    problems += mirror(job, pairs, texts=texts, config=config)
     told = plan.output.self_reported_model
     if told and partition_contradicts(job.model_partition.name, (told,), config=config):
         problems.append(

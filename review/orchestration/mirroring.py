@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from review.artifacts import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
 from review.conf import Config
@@ -30,13 +30,17 @@ def mirror_job(job_id: int, *, config: Config) -> list[str]:
     The rows are the truth: a folder in the way or a full disk costs a file, never a review.
     """
     job, pairs = _load(job_id)
-    return mirror(job, pairs, config=config)
+    return mirror(job, pairs, texts=_texts(job), config=config)
 
 
 def mirrored_documents(job_id: int, *, config: Config) -> Iterator[tuple[str, str]]:
     """Path and text of every file that mirrors rows of the job, the manifest last."""
     job, pairs = _load(job_id)
-    return _documents(job, pairs, config)
+    return _documents(job, pairs, _texts(job), config)
+
+
+def _texts(job: ReviewJob) -> dict[int, str]:
+    return dict(ReviewText.objects.filter(pair__job=job).values_list("pair_id", "text"))
 
 
 def _load(job_id: int) -> tuple[ReviewJob, list[ReviewPair]]:
@@ -71,11 +75,16 @@ def _told_status(prompt_path: str, config: Config) -> str | None:
         return ""
 
 
-def mirror(job: ReviewJob, pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:
-    """`mirror_job` for rows that are loaded already, with paths and snapshots."""
+def mirror(
+    job: ReviewJob, pairs: Sequence[ReviewPair], *, texts: Mapping[int, str], config: Config
+) -> list[str]:
+    """`mirror_job` for rows that are loaded already, with paths and snapshots.
+
+    :param texts: the review texts as they are stored, by pair key.
+    """
     files = ArtifactStore(config)
     failures = []
-    for path, text in _documents(job, pairs, config):
+    for path, text in _documents(job, pairs, texts, config):
         try:
             files.write_text(path, text)
         except ArtifactNotWritten as refused:
@@ -84,9 +93,8 @@ def mirror(job: ReviewJob, pairs: Sequence[ReviewPair], *, config: Config) -> li
 
 
 def _documents(
-    job: ReviewJob, pairs: Sequence[ReviewPair], config: Config
+    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
 ) -> Iterator[tuple[str, str]]:
-    texts = dict(ReviewText.objects.filter(pair__job=job).values_list("pair_id", "text"))
     for pair in pairs:
         if pair.result_path and pair.pk in texts:
             yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])

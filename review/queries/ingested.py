@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from review.contracts.jobs import FindingJson, IngestedJobJson, IngestedPairJson
 from review.models import Finding, ReviewJob, ReviewPair
@@ -35,9 +35,14 @@ def show_ingested(
 
 def findings_of(pairs: Sequence[ReviewPair]) -> dict[int, list[FindingJson]]:
     """Findings by pair key, in their order."""
-    found: dict[int, list[FindingJson]] = {}
     rows = Finding.objects.filter(pair_id__in=[pair.pk for pair in pairs])
-    for row in rows.order_by("pair_id", "ordinal"):
+    return by_pair(rows.order_by("pair_id", "ordinal"))
+
+
+def by_pair(findings: Iterable[Finding]) -> dict[int, list[FindingJson]]:
+    """The same of findings at hand, pair after pair and in their order."""
+    found: dict[int, list[FindingJson]] = {}
+    for row in findings:
         found.setdefault(row.pair_id, []).append(_finding(row))
     return found
 
