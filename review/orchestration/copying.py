@@ -195,7 +195,8 @@ class _Copy:
                     f"the row of the store in {store_name(TARGET)} is not as sent"
                 )
             take_mark_away(TARGET, source_id=self.store_id)
-        return replace(self._row_of_store(), added=1)
+        is_new = self.found.standing is not Standing.WHOLE
+        return replace(self._row_of_store(), added=int(is_new), changed=int(not is_new))
 
     def _row_of_store(self) -> TableCopied:
         table, digest = store_table(), Digest()
