@@ -11,8 +11,9 @@ class NotePairJson(Document, kw_only=True):
     """Where a note stands with one gate in one model partition.
 
     `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where nothing asks
-    any more. `change` is null where nothing changed, or where it was not measured. `undecided` is a
-    later review whose decision nobody could read.
+    any more. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
+    `change` is null where nothing changed, or where it was not measured. `undecided` is a later
+    review whose decision nobody could read.
     """
 
     gate_id: str
@@ -24,6 +25,7 @@ class NotePairJson(Document, kw_only=True):
     decision: str | None
     kind: str | None
     accepted_at: str | None
+    accepted_note_sha256: str | None
     actor: str | None
     reason: str | None
     review_pair_id: int | None

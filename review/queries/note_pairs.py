@@ -128,6 +128,7 @@ def _with_acceptance(row: PairRow, accepted: Accepted) -> PairRow:
         reason=accepted.reason,
         review_pair_id=pair_id,
         note_snapshot_id=accepted.note_snapshot_id,
+        accepted_note_sha256=accepted.note_sha256,
         evidence_snapshot_id=evidence.note_snapshot_id if evidence else accepted.note_snapshot_id,
         undecided_pair_id=_later(row.undecided_pair_id, pair_id),
     )

@@ -34,6 +34,7 @@ class PairRow:
     reason: str = ""
     review_pair_id: int | None = None
     note_snapshot_id: int | None = None
+    accepted_note_sha256: str | None = None
     evidence_snapshot_id: int | None = None
     undecided_pair_id: int | None = None
     open_job_id: int | None = None
@@ -77,6 +78,7 @@ class PairRow:
             decision=self.decision or None,
             kind=self.kind or None,
             accepted_at=timestamp(self.accepted_at),
+            accepted_note_sha256=self.accepted_note_sha256,
             actor=self.actor or None,
             reason=self.reason or None,
             review_pair_id=self.review_pair_id,

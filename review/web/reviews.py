@@ -25,7 +25,7 @@ from review.orchestration.reading import read_reviews
 from review.queries.history import HistoryRequest
 from review.queries.kept_texts import KeptText, Part, text_of_review
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
-from review.web.acting import actor, after_post, may, require_permission, required
+from review.web.acting import NEXT, actor, after_post, may, require_permission, required
 from review.web.filters import Filters, parse_filters
 from review.web.looks import FROM_LOOKS, LOOKS_FILTERS, Neighbours, neighbours
 from review.web.note_links import NoteLinks, diff_page, finding_page
@@ -236,6 +236,7 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
         request,
         reverse("review", args=[pair_id]),
         message=f"Decided: {answer.gate_id} is {word} for {answer.note_path}.",
+        focus="" if request.POST.get(NEXT) else "decision",
     )
 
 

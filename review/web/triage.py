@@ -34,7 +34,7 @@ from review.queries.queue_board import QueueBoard
 from review.queries.queue_choice import Choice, Place
 from review.queries.queue_page import place_of, row_id
 from review.vocabulary import DispositionState
-from review.web.acting import actor, after_post, field, require_permission
+from review.web.acting import SeeOther, actor, after_post, field, require_permission
 from review.web.filters import Filters
 from review.web.pages import wants_json
 from review.web.queue_filters import find, queue_filter, read_filters
@@ -183,7 +183,7 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     require_permission(request, PERMISSION)
     filters = read_filters(request)
     if request.method == "GET":
-        return _confirm(request, filters)
+        return _list_of(filters) if wants_json(request) else _confirm(request, filters)
     state = state_of(request.POST.get("as", ""))
     bulk = BulkRequest(
         wanted=queue_filter(filters),
@@ -201,6 +201,12 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     choice, _files = find(bulk.wanted, now=timezone.now())
     tell(request, done, state, choice.board)
     return after_post(request, filters.url())
+
+
+def _list_of(filters: Filters) -> HttpResponse:
+    """To the document of the queue: what matches is the same."""
+    query = f"{filters.query}&format=json" if filters.query else "format=json"
+    return SeeOther(f"{reverse('queue')}?{query}")
 
 
 def _confirm(

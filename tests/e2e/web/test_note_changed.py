@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import NOTE, NOW, gate_path, make_gate, note_path, write_gate, write_note
-from tests.helpers.pages import messages_of
+from tests.helpers.pages import messages_of, twin
 from tests.helpers.reviewed import WARN, current, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +56,11 @@ class TestChanges:
             ("prose/x", 2),
             ("prose/y", 1),
         ]
+
+    def test_the_document_tells_which_pairs_share_an_accepted_text(self, web, three):
+        pairs = {p["gate_id"]: p["accepted_note_sha256"] for p in twin(web, A)["pairs"]}
+
+        assert pairs["prose/x"] == pairs["prose/y"] != pairs["prose/z"]
 
     def test_the_words_are_on_the_page(self, web, three):
         page = web.get(A).content.decode()

@@ -185,7 +185,7 @@ class TestDeciding:
         )
 
         event = DecisionEvent.objects.get()
-        assert response.redirect_chain == [(f"/reviews/{undecided}/", 303)]
+        assert response.redirect_chain == [(f"/reviews/{undecided}/#decision", 303)]
         assert (event.decision, event.actor, event.reason) == (
             "pass", "human:ana", "it finds nothing",
         )  # fmt: skip

@@ -204,6 +204,16 @@ class TestSeveral:
 
 
 class TestAllThatMatch:
+    def test_a_program_is_led_to_the_document_of_what_matches(self, web, root):
+        report(root, "a.md", "prose/x", "vague")
+
+        answer = web.get(
+            "/queue/all?severity=warn", headers={"accept": "application/json"}, follow=True
+        )
+
+        assert answer.redirect_chain == [("/queue/?severity=warn&format=json", 303)]
+        assert answer.json()["schema"] == "warn-selector/1"
+
     def test_are_shown_before_they_are_decided(self, web, marks):
         page = web.get("/queue/all?lens=prose").content.decode()
 
