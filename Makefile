@@ -33,7 +33,7 @@ test-sqlite: setup clis  ## the whole suite but the browser's part, on SQLite
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) --ignore=tests/browser
 
 test-postgresql: setup  ## the tests that use the database, on PostgreSQL
-	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e
+	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e tests/races
 
 test-browser: setup  ## the pages in a real browser, on SQLite; Chromium is installed where that is possible
 	@bash scripts/ensure_browser.sh
@@ -67,7 +67,7 @@ check-types: setup
 soak: setup  ## kills at every write, 8 processes at once for a minute, fifty killed sweeps of 200 jobs; an hour or so
 	COMMONPLACE_TEST_KILLS=50 $(PY) -m pytest tests/e2e/test_sweep_kills.py
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -m soak tests
-	$(PY) -m tests.postgres pytest -m soak tests/db tests/e2e
+	$(PY) -m tests.postgres pytest -m soak tests/db tests/e2e tests/races tests/crash
 
 serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 	$(PY) manage.py serve
