@@ -55,7 +55,8 @@ def look(*, repair: bool = False) -> dict[str, Any]:
 def look_and_repair() -> tuple[dict[str, Any], list[str]]:
     """`look`, and what is still wrong after a repair."""
     seen = look()
-    still = [*_doctor("--repair"), *_broken()] if seen["exists"] else []
+    is_well = not (seen["doctor"] or seen["broken"])
+    still = [] if is_well else [*_doctor("--repair"), *_broken()]
     connection.close()
     return seen, still
 
@@ -76,7 +77,7 @@ def _broken() -> list[str]:
 
 
 def _doctor(*options: str) -> list[str]:
-    """Each problem that the doctor finds; "exit N" with N ≠ 0 stands first when there is one."""
+    """What the doctor finds, by state and name; "exit N" with N ≠ 0 stands first when there is any."""
     # It looks at the installation, which no crash of a command changes, and takes a while.
     doctoring.check_bytecode = lambda: Check("bytecode", CheckState.OK, "")
     out, err = io.StringIO(), io.StringIO()
@@ -86,9 +87,9 @@ def _doctor(*options: str) -> list[str]:
         return [f"exit {code}", err.getvalue()]
     checks = json.loads(out.getvalue())["checks"]
     found = [
-        f"{check['name']}: {check['message']} {'; '.join(check['details'])}"
+        f"{check['state']} {check['name']}: {check['message']} {'; '.join(check['details'])}"
         for check in checks
-        if check["state"] in ("problem", "skipped")
+        if check["state"] in ("problem", "skipped", "repairable")
     ]
     return [f"exit {code}", *found] if code else found
 
@@ -96,10 +97,9 @@ def _doctor(*options: str) -> list[str]:
 def _rows() -> Iterator[str]:
     """Every row of every table, by what its references mean instead of by their keys."""
     names = _Names()
-    for model in apps.get_app_config("review").get_models():
-        if model._meta.managed:
-            for row in model._default_manager.all():
-                yield f"{model.__name__}: {names.of(row)}"
+    for model, rows in names.rows.items():
+        for row in rows.values():
+            yield f"{model.__name__}: {names.of(row)}"
 
 
 class _Names:
@@ -108,6 +108,11 @@ class _Names:
     def __init__(self) -> None:
         self._known: dict[tuple[str, Any], str] = {}
         self._words = _words_that_differ()
+        self.rows: dict[type[models.Model], dict[Any, models.Model]] = {
+            model: model._default_manager.in_bulk()
+            for model in apps.get_app_config("review").get_models()
+            if model._meta.managed
+        }
 
     def of(self, row: models.Model) -> str:
         kind = type(row).__name__
@@ -130,8 +135,9 @@ class _Names:
         if value is None:
             return f"{field.name}=-"
         if field.is_relation:
-            other = getattr(row, field.name)
-            return f"{field.name}={other.pk if isinstance(other, _OWN_KEYS) else self.of(other)}"
+            other = field.related_model
+            told = value if other in _OWN_KEYS else self.of(self.rows[other][value])
+            return f"{field.name}={told}"
         if isinstance(value, datetime):
             return f"{field.name}=(time)"
         if isinstance(value, bytes | memoryview):

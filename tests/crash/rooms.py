@@ -40,7 +40,8 @@ def make(*, folder: str, content: str) -> int:
 
 def limit(*, folder: str, size: int = _LARGE) -> None:
     """Let the room hold `size` bytes, rounded up to pages."""
-    _mount("-o", f"remount,rw,size={size}", folder)
+    # A size of 0 would be no limit.
+    _mount("-o", f"remount,rw,size={max(size, _PAGE)}", folder)
 
 
 def close_for_writing(*, folder: str) -> None:

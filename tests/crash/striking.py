@@ -12,9 +12,8 @@ from tests.crash.harness import KILLED, Base, Command, Ran, Zygote
 from tests.crash.scenarios import Layer, Scenario
 from tests.crash.tracing import Moment, Plan
 
-# Left behind by a command that died, and told by the doctor: a repair writes them, the next
-# command moves them aside.
-_MENDED = ("job-files:",)
+# Files that differ from the store, which can write them again.
+_MENDED = "repairable "
 # What a command answers that was refused by the machine: failed, or try again.
 _REFUSED = (1, 75)
 # How a document names what the machine refused, where a command goes on with something else.
@@ -121,11 +120,17 @@ class Bench:
         if "Traceback" in refused.err or refused.exit < 0:
             faults.append(f"no refusal, exit {refused.exit}: {refused.err[-1500:]}")
         told = (refused.exit, refused.refusal) == (reference.runs[0].exit, "")
-        named = refused.refusal or any(word in refused.out for word in _REASONS)
+        named = refused.refusal or _names_a_reason(refused)
         if not told and (refused.exit not in _REFUSED or not named):
             faults.append(f"exit {refused.exit} {refused.refusal}: {refused.err[-500:]}")
         silent = refused if told else replace(refused, out="")
         return faults + self._judge(root, silent, reference, repair=repair)
+
+    @staticmethod
+    def was_complete(ran: Ran, reference: Reference) -> bool:
+        """Whether the command did all that it does when nobody strikes it."""
+        alike = (ran.exit, ran.refusal) == (reference.runs[0].exit, "")
+        return alike and not _names_a_reason(ran)
 
     def _died(self, struck: Ran) -> list[str]:
         if struck.exit == KILLED:
@@ -159,7 +164,7 @@ class Bench:
         faults += [
             f"the doctor says {item}"
             for item in crashed["doctor"]
-            if not item.startswith(("exit ", *_MENDED)) and item not in reference.before["doctor"]
+            if not item.startswith(("exit ", _MENDED)) and item not in reference.before["doctor"]
         ]
         before, after = reference.before["store"], reference.after[0]["store"]
         # A store that has just been made holds the row that names it, and no other.
@@ -215,6 +220,10 @@ class Bench:
                 if wanted.get(name, digest) != digest
             ),
         ]
+
+
+def _names_a_reason(ran: Ran) -> bool:
+    return any(word in ran.out for word in _REASONS)
 
 
 def _unhealthy(seen: dict[str, Any], when: str) -> list[str]:

@@ -128,7 +128,7 @@ def sweep(bench: Bench, place: str, sizes: Iterator[int]) -> Swept:
             bench.env.pop("COMMONPLACE_REVIEW_DB", None)
         faults += [f"{bench.scenario.name}, {free} bytes free, {place}: {fault}" for fault in found]
         tried += 1
-        if ran.out == room.reference.runs[0].out and ran.exit == room.reference.runs[0].exit:
+        if bench.was_complete(ran, room.reference):
             break
         refused += 1
     return Swept(faults, tried, refused)
