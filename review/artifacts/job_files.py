@@ -16,8 +16,8 @@ from review.artifacts.remote_folder import RemoteFolder
 from review.conf import Config
 
 STORAGE_ALIAS = "review_artifacts"
-# Sixty times what a model can write in one answer.
-MAX_OUTPUT_BYTES = 32_000_000
+# Thirty times what a model can write in one answer.
+MAX_OUTPUT_BYTES = 16_000_000
 
 
 class ArtifactStore:
