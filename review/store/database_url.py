@@ -11,6 +11,9 @@ from review.errors import InputRejected
 SETTING = "COMMONPLACE_REVIEW_DB"
 BUSY_SECONDS = 20
 CONNECT_SECONDS = 10
+# Compiling a query took ten times as long as running it; and with the costs of turning disks the
+# planner read whole tables, where indexes give the few thousand rows that a question is about.
+_SESSION = f"-c lock_timeout={BUSY_SECONDS}s -c jit=off -c random_page_cost=1.1"
 _SCHEMES = ("postgres", "postgresql")
 _EXAMPLE = "postgres://user:password@host:port/name"
 # What a pooler that hands out connections by the transaction does not carry along.
@@ -69,7 +72,7 @@ def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
     options = dict(parse_qsl(parts.query))
     pooled = _takes_pooler(options, named)
     asked = options.pop("options", "")
-    ours = "" if pooled else f"-c lock_timeout={BUSY_SECONDS}s"
+    ours = "" if pooled else _SESSION
     server_options = f"{ours} {asked}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
