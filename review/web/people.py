@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import Q, QuerySet
-from django.forms import CheckboxSelectMultiple, Field, ModelMultipleChoiceField
+from django.db.models import ManyToManyField, Q, QuerySet
+from django.forms import CheckboxSelectMultiple, ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+
+if TYPE_CHECKING:
+    _UserPages = UserAdmin[User]
+    _Many = ModelMultipleChoiceField[Permission]
+else:
+    _UserPages = UserAdmin
+    _Many = ModelMultipleChoiceField
 
 # What the pages ask for, in the words of what it lets a person do.
 ACTS = {
@@ -23,7 +30,7 @@ ACTS = {
 _PEOPLE = ("user", "group")
 
 
-class PermissionsField(ModelMultipleChoiceField):
+class PermissionsField(_Many):
     """Permissions by what they let a person do."""
 
     def label_from_instance(self, obj: Any) -> str:
@@ -33,7 +40,7 @@ class PermissionsField(ModelMultipleChoiceField):
         return f"{said or obj.name} ({app}.{obj.codename})"
 
 
-class PeopleAdmin(UserAdmin):
+class PeopleAdmin(_UserPages):
     """Who may see the pages, and who may act; moments are told and cannot be set."""
 
     filter_horizontal = ()
@@ -53,8 +60,8 @@ class PeopleAdmin(UserAdmin):
     )
 
     def formfield_for_manytomany(
-        self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any
-    ) -> Field | None:
+        self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> ModelMultipleChoiceField[Any] | None:
         """Groups and permissions as boxes: no script is needed, and every box has its label."""
         return super().formfield_for_manytomany(db_field, request, **kwargs, **_boxes(db_field))
 
@@ -75,17 +82,18 @@ class GroupsAdmin(GroupAdmin):
     filter_horizontal = ()
 
     def formfield_for_manytomany(
-        self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any
-    ) -> Field | None:
+        self, db_field: ManyToManyField[Any, Any], request: HttpRequest | None = None, **kwargs: Any
+    ) -> ModelMultipleChoiceField[Any] | None:
         """Permissions as boxes."""
         return super().formfield_for_manytomany(db_field, request, **kwargs, **_boxes(db_field))
 
 
 def register_people(site: admin.AdminSite) -> None:
     """Put these pages in the place of Django's own, which importing them has registered."""
-    for model, pages in ((User, PeopleAdmin), (Group, GroupsAdmin)):
-        site.unregister(model)
-        site.register(model, pages)
+    site.unregister(User)
+    site.register(User, PeopleAdmin)
+    site.unregister(Group)
+    site.register(Group, GroupsAdmin)
 
 
 def _boxes(db_field: Any) -> dict[str, Any]:
