@@ -17,6 +17,7 @@ from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewP
 from review.orchestration.recovery import RecoveryAction
 from review.vocabulary import ACCEPTING_DECISIONS
 from review.web.acting import SeeOther
+from review.web.long_lists import BoundedPaginator, search_rows
 from review.web.people import register_people
 from review.web.recovering import MAX_AT_ONCE, PERMISSION, recover_jobs
 from review.web.template_tags import badge
@@ -34,6 +35,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     """A list and a page for each row; staff see both, and nobody changes a field."""
 
     list_per_page = JOBS_A_PAGE
+    paginator = BoundedPaginator
     show_full_result_count = False
     actions_selection_counter = True
 
@@ -109,7 +111,7 @@ class EventInline(ReadOnlyInline):
 class FailureFilter(admin.AllValuesFieldListFilter):
     """Why jobs failed; that most did not has a name, too."""
 
-    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+    def choices(self, changelist: Any) -> Iterator[Any]:
         """As they are, but for the empty one."""
         for choice in super().choices(changelist):
             shown = str(choice["display"])
@@ -159,9 +161,7 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         """The beginning of it."""
         return f"{job.failure_code}: {job.failure_reason[:120]}" if job.failure_code else ""
 
-    @admin.action(
-        description="Ingest now: ingest the output that is there", permissions=["change"]
-    )
+    @admin.action(description="Ingest now: ingest the output that is there", permissions=["change"])
     def ingest_now(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
         """Show what an ingest would do."""
         return self._confirm(request, jobs, RecoveryAction.INGEST)
@@ -225,7 +225,7 @@ class ReviewPairAdmin(ReadOnlyAdmin):
     list_display = ("id", "job", "note", "gate", "status", "decided", "not_accepted", "reviewed_at")
     list_filter = ("status", "decision", "decision_source", "not_accepted")
     list_select_related = ("note", "gate", "job")
-    search_fields = ("=id", "=job__id", "note__path", "gate__path")
+    search_fields = ("=id", "=job__id", "note__path", "gate__path")  # see get_search_results
     search_help_text = "a pair's or job's number, or a part of a note's or gate's path"
     ordering = ("-pk",)
     fields = (
@@ -233,6 +233,12 @@ class ReviewPairAdmin(ReadOnlyAdmin):
         *("status", "decision", "decision_source", "problem", "not_accepted"),
         *("result_path", "reviewed_at"),
     )
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ReviewPair], search_term: str
+    ) -> tuple[QuerySet[ReviewPair], bool]:
+        """By the paths that hold the words, which are few."""
+        return search_rows(queryset, search_term, numbers=("id", "job")), False
 
     @admin.display(description="decision", ordering="decision")
     def decided(self, pair: ReviewPair) -> SafeString:
@@ -300,9 +306,15 @@ class AcceptanceAdmin(ReadOnlyAdmin):
     )
     list_filter = ("kind", AcceptedDecisionFilter, "model_partition")
     list_select_related = ("note", "gate", "model_partition")
-    search_fields = ("note__path", "gate__path", "actor", "reason")
+    search_fields = ("note__path", "gate__path", "actor", "reason")  # see get_search_results
     search_help_text = "a part of a note's or gate's path, who, or why"
     ordering = ("-pk",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Acceptance], search_term: str
+    ) -> tuple[QuerySet[Acceptance], bool]:
+        """By the paths that hold the words, which are few; by who and why where none does."""
+        return search_rows(queryset, search_term, texts=("actor", "reason")), False
 
     @admin.display(description="decision", ordering="decision")
     def decided(self, event: Acceptance) -> SafeString:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.models import Acceptance, FileSnapshot, ReviewJob, ReviewPair
+from tests.builders import write_gate, write_note
 from tests.helpers.reviewed import review_pairs
 
 LISTS = {
@@ -100,3 +101,52 @@ class TestFrame:
         response = client.get("/admin/login/?next=/admin/")
 
         assert response["Location"] == "/login/?next=/admin/"
+
+
+class TestLongLists:
+    @pytest.mark.parametrize(
+        ("name", "words", "found"),
+        [
+            pytest.param("reviewpair", "notes/a", 1, id="pair-of-a-note"),
+            pytest.param("reviewpair", "prose/x", 1, id="pair-of-a-gate"),
+            pytest.param("reviewpair", "notes/a prose/x", 1, id="pair-of-both"),
+            pytest.param("reviewpair", "notes/a nowhere", 0, id="pair-of-one-only"),
+            pytest.param("acceptance", "notes/a", 1, id="acceptance-of-a-note"),
+            pytest.param("acceptance", "agent:test", 1, id="acceptance-by-an-actor"),
+        ],
+    )
+    @pytest.mark.parametrize("few", [0, 500])
+    def test_find_the_same_by_few_paths_as_by_many(self, web, monkeypatch, few, name, words, found):
+        monkeypatch.setattr("review.web.long_lists.MAX_PATHS", few)
+
+        shown = web.get(f"/admin/review/{name}/", {"q": words}).context["cl"]
+
+        assert shown.result_count == found
+
+    def test_find_a_pair_by_its_number_and_its_jobs(self, web):
+        pair = ReviewPair.objects.get()
+
+        for number in (pair.pk, pair.job_id):
+            shown = web.get("/admin/review/reviewpair/", {"q": number}).context["cl"]
+            assert [row.pk for row in shown.result_list] == [pair.pk]
+
+    def test_have_no_page_that_reads_all_rows_before_it(self, web, root, monkeypatch):
+        write_gate(root, "prose/y")
+        write_gate(root, "prose/z")
+        review_pairs(root, ("a.md", "prose/y"), ("a.md", "prose/z"))
+        monkeypatch.setattr("review.web.long_lists.MAX_PAGES", 2)
+        monkeypatch.setattr("review.admin.ReviewPairAdmin.list_per_page", 1)
+
+        shown = web.get("/admin/review/reviewpair/").context["cl"]
+
+        assert (shown.result_count, shown.paginator.num_pages) == (3, 2)
+
+    @pytest.mark.parametrize("name", LISTS)
+    def test_ask_as_often_for_many_rows_as_for_few(self, web, root, count_queries, name):
+        web.get(f"/admin/review/{name}/")  # what is asked once a process
+        few = count_queries(lambda: web.get(f"/admin/review/{name}/"))
+        for number in range(12):
+            write_note(root, f"n{number}.md")
+            review_pairs(root, (f"n{number}.md", "prose/x"))
+
+        assert count_queries(lambda: web.get(f"/admin/review/{name}/")) == few
