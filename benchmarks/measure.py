@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +34,12 @@ class Sample(NamedTuple):
 
 
 def run_once(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path | None = None
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    output: Path | None = None,
+    expected: Collection[int] = (0, 3),
 ) -> Sample:
     """One run; an unexpected exit code ends the benchmark.
 
@@ -49,7 +54,7 @@ def run_once(
         _pid, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in (0, 3):
+        if process.returncode not in expected:
             errors.seek(0)
             told = errors.read().decode()
             sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told}")
