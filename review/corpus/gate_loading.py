@@ -10,7 +10,13 @@ from review.corpus.index import GateRow
 from review.corpus.notes import in_order, problems_of, rows_of
 from review.corpus.reading import UnreadableFile, decode
 from review.domain.applicability import Requirement
-from review.domain.identity import gate_id_of, lens_of, near_matches, sha256_hex
+from review.domain.identity import (
+    MAX_LENS_CHARACTERS,
+    gate_id_of,
+    lens_of,
+    near_matches,
+    sha256_hex,
+)
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode, Region
 
@@ -66,8 +72,8 @@ class GateLoader:
 
     def _gate(self, entry: FileEntry) -> Gate | None:
         gate_id = self._id(entry.path)
-        if "/" not in gate_id:
-            self._problems.append(_without_lens(entry.path))
+        if problem := _lens_problem(entry.path, gate_id):
+            self._problems.append(problem)
             return None
         try:
             data = self._reader.read(entry.path, entry.disk_path).data
@@ -108,8 +114,13 @@ def _as_gate_problem(problem: Problem) -> Problem:
     return replace(problem, code=ProblemCode.EMPTY_GATE, message="nothing in it to judge by")
 
 
-def _without_lens(path: str) -> Problem:
-    message = "lies in no lens folder; expected <gates folder>/<lens>/<name>.md"
+def _lens_problem(path: str, gate_id: str) -> Problem | None:
+    if "/" not in gate_id:
+        message = "lies in no lens folder; expected <gates folder>/<lens>/<name>.md"
+    elif (length := len(lens_of(gate_id))) > MAX_LENS_CHARACTERS:
+        message = f"the lens has {length} characters; at most {MAX_LENS_CHARACTERS} are supported"
+    else:
+        return None
     return Problem(path, ProblemCode.INVALID_GATE, message, skipped=True)
 
 

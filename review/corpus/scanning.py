@@ -20,7 +20,7 @@ from review.corpus.reading import (
     too_large,
 )
 from review.corpus.signature import StatSignature, signature_of
-from review.domain.identity import name_problem
+from review.domain.identity import MAX_PATH_BYTES, name_problem
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
@@ -31,6 +31,8 @@ MARKDOWN = ".md"
 # How often one folder may be entered through links: ten folders that link to one another
 # ten times each would otherwise make ten billion notes.
 _MAX_LINKED_VISITS = 16
+# Characters, of four bytes at most: no path of so many is too long.
+_SURELY_SHORT = MAX_PATH_BYTES // 4
 
 
 class FileEntry(NamedTuple):
@@ -166,7 +168,8 @@ class Scanner:
         path = disk_path = f"{folder.disk_path}/{name}"
         if not name.isascii() or folder.path != folder.disk_path:
             path = f"{folder.path}/{unicodedata.normalize('NFC', name)}"
-        if not (name.isascii() and name.isprintable()) and self._has_bad_name(path):
+        is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
+        if not is_plain and self._has_bad_name(path):
             return
         if self._excluded is not None and self._excluded(path):
             return

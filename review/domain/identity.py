@@ -12,7 +12,9 @@ from review.errors import InputRejected
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_PATH_BYTES = 4096
+# What every database can put into an index: PostgreSQL takes no more than a third of a page.
+MAX_PATH_BYTES = 2560
+MAX_LENS_CHARACTERS = 200
 FINGERPRINT_LENGTH = 16
 _SLUG_HASH_LENGTH = 8
 _SHOWN_CHARACTERS = 200

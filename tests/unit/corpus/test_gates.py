@@ -268,6 +268,15 @@ class TestCatalog:
         assert catalog.problems[0].skipped
         assert len(catalog.gates) == 4
 
+    @pytest.mark.parametrize(("length", "used"), [(200, True), (201, False)])
+    def test_takes_a_lens_that_every_store_can_hold(self, root, length, used):
+        write_gate(root, f"{'l' * length}/x")
+
+        catalog = make_corpus(root).gates
+
+        assert (len(catalog.gates) == 5) is used
+        assert bool(catalog.problems) is not used
+
     @pytest.mark.parametrize("name", ["README", "prose/README", "prose/index", "prose/Readme"])
     def test_takes_no_documentation_for_a_gate(self, root, name):
         write_gate(root, name, "")

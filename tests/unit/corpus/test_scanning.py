@@ -128,6 +128,20 @@ class TestWalk:
 
         assert problem_codes(found.problems) == {"kb/notes/a\\tb": "bad-name"}
 
+    def test_reports_a_path_that_no_index_of_a_database_takes(self, tmp_path):
+        write(tmp_path, "kb/notes/good.md")
+        deep = tmp_path / "kb" / "notes"
+        for _ in range(10):
+            deep = deep / ("d" * 230)
+        write(tmp_path, f"{deep.relative_to(tmp_path)}/{'n' * 240}.md")
+        write(tmp_path, f"{deep.relative_to(tmp_path)}/{'n' * 200}.md")
+
+        found = scan(tmp_path)
+
+        assert len(paths(found)) == 2
+        assert [problem.code for problem in found.problems] == ["bad-name"]
+        assert "at most 2560" in found.problems[0].message
+
     def test_takes_a_folder_whose_name_ends_like_a_note(self, tmp_path):
         write(tmp_path, "kb/notes/folder.md/x.md")
 
