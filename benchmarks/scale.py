@@ -126,7 +126,7 @@ def _round(place: Place, base: KnowledgeBase, partition: str, number: int) -> di
 
     def take(name: str, *words: str, output: Path | None = None) -> None:
         command = commonplace(*words)
-        found[name] = run_once(command, env=place.env, cwd=place.root, output=output)
+        found[name] = run_once(command, env=place.env, cwd=place.root, output=output, expected=(0,))
 
     select = ("review_target_selector", *ids, "--note", "kb/notes/area-000", "--model", partition)
     take(f"select {JOBS * PAIRS_A_JOB} pairs", *select, *limit, output=chosen)
@@ -136,8 +136,8 @@ def _round(place: Place, base: KnowledgeBase, partition: str, number: int) -> di
     claim = ("claim_review_job", "--next", "--limit", str(JOBS), "--model-partition", partition)
     take(f"claim {JOBS} jobs", *claim, "--runner", "bench")
     in_child(place, lambda: _answer(place.root, jobs))
-    named = [word for job in jobs for word in ("--review-job-id", str(job))]
-    take(f"ingest {JOBS} jobs, {JOBS * PAIRS_A_JOB} pairs", "ingest_bundle_output", *named)
+    ingest = ("ingest_bundle_output", "--review-job-id", *map(str, jobs))
+    take(f"ingest {JOBS} jobs, {JOBS * PAIRS_A_JOB} pairs", *ingest)
     note = base.notes[number - 1]
     with (place.root / note).open("a", encoding="utf-8") as file:
         file.write("One sentence more.\n")
