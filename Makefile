@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench soak coverage lock clean \
+.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench soak fuzz coverage lock clean \
 	check-style check-templates check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
@@ -66,8 +66,13 @@ check-types: setup
 
 soak: setup  ## kills at every write, 8 processes at once for a minute, fifty killed sweeps of 200 jobs; an hour or so
 	COMMONPLACE_TEST_KILLS=50 $(PY) -m pytest tests/e2e/test_sweep_kills.py
+	COMMONPLACE_TEST_HISTORIES=1500 $(PY) -m pytest tests/unit/corpus/test_index_stateful.py
+	COMMONPLACE_TEST_SHAPES=1500 $(PY) -m pytest tests/fuzz/test_shapes.py
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -m soak tests
 	$(PY) -m tests.postgres pytest -m soak tests/db tests/e2e tests/races tests/crash
+
+fuzz: setup  ## the readers of what others write, with generated input; a minute each (atheris is used where it is installed)
+	$(PY) -m tests.fuzz --seconds 60
 
 serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 	$(PY) manage.py serve
