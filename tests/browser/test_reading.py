@@ -79,7 +79,7 @@ class TestLooks:
     def test_a_review_that_wants_a_decision_is_clean(self, visit, root):
         (pair,) = review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
 
-        visit.open(f"/reviews/{pair}/")
+        visit.open(f"/reviews/{pair}/?from=looks")
 
         assert visit.problems() == []
 
