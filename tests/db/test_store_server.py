@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-import os
+import json
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
 
+from tests.builders import make_root
+from tests.helpers.commands import REPOSITORY, Result, process_environment
 from tests.helpers.opening import look, start
+from tests.helpers.servers import as_role, change, new_database, url_of
 
+SELECTION = json.dumps(
+    {
+        "schema": "review-target-selector/1",
+        "mode": "stale",
+        "model_partition": "m",
+        "targets": [
+            {"note_path": "kb/notes/a.md", "gate_path": "kb/instructions/review-gates/prose/x.md",
+             "gate_id": "prose/x"}
+        ],
+    }
+)  # fmt: skip
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db]
-
-
-def url_of(database: str) -> str:
-    """The test server's URL with another database."""
-    parts = urlsplit(os.environ["COMMONPLACE_TEST_DATABASE_URL"])
-    return urlunsplit(parts._replace(path=f"/{database}"))
 
 
 @pytest.fixture
 def database() -> Iterator[str]:
     """The URL of an empty database."""
-    name = f"store_{secrets.token_hex(6)}"
-    with psycopg.connect(url_of("postgres"), autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}".encode())
-        yield url_of(name)
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with new_database() as url:
+        yield url
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "kb").mkdir()
-    return tmp_path
+    return make_root(tmp_path)
 
 
-def change(database: str, statement: str) -> None:
-    with psycopg.connect(database) as connection:
-        connection.execute(statement.encode())
+def lose_connection(root: Path, database: str, command: str, statement: int) -> Result:
+    """What a command says whose session the server ends before one of its statements."""
+    more = ("--input", "-", "--grouping", "note") if command == "create_review_jobs" else ()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.losing", str(statement), command, *more],
+        input=SELECTION, capture_output=True, text=True, cwd=root, check=False, timeout=60,
+        env=process_environment(root)
+        | {"COMMONPLACE_REVIEW_DB": database, "PYTHONPATH": str(REPOSITORY)},
+    )  # fmt: skip
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 class TestServer:
@@ -85,3 +97,54 @@ class TestServer:
 
         assert said.startswith("StoreUnreachable|")
         assert "hunter2" not in said
+
+    @pytest.mark.parametrize(
+        ("option", "kind"),
+        [
+            pytest.param("nosuchoption=1", "StoreNotOpened", id="unknown"),
+            pytest.param("connect_timeout=soon", "StoreNotOpened", id="no-number"),
+            pytest.param("sslmode=bogus", "StoreNotOpened", id="sslmode"),
+            pytest.param("options=-c%20nosuch%3D1", "StoreNotOpened", id="setting"),
+            pytest.param("options=-c%20search_path%3Dnosuch", "StoreNotOpened", id="schema"),
+            pytest.param("service=nosuch", "StoreNotOpened", id="service"),
+            pytest.param("application_name=ours&keepalives=1", "", id="fine"),
+            pytest.param("pooler=transaction", "", id="pooler"),
+        ],
+    )
+    def test_what_the_url_asks_of_the_driver_is_taken_or_refused_by_name(
+        self, root, database, option, kind
+    ):
+        said = look(root, database=f"{database}&{option}")
+
+        assert said.startswith(f"{kind}|") if kind else said.endswith(" 0")
+
+    def test_who_may_not_make_the_tables_is_told_so(self, root, database):
+        role = f"r{secrets.token_hex(4)}"
+        with psycopg.connect(database, autocommit=True) as server:
+            server.execute(
+                f"CREATE ROLE {role} LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC".encode()
+            )
+            try:
+                said = look(root, database=as_role(database, role))
+            finally:
+                server.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+
+        assert said.startswith("StoreNotOpened|")
+        assert "does not let this user" in said
+
+    @pytest.mark.parametrize(
+        "statement",
+        [3, *(pytest.param(n, marks=pytest.mark.soak) for n in (1, 2, 4, 5, 8, 13, 21))],
+    )
+    @pytest.mark.parametrize("command", ["review_status", "create_review_jobs", "warn_selector"])
+    def test_a_connection_that_is_lost_in_the_middle_means_try_again(
+        self, root, database, command, statement
+    ):
+        done = lose_connection(root, database, command, statement)
+
+        assert done.exit in (0, 75), done.err
+        assert "Traceback" not in done.err
+        if done.exit:
+            assert "cannot be reached" in done.err or "shutting down" in done.err
+        again = lose_connection(root, database, command, 10_000)
+        assert again.exit == 0, again.err
