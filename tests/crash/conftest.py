@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.crash import rooms
 from tests.crash.harness import Zygote
+from tests.crash.scenarios import BY_NAME
+from tests.crash.striking import Bench
 from tests.crash.tracing import can_trace
 
 TRIED: Counter[str] = Counter()
@@ -20,9 +23,22 @@ def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
     if not can_trace():
         reason = "this machine traces no child, or its system calls are not known"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    started = Zygote(tmp_path_factory.mktemp("zygote"))
+    started = Zygote(tmp_path_factory.mktemp("zygote"), before=rooms.namespace() or ())
     yield started
     started.close()
+
+
+@pytest.fixture(scope="session")
+def bench(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Bench]:
+    """The bench of a scenario by its name, laid once."""
+    known: dict[str, Bench] = {}
+
+    def lay(name: str) -> Bench:
+        if name not in known:
+            known[name] = Bench(BY_NAME[name], zygote, tmp_path_factory.mktemp(name))
+        return known[name]
+
+    return lay
 
 
 @pytest.fixture(scope="session")

@@ -236,3 +236,4 @@ SCENARIOS = (
     Scenario("rules", _ruled, _RULES, whole=False, accepts=True,
              again=(_line("recover_review_jobs --action replace"), _RULES)),
 )  # fmt: skip
+BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}

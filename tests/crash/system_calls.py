@@ -26,9 +26,9 @@ _AARCH64 = {
 NAMES = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 
 # The place of the flags among the arguments of those that open.
-_FLAGS = {"open": 1, "openat": 2}
+FLAGS = {"open": 1, "openat": 2}
 _MAKES = os.O_CREAT | os.O_TRUNC
-_CHANGES = _MAKES | os.O_WRONLY | os.O_RDWR
+CHANGES = _MAKES | os.O_WRONLY | os.O_RDWR
 _DESCRIPTOR_FIRST = frozenset(
     {"write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync", "ftruncate"}
     | {"fallocate", "fchmod", "sendto", "sendmsg", "sendfile"}
@@ -63,18 +63,18 @@ class Call:
     @property
     def writes(self) -> bool:
         """Whether it can change what another process sees."""
-        return self.makes_a_file or self.name not in _FLAGS
+        return self.makes_a_file or self.name not in FLAGS
 
     @property
     def _flags(self) -> int:
-        return self.arguments[_FLAGS[self.name]] if self.name in _FLAGS else 0
+        return self.arguments[FLAGS[self.name]] if self.name in FLAGS else 0
 
     def refused_with(self, error: int) -> bool:
         """Whether a disk in the state that `error` (an errno) names refuses it."""
         if error == errno.ENOSPC:
             return self.makes_a_file or self.name in _WANTS_ROOM
         if error == errno.EROFS:
-            return self.name not in _FLAGS or bool(self._flags & _CHANGES)
+            return self.name not in FLAGS or bool(self._flags & CHANGES)
         return self.name in _REACHES_THE_DISK
 
     def told(self) -> str:
@@ -87,7 +87,7 @@ def read_call(pid: int, number: int, arguments: tuple[int, ...]) -> Call | None:
     name = NAMES.get(number)
     if name is None:
         return None
-    if name in _FLAGS and not arguments[_FLAGS[name]] & _CHANGES:
+    if name in FLAGS and not arguments[FLAGS[name]] & CHANGES:
         return None
     if name in _DESCRIPTOR_FIRST:
         paths: tuple[str, ...] = (_opened(pid, arguments[0]),)

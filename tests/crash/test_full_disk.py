@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,12 @@ from typing import Any
 import pytest
 
 from tests.crash import rooms
-from tests.crash.harness import Command, Ran, Zygote
-from tests.crash.scenarios import SCENARIOS, Scenario
+from tests.crash.harness import Command, Ran
 from tests.crash.striking import Bench, Reference
 from tests.crash.tracing import Moment, Plan
 
 _PAGE = 4096
 _REPORTS = "kb/reports"
-_BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 # What is on the small disk: store and job files, one of them, or the other.
 PLACES = {"both": _REPORTS, "store": "elsewhere", "artifacts": f"{_REPORTS}/bundle-reviews"}
 SWEPT = (
@@ -38,16 +37,7 @@ READING = (
 )
 
 
-@pytest.fixture(scope="session")
-def landlord(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote | None]:
-    """A zygote that may mount; None where that is not allowed."""
-    before = rooms.namespace()
-    if before is None:
-        yield None
-        return
-    started = Zygote(tmp_path_factory.mktemp("landlord"), before=before)
-    yield started
-    started.close()
+CAN_MOUNT = rooms.namespace() is not None
 
 
 @dataclass
@@ -76,8 +66,9 @@ class Room:
         return self.bench.run(self.root, Command((*line.split(), "--json")))
 
 
-def enter(bench: Bench, place: str) -> Room:
-    """A new room."""
+@contextmanager
+def entered(bench: Bench, place: str) -> Iterator[Room]:
+    """A new room, which is taken down afterwards."""
     reference = bench.reference
     root = bench.base.copy(f"room-{place}")
     room = Room(bench, place, reference, root)
@@ -88,7 +79,11 @@ def enter(bench: Bench, place: str) -> Room:
     room.used = room.call("make", content=str(content))
     if place == "store":
         _share(bench, root)
-    return room
+    try:
+        yield room
+    finally:
+        room.call("leave")
+        bench.env.pop("COMMONPLACE_REVIEW_DB", None)
 
 
 def _share(bench: Bench, root: Path) -> None:
@@ -114,18 +109,14 @@ def sweep(bench: Bench, place: str, sizes: Iterator[int]) -> Swept:
     faults: list[str] = []
     tried = refused = 0
     for free in sizes:
-        room = enter(bench, place)
-        try:
+        with entered(bench, place) as room:
             room.call("limit", size=room.used + free)
             ran = bench.run(room.root, bench.scenario.command)
             looked = room.run("review_job_list")
             room.call("limit")
             found = bench.judge_refused(room.root, ran, room.reference, repair=False)
-            if "Traceback" in looked.err or (looked.exit and not looked.refusal):
-                found.append(f"a reading command ends with {looked.exit}: {looked.err[-500:]}")
-        finally:
-            room.call("leave")
-            bench.env.pop("COMMONPLACE_REVIEW_DB", None)
+        if "Traceback" in looked.err or (looked.exit and not looked.refusal):
+            found.append(f"a reading command ends with {looked.exit}: {looked.err[-500:]}")
         faults += [f"{bench.scenario.name}, {free} bytes free, {place}: {fault}" for fault in found]
         tried += 1
         if bench.was_complete(ran, room.reference):
@@ -150,14 +141,14 @@ def sweep_limits(bench: Bench, limits: Iterator[int]) -> Swept:
 
 
 class TestFull:
-    @pytest.mark.parametrize("name", ["ingest", "create"])
-    def test_at_some_sizes(self, name, zygote, landlord, tmp_path, tried):
-        bench = Bench(_BY_NAME[name], landlord or zygote, tmp_path)
+    def test_at_some_sizes(self, bench, tried):
+        sizes = iter((0, 40 * _PAGE))
 
-        if landlord is None:
-            swept = sweep_limits(bench, iter((_PAGE, 40 * _PAGE)))
-        else:
-            swept = sweep(bench, "both", iter((0, 40 * _PAGE)))
+        swept = (
+            sweep(bench("ingest"), "both", sizes)
+            if CAN_MOUNT
+            else sweep_limits(bench("ingest"), sizes)
+        )
 
         tried["full disks"] += swept.tried
         assert swept.refused
@@ -166,70 +157,61 @@ class TestFull:
     @pytest.mark.soak
     @pytest.mark.parametrize("place", PLACES)
     @pytest.mark.parametrize("name", SWEPT)
-    def test_at_each_size(self, name, place, zygote, landlord, tmp_path, tried):
-        bench = Bench(_BY_NAME[name], landlord or zygote, tmp_path)
+    def test_at_each_size(self, name, place, bench, tried):
+        # A store that is made has a hundred pages of its own before it has anything to hold.
         step = _PAGE * (8 if name == "first-store" else 1)
+        sizes = iter(range(0, 200 * step, step))
 
-        if landlord is None:
-            swept = sweep_limits(bench, iter(range(step, 100 * step, step)))
-        else:
-            swept = sweep(bench, place, iter(range(0, 200 * step, step)))
+        swept = sweep(bench(name), place, sizes) if CAN_MOUNT else sweep_limits(bench(name), sizes)
 
         tried[f"full disks, {place}: {name}"] += swept.tried
         assert not swept.faults, "\n".join(swept.faults)
 
 
+@pytest.mark.skipif(
+    not CAN_MOUNT, reason="no disk can be mounted here; others refuse writes anyway"
+)
 class TestReadOnly:
     """A disk that cannot be written, with the store, the job files, or both."""
 
-    @pytest.fixture(autouse=True)
-    def _mounts(self, landlord):
-        if landlord is None:
-            pytest.skip("no disk can be mounted here; other tests refuse writes by other means")
-
     @pytest.mark.parametrize("place", PLACES)
-    def test_a_command_is_refused_and_works_afterwards(self, place, landlord, tmp_path, tried):
-        self.refuse(_BY_NAME["ingest"], place, landlord, tmp_path, tried)
+    def test_a_command_is_refused_and_works_afterwards(self, place, bench, tried):
+        refuse(bench("ingest"), place, tried)
 
     @pytest.mark.soak
     @pytest.mark.parametrize("place", PLACES)
     @pytest.mark.parametrize("name", SWEPT)
-    def test_each_command_is_refused(self, name, place, landlord, tmp_path, tried):
-        self.refuse(_BY_NAME[name], place, landlord, tmp_path, tried)
+    def test_each_command_is_refused(self, name, place, bench, tried):
+        refuse(bench(name), place, tried)
 
-    @staticmethod
-    def refuse(
-        scenario: Scenario, place: str, landlord: Zygote, tmp_path: Path, tried: Counter[str]
-    ) -> None:
-        bench = Bench(scenario, landlord, tmp_path)
-        room = enter(bench, place)
-        try:
-            room.call("close_for_writing")
-            ran = bench.run(room.root, scenario.command)
-            reading = {line: room.run(line) for line in READING}
-            room.call("limit")
-            faults = bench.judge_refused(room.root, ran, room.reference, repair=False)
-        finally:
-            room.call("leave")
-        tried[f"read-only disks, {place}"] += 1
-        assert not faults, "\n".join(faults)
-        if scenario.name != "first-store":
-            assert {line: (ran.exit, ran.err) for line, ran in reading.items() if ran.exit} == {}
+    @pytest.mark.parametrize("keeps", [True, False], ids=["with-its-index", "without"])
+    def test_reading_shows_what_was_stored_before_a_crash_or_refuses(self, keeps, bench):
+        ingest = bench("ingest")
+        told = ingest.calls.index("write stdout") + 1
+        root = ingest.base.copy("crashed")
+        ingest.run(root, ingest.scenario.command, Plan(at=told, moment=Moment.AFTER))
+        if not keeps:
+            (root / _REPORTS / "review-store.sqlite-shm").unlink()
+        room = Room(ingest, "both", ingest.reference, root)
+        room.call("make", content=str(room.mounted))
+        room.call("close_for_writing")
 
-    def test_reading_shows_what_was_stored_before_a_crash_or_refuses(self, landlord, tmp_path):
-        bench = Bench(_BY_NAME["ingest"], landlord, tmp_path)
-        told = next(at for at, call in enumerate(bench.calls, 1) if call == "write stdout")
-        for keep in (True, False):
-            root = bench.base.copy("crashed")
-            bench.run(root, bench.scenario.command, Plan(at=told, moment=Moment.AFTER))
-            if not keep:
-                (root / _REPORTS / "review-store.sqlite-shm").unlink()
-            room = Room(bench, "both", bench.reference, root)
-            room.call("make", content=str(room.mounted))
-            room.call("close_for_writing")
+        ran = room.run("review_job_list --status completed")
 
-            ran = room.run("review_job_list --status completed")
+        room.call("leave")
+        stored = '"review_job_id":1' in ran.out
+        assert stored if keeps else (stored or ran.refusal == "store-not-opened"), ran
 
-            room.call("leave")
-            stored = '"review_job_id":1' in ran.out
-            assert stored if keep else (stored or ran.refusal == "store-not-opened"), ran
+
+def refuse(bench: Bench, place: str, tried: Counter[str]) -> None:
+    """Run the command where nothing can be written, and once more where that is mended."""
+    with entered(bench, place) as room:
+        room.call("close_for_writing")
+        ran = bench.run(room.root, bench.scenario.command)
+        reading = {line: room.run(line) for line in READING}
+        room.call("limit")
+        faults = bench.judge_refused(room.root, ran, room.reference, repair=False)
+    tried[f"read-only disks, {place}"] += 1
+    assert not faults, "\n".join(faults)
+    if bench.scenario.name != "first-store":
+        assert {line: (ran.exit, ran.err) for line, ran in reading.items() if ran.exit} == {}

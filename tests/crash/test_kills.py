@@ -7,28 +7,18 @@ from __future__ import annotations
 
 import errno
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crash.harness import Zygote
-from tests.crash.scenarios import SCENARIOS, Scenario
-from tests.crash.striking import Bench
+from tests.crash.scenarios import BY_NAME
 from tests.crash.tracing import Moment, can_change_calls
 
 # Those whose work is done in the database, in files, and in both.
-SAMPLED = ("create", "ingest-in-part", "recover-replace")
-SAMPLE = 2
+SAMPLED = ("create", "ingest", "recover-replace")
+SAMPLE = 1
 _EVERY_FOURTH = 4
-_BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
-
-
-def bench(name: str, zygote: Zygote, folder: Path) -> Bench:
-    """A bench for the scenario of this name."""
-    return Bench(_BY_NAME[name], zygote, folder / name)
 
 
 def strikes(calls: tuple[str, ...]) -> Iterator[tuple[int, Moment]]:
@@ -61,8 +51,8 @@ def _by_kind(calls: tuple[str, ...]) -> list[list[tuple[int, Moment]]]:
 
 class TestKilled:
     @pytest.mark.parametrize("name", SAMPLED)
-    def test_at_some_of_its_writes(self, name, zygote, tmp_path, tried):
-        struck = bench(name, zygote, tmp_path)
+    def test_at_some_of_its_writes(self, name, bench, tried):
+        struck = bench(name)
         chosen = [strike for kind in _by_kind(struck.calls) for strike in draw(kind, name)]
 
         faults = [fault for at, moment in chosen for fault in struck.kill(at, moment)]
@@ -71,16 +61,14 @@ class TestKilled:
         assert not faults, "\n".join(faults)
 
     @pytest.mark.soak
-    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-    def test_at_each_of_its_writes(
-        self, scenario: Scenario, zygote: Zygote, tmp_path: Path, tried: Counter[str]
-    ):
-        struck = Bench(scenario, zygote, tmp_path)
+    @pytest.mark.parametrize("name", BY_NAME)
+    def test_at_each_of_its_writes(self, name, bench, tried):
+        struck = bench(name)
         faults = []
 
         for at, moment in strikes(struck.calls):
             faults += struck.kill(at, moment)
-            tried[f"kills: {scenario.name}, {len(struck.calls)} writes"] += 1
+            tried[f"kills: {name}, {len(struck.calls)} writes"] += 1
 
         assert not faults, "\n".join(faults)
 
@@ -96,8 +84,8 @@ class TestRefused:
             pytest.param("ingest", errno.EIO, id="ingest-broken"),
         ],
     )
-    def test_at_some_of_its_writes(self, name, error, zygote, tmp_path, tried):
-        struck = bench(name, zygote, tmp_path)
+    def test_at_some_of_its_writes(self, name, error, bench, tried):
+        struck = bench(name)
         chosen = draw(range(2, len(struck.calls)), name)
 
         # The first write of all: what cannot even begin is refused by name, too.
@@ -108,15 +96,13 @@ class TestRefused:
 
     @pytest.mark.soak
     @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
-    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-    def test_at_each_of_its_writes(
-        self, scenario: Scenario, error: int, zygote: Zygote, tmp_path: Path, tried: Counter[str]
-    ):
-        struck = Bench(scenario, zygote, tmp_path)
+    @pytest.mark.parametrize("name", BY_NAME)
+    def test_at_each_of_its_writes(self, name, error, bench, tried):
+        struck = bench(name)
         faults = []
 
         for at in range(1, len(struck.calls) + 1):
             faults += struck.refuse(at, error)
-            tried[f"refused ({errno.errorcode[error]}): {scenario.name}"] += 1
+            tried[f"refused ({errno.errorcode[error]}): {name}"] += 1
 
         assert not faults, "\n".join(faults)

@@ -16,7 +16,7 @@ import pytest
 from tests import postgres
 from tests.crash import blows
 from tests.crash.harness import Base, Ran, Zygote
-from tests.crash.scenarios import SCENARIOS, Layer
+from tests.crash.scenarios import BY_NAME, Layer
 from tests.crash.striking import Bench, Reference
 from tests.crash.test_kills import draw, strikes
 from tests.crash.tracing import Moment, Plan
@@ -24,9 +24,8 @@ from tests.crash.tracing import Moment, Plan
 # A commit that was answered is on disk: what the cluster of the suite does without.
 _OPTIONS = "-c listen_addresses='' -c fsync=off -c max_connections=50 -c shared_buffers=64MB"
 _PATIENCE = 60
-ON_SERVER = tuple(item for item in SCENARIOS if item.name not in ("first-store", "init", "prune"))
+ON_SERVER = tuple(name for name in BY_NAME if name not in ("first-store", "init", "prune"))
 BLOWN = ("create", "ingest", "ingest-in-part", "recover-replace", "ack", "rules")
-_BY_NAME = {scenario.name: scenario for scenario in ON_SERVER}
 
 
 @pytest.fixture(scope="module")
@@ -125,24 +124,24 @@ def messages(bench: Bench) -> list[int]:
 
 class TestClientKilled:
     @pytest.mark.soak
-    @pytest.mark.parametrize("scenario", ON_SERVER, ids=lambda scenario: scenario.name)
-    def test_at_each_of_its_writes(self, scenario, client, server, tmp_path, tried):
-        bench = ServerBench(scenario, client, tmp_path, url=server)
+    @pytest.mark.parametrize("name", ON_SERVER)
+    def test_at_each_of_its_writes(self, name, client, server, tmp_path, tried):
+        bench = ServerBench(BY_NAME[name], client, tmp_path, url=server)
         faults = []
 
         for at, moment in strikes(bench.calls):
             faults += bench.kill(at, moment)
-            tried[f"kills on a server: {scenario.name}, {len(bench.calls)} writes"] += 1
+            tried[f"kills on a server: {name}, {len(bench.calls)} writes"] += 1
 
         assert not faults, "\n".join(faults)
 
 
 class TestServerStruck:
     def test_in_the_middle_and_its_client_too(self, client, server, tmp_path, tried):
-        bench = ServerBench(_BY_NAME["ingest"], client, tmp_path, url=server)
-        first, second = draw(messages(bench), "ingest")
+        bench = ServerBench(BY_NAME["ingest"], client, tmp_path, url=server)
+        (at,) = draw(messages(bench), "ingest")
 
-        faults = bench.kill(first, Moment.AFTER) + bench.blow(second, "terminate")
+        faults = bench.kill(at, Moment.AFTER) + bench.blow(at, "terminate")
 
         tried["servers struck, and their clients"] += 2
         assert not faults, "\n".join(faults)
@@ -151,7 +150,7 @@ class TestServerStruck:
     @pytest.mark.parametrize("action", ["terminate", "stop"])
     @pytest.mark.parametrize("name", BLOWN)
     def test_at_each_message(self, name, action, client, server, tmp_path, tried):
-        bench = ServerBench(_BY_NAME[name], client, tmp_path, url=server)
+        bench = ServerBench(BY_NAME[name], client, tmp_path, url=server)
         faults = []
 
         for at in messages(bench):

@@ -1,4 +1,4 @@
-"""Runs a child of this process from system call to system call, and strikes at the one that is named.
+"""Runs a child of this process from write to write, and strikes at the one that is named.
 
 It is `ptrace`, so what is counted are the writes that really happen, SQLite's own among them. A
 store into mapped memory is none: the index of SQLite's log is, and is made anew by the next one.
@@ -18,15 +18,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tests.crash.call_filter import filter_calls
 from tests.crash.system_calls import NAMES, Call, read_call
 
-_TRACEME, _SYSCALL, _POKE_REGISTER = 0, 24, 6
+_TRACEME, _POKE_REGISTER, _CONTINUE, _TO_EXIT = 0, 6, 7, 24
 _SET_OPTIONS, _GET_CALL = 0x4200, 0x420E
-# System calls marked; forks, threads and their children followed; nobody outlives the tracer.
-_OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x00100000
-_ENTRY, _EXIT = 1, 2
+# Exits marked; forks, threads and filtered calls told; nobody outlives the tracer.
+_OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x80 | 0x00100000
 _WALL = 0x40000000
-_CALL_STOP = signal.SIGTRAP | 0x80
+_EXIT_STOP = signal.SIGTRAP | 0x80
+_FILTERED = 7
 # Where x86-64 keeps them while a process is stopped: the number, the answer, the third argument.
 _NUMBER, _ANSWER, _LENGTH = 120, 80, 96
 _COUNTED = frozenset({"write", "pwrite64"})
@@ -96,6 +97,7 @@ def spawn(work: Callable[[], int], *, traced: bool = True, first: Callable[[], N
         if traced:
             _trace(_TRACEME, 0)
             os.kill(os.getpid(), signal.SIGSTOP)
+            filter_calls()
         code = work()
     finally:
         if sys.exc_info()[0] is not None:
@@ -108,7 +110,7 @@ def follow(pid: int, plan: Plan) -> Traced:
     os.waitpid(pid, 0)
     _trace(_SET_OPTIONS, pid, 0, _OPTIONS)
     tracer = _Tracer(pid, plan)
-    _trace(_SYSCALL, pid)
+    _trace(_CONTINUE, pid)
     while not tracer.step():
         pass
     return tracer.traced
@@ -130,12 +132,15 @@ class _Tracer:
             self.traced.status = os.waitstatus_to_exitcode(status)
             return thread == self._pid
         delivered = 0
-        if os.WSTOPSIG(status) == _CALL_STOP:
+        if os.WSTOPSIG(status) == _EXIT_STOP:
+            self._at_exit(thread)
+        elif status >> 16 == _FILTERED:
             self._at_call(thread)
         elif status >> 16 == 0 and not self._is_birth(thread, os.WSTOPSIG(status)):
             delivered = os.WSTOPSIG(status)
+        waits = thread in self._refused or thread in self._ends_after
         with suppress(ProcessLookupError):  # killed just now: its end is the next to be told
-            _trace(_SYSCALL, thread, 0, delivered)
+            _trace(_TO_EXIT if waits else _CONTINUE, thread, 0, delivered)
         return False
 
     def _is_birth(self, thread: int, number: int) -> bool:
@@ -147,13 +152,10 @@ class _Tracer:
     def _at_call(self, thread: int) -> None:
         found = ctypes.create_string_buffer(88)
         _trace(_GET_CALL, thread, len(found), ctypes.addressof(found))
-        if found.raw[0] == _EXIT:
-            self._at_exit(thread)
-        elif found.raw[0] == _ENTRY:
-            number, *arguments = struct.unpack_from("<7Q", found.raw, 24)
-            call = read_call(thread, number, tuple(arguments))
-            if call is not None:
-                self._at_entry(thread, call)
+        number, *arguments = struct.unpack_from("<7Q", found.raw, 24)
+        call = read_call(thread, number, tuple(arguments))
+        if call is not None:
+            self._at_entry(thread, call)
 
     def _at_exit(self, thread: int) -> None:
         if thread in self._ends_after:
