@@ -12,7 +12,9 @@ from pathlib import Path
 _PROC = Path("/proc")
 _GONE = frozenset("ZXx")
 _PAUSE = 0.01
-_STATE, _SESSION = 0, 3  # fields of /proc/PID/stat, counted from the state, which is the 3rd
+# Fields of /proc/PID/stat, counted from the state, which is the 3rd.
+_STATE, _SESSION, _STARTED = 0, 3, 19
+_STAT_BYTES = 4096
 
 
 def end_leftovers(mark: str, *, session: int | None, until: float) -> bool:
@@ -36,24 +38,45 @@ def end_leftovers(mark: str, *, session: int | None, until: float) -> bool:
 
 def _find(mark: bytes, session: int | None) -> Iterator[int]:
     me = os.getpid()
+    since = _started_at(session) if session is not None else 0
     with suppress(OSError):
         for entry in os.scandir(_PROC):
             pid = int(entry.name) if entry.name.isdecimal() else me
-            if pid != me and _belongs(pid, mark, session):
+            if pid != me and _belongs(pid, mark, session, since=since):
                 yield pid
 
 
-def _belongs(pid: int, mark: bytes, session: int | None) -> bool:
+def _belongs(pid: int, mark: bytes, session: int | None, *, since: int = 0) -> bool:
+    """Whether the process is of the run, whose first process started at `since`, in ticks."""
     try:
-        # The name stands in parentheses and may hold anything, parentheses too.
-        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        fields = _fields(pid)
         if fields[_STATE].decode() in _GONE:
             return False
         if session is not None and int(fields[_SESSION]) == session:
             return True
-        return mark in _read(pid, "environ").split(b"\0")
+        # This is done after every run, and most processes of a machine are older than it.
+        if int(fields[_STARTED]) < since:
+            return False
+        return mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except (OSError, IndexError):
         return False
+
+
+def _started_at(pid: int) -> int:
+    """When a process, not yet reaped, started, in ticks since the boot; 0 where nobody knows."""
+    try:
+        return int(_fields(pid)[_STARTED])
+    except (OSError, IndexError):
+        return 0
+
+
+def _fields(pid: int) -> list[bytes]:
+    descriptor = os.open(f"{_PROC}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # The name stands in parentheses and may hold anything, parentheses too.
+        return os.read(descriptor, _STAT_BYTES).rpartition(b")")[2].split()
+    finally:
+        os.close(descriptor)
 
 
 def _kill(pid: int, mark: bytes, session: int | None) -> None:
@@ -65,7 +88,3 @@ def _kill(pid: int, mark: bytes, session: int | None) -> None:
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         finally:
             os.close(descriptor)
-
-
-def _read(pid: int, name: str) -> bytes:
-    return (_PROC / str(pid) / name).read_bytes()
