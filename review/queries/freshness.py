@@ -184,6 +184,12 @@ def _split_covered(
     )
 
 
+def named_ids(note_paths: Iterable[str]) -> list[int] | None:
+    """Keys of these notes, or None when there are too many to name them in a query."""
+    paths = set(note_paths)
+    return None if len(paths) > _NAMED_AT_MOST else list(KbPath.objects.ids(paths).values())
+
+
 def in_flight(
     model_partition: str, *, note_ids: Sequence[int] | None = None
 ) -> dict[tuple[str, str], int]:
