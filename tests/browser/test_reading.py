@@ -155,7 +155,7 @@ class TestActing:
         page.get_by_label("Why the change does not matter").fill("wording")
         page.get_by_role("button", name="Ack exactly this text").click()
 
-        expect(page.get_by_text("Acked: prose/x.")).to_be_visible()
+        expect(page.locator(".messages").get_by_text("Acked: prose/x.")).to_be_visible()
         assert current().event.kind == AcceptanceKind.ACK
 
     def test_after_an_ack_the_focus_is_where_it_was_and_the_page_says_what_was_done(
@@ -178,7 +178,9 @@ class TestActing:
         expect(page.locator("[data-row]:focus-within input[type=checkbox]")).to_be_checked()
         page.get_by_role("button", name="Request reviews of the ticked").press("Enter")
 
-        expect(page.get_by_text("Requested: 1 pair in 1 queued job.")).to_be_visible()
+        expect(
+            page.locator(".messages").get_by_text("Requested: 1 pair in 1 queued job.")
+        ).to_be_visible()
 
     def test_a_decision_is_set_without_javascript(self, plain_visit, root):
         (pair,) = review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
@@ -188,7 +190,7 @@ class TestActing:
         page.get_by_label("Why you read it so").fill("it finds nothing")
         page.get_by_role("button", name="Set the decision").click()
 
-        expect(page.get_by_text("Decided: prose/x is pass")).to_be_visible()
+        expect(page.locator(".messages").get_by_text("Decided: prose/x is pass")).to_be_visible()
         assert current().decision == "pass"
 
     def test_an_override_is_made_without_javascript(self, plain_visit, root):
@@ -199,7 +201,7 @@ class TestActing:
         page.get_by_label("Why it may pass").fill("a quotation")
         page.get_by_role("button", name="Override").click()
 
-        expect(page.get_by_text("Overridden: prose/x passes")).to_be_visible()
+        expect(page.locator(".messages").get_by_text("Overridden: prose/x passes")).to_be_visible()
         assert current().event.kind == AcceptanceKind.OVERRIDE
 
     def test_cells_of_the_matrix_become_jobs_without_javascript(self, plain_visit, base):
@@ -208,7 +210,9 @@ class TestActing:
         page.locator('tr:has-text("b.md") td.m input').first.check(force=True)
         page.get_by_role("button", name="Request reviews of the ticked cells").click()
 
-        expect(page.get_by_text("Requested: 1 pair in 1 queued job.")).to_be_visible()
+        expect(
+            page.locator(".messages").get_by_text("Requested: 1 pair in 1 queued job.")
+        ).to_be_visible()
         assert ReviewJob.objects.filter(status="queued").count() == 1
 
     def test_rows_of_the_matrix_open_by_keys(self, visit, base):
