@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
@@ -19,7 +19,13 @@ MAX_PAGES = 100
 MAX_PATHS = 500
 
 
-class BoundedPaginator(Paginator):
+if TYPE_CHECKING:
+    _Paginator = Paginator[Any]
+else:
+    _Paginator = Paginator
+
+
+class BoundedPaginator(_Paginator):
     """All rows are counted; the first hundred pages of them can be turned to."""
 
     @cached_property
