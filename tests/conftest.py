@@ -22,8 +22,9 @@ settings.load_profile("suite")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL keep the tests that use the database, on SQLite those that need no server."""
+    """On PostgreSQL keep what uses a database, also in processes; on SQLite what needs no server."""
     kept = [item for item in items if _belongs(item)]
     config.hook.pytest_deselected(items=[item for item in items if not _belongs(item)])
     items[:] = kept
@@ -31,8 +32,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _belongs(item: pytest.Item) -> bool:
     if ON_POSTGRESQL:
-        return _uses_database(item)
+        return _uses_database(item) or _has_own_stores(item)
     return item.get_closest_marker("postgresql") is None
+
+
+def _has_own_stores(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("own_stores")
+    if marker is not None and marker.kwargs.get("on_server") == "soak":
+        item.add_marker(pytest.mark.soak)
+    return marker is not None
 
 
 def _uses_database(item: pytest.Item) -> bool:

@@ -14,6 +14,8 @@ from tests.helpers.commands import REPOSITORY, process_environment, run_process
 from tests.helpers.scripted import MODEL, make_scripted, note
 from tests.helpers.sweeping import SWEEP, command, listed, reviewed, sweep
 
+pytestmark = pytest.mark.own_stores
+
 GATES = ("prose/x", "prose/y", "links/z")
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.helpers.scripted import MODEL, is_running, make_scripted, note
 from tests.helpers.sweeping import command, listed, start, wait_for
 
+pytestmark = pytest.mark.own_stores
+
 JOBS = ("run_review_jobs", "--json")
 
 

@@ -12,6 +12,8 @@ import pytest
 from tests.helpers.scripted import is_running, make_scripted, note
 from tests.helpers.sweeping import SWEEP, command, listed, reviewed, start, sweep, wait_for
 
+pytestmark = pytest.mark.own_stores(on_server="soak")
+
 GATES = ("prose/x", "prose/y")
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.helpers.scripted import is_running, make_scripted, note
 from tests.helpers.sweeping import command, listed, reviewed, sweep
 
+pytestmark = pytest.mark.own_stores(on_server="soak")
+
 
 class TestFailures:
     def test_what_may_succeed_later_is_tried_again_after_a_pause(self, tmp_path):

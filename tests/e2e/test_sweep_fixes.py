@@ -11,6 +11,8 @@ from tests.helpers.scripted import is_running, make_scripted, note
 from tests.helpers.sweeping import command, start, wait_for
 from tests.helpers.workers import write_worker_output
 
+pytestmark = pytest.mark.own_stores(on_server="soak")
+
 FIX = ("review_sweep", "--fix", "--runner", "scripted", "--json")
 WARN = "### Findings\n- WARN: it says too little\n  > The text of note\n\n## Result: WARN"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
@@ -23,12 +24,11 @@ def new_database(like: str = "") -> Iterator[str]:
     """The URL of a database that is gone afterwards: an empty one, or one as the URL `like` names."""
     name = f"own_{secrets.token_hex(6)}"
     template = f" TEMPLATE {urlsplit(like).path[1:]}" if like else ""
-    with psycopg.connect(url_of("postgres"), autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}{template}".encode())
-        try:
-            yield url_of(name)
-        finally:
-            server.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    _tell_server(f"CREATE DATABASE {name}{template}")
+    try:
+        yield url_of(name)
+    finally:
+        _tell_server(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def change(database: str, statement: str) -> None:
@@ -42,3 +42,22 @@ def as_role(database: str, role: str, password: str = "") -> str:
     parts = urlsplit(database)
     account = f"{quote(role)}:{quote(password, safe='')}" if password else quote(role)
     return urlunsplit(parts._replace(netloc=f"{account}@"))
+
+
+def _tell_server(statement: str) -> None:
+    with psycopg.connect(url_of("postgres"), autocommit=True) as server:
+        server.execute(statement.encode())
+
+
+_own = ExitStack()
+atexit.register(_own.close)
+
+
+def own_store() -> dict[str, str]:
+    """What the processes of one test need to have a store of their own on the suite's server.
+
+    On SQLite nothing: it is the file below their root.
+    """
+    if not os.environ.get(VARIABLE):
+        return {}
+    return {"COMMONPLACE_REVIEW_DB": _own.enter_context(new_database())}
