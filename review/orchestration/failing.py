@@ -52,6 +52,18 @@ def fail_job(
             JobOutput.objects.get_or_create(
                 job=job, content_sha256=digest, defaults={"raw": request.raw, "at": now}
             )
+    return _shown(job, config)
+
+
+def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
+    """A job that is closed, as its ingest or its failure reports it; its files are written again.
+
+    :raises UnknownJob: no job has this id.
+    """
+    return _shown(require_job(job_id), config)
+
+
+def _shown(job: ReviewJob, config: Config) -> IngestedJobJson:
     problems = mirror_job(job.pk, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
     return show_ingested(

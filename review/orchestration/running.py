@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from review.artifacts import ArtifactStore
@@ -16,9 +17,17 @@ from review.domain.parents import Parent
 from review.models import Provenance, ReviewJob
 from review.orchestration.claiming import ClaimRequest, JobNotClaimable, claim
 from review.orchestration.execution import CannotRun, Execution, Executor
-from review.orchestration.failing import FailRequest, fail_job
+from review.orchestration.failing import FailRequest, closed_job, fail_job
 from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest, NoBlocks, NoOutput, RunFailed
+from review.orchestration.ingest_request import (
+    IngestRequest,
+    JobAlreadyCompleted,
+    JobMoved,
+    NoBlocks,
+    NoOutput,
+    NothingMissing,
+    RunFailed,
+)
 from review.orchestration.judging import parse_for_job
 from review.orchestration.news import JobRun, JobStarted, LeftQueued, News, RunAgain
 from review.orchestration.patience import patiently
@@ -71,7 +80,7 @@ def run_job(
     began = worker.clock()
     tell(JobStarted(job_id, job.lens, job.pair_count))
     runs = _run(job_id, execution, worker=worker, stop=stop, tell=tell)
-    document = patiently(lambda: _take_in(job, runs, worker), stop=stop)
+    document = _close(job, runs, worker, stop)
     if runs.failure is None:
         execution.forget(len(runs.outcomes))
     return JobRun(
@@ -90,7 +99,28 @@ def _claim(job: ReviewJob, worker: Worker, stop: threading.Event) -> None:
         job_id=job.pk,
         parent=worker.parent,
     )
-    patiently(lambda: claim(request, config=worker.config, now=worker.clock()), stop=stop)
+    tries = count()
+
+    def take() -> None:
+        try_number = next(tries)
+        try:
+            claim(request, config=worker.config, now=worker.clock())
+        except JobNotClaimable:
+            # A connection that breaks after the commit fails a try that has claimed the job.
+            if not try_number or not _is_ours(job.pk, worker):
+                raise
+
+    patiently(take, stop=stop)
+
+
+def _is_ours(job_id: int, worker: Worker) -> bool:
+    return ReviewJob.objects.filter(
+        pk=job_id,
+        status=JobStatus.RUNNING,
+        claimed_by=worker.actor,
+        parent_host=worker.parent.host,
+        parent_pid=worker.parent.pid,
+    ).exists()
 
 
 @dataclass(frozen=True)
@@ -127,6 +157,22 @@ def _run(
     before = outcomes[-1].failure if outcomes else None
     why = f"{_STOPPED}; the run before it: {before.reason}" if before else _STOPPED
     return _Runs(tuple(outcomes), RunnerFailure(FailureCode.INTERRUPTED, why))
+
+
+def _close(job: ReviewJob, runs: _Runs, worker: Worker, stop: threading.Event) -> IngestedJobJson:
+    tries = count()
+
+    def take_in() -> IngestedJobJson:
+        try_number = next(tries)
+        try:
+            return _take_in(job, runs, worker)
+        except (JobAlreadyCompleted, NothingMissing, JobMoved):
+            # As for a claim: the try before may have closed the job, and could not tell.
+            if not try_number:
+                raise
+            return closed_job(job.pk, config=worker.config)
+
+    return patiently(take_in, stop=stop)
 
 
 def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:
