@@ -19,7 +19,7 @@ _REFUSED = (1, 75)
 # How a document names what the machine refused, where a command goes on with something else.
 _REASONS = (
     "disk is full", "No space left", "cannot be read or written", "disk I/O error",
-    "Input/output error", "read-only", "Read-only", "File too large",
+    "Input/output error", "read-only", "Read-only", "File too large", "cannot be reached", "is shutting down",
 )  # fmt: skip
 
 

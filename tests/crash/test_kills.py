@@ -21,19 +21,30 @@ SAMPLE = 1
 _EVERY_FOURTH = 4
 
 
-def strikes(calls: tuple[str, ...]) -> Iterator[tuple[int, Moment]]:
+def strikes(calls: tuple[str, ...], *, every: int = 1) -> Iterator[tuple[int, Moment]]:
     """Before each write, after each, and in each; of a row of writes to one file the ends.
 
     After one write and before the next the files are the same, so that between two writes of a
     kind one kill serves for both.
+
+    :param every: of such a row only every so many are struck, and its ends.
     """
-    for at, call in enumerate(calls, 1):
+    for at in chosen(calls, every=every):
+        call, is_last = calls[at - 1], at == len(calls) or calls[at] != calls[at - 1]
         yield at, Moment.BEFORE
-        if at == len(calls) or calls[at] != call:
+        if is_last:
             yield at, Moment.AFTER
         halved = can_change_calls() and call.startswith(("write ", "pwrite64 "))
         if halved and (".sqlite" not in call or at % _EVERY_FOURTH == 0):
             yield at, Moment.HALFWAY
+
+
+def chosen(calls: tuple[str, ...], *, every: int) -> Iterator[int]:
+    """The numbers of the writes that are struck."""
+    for at, call in enumerate(calls, 1):
+        is_end = at in (1, len(calls)) or calls[at - 2] != call or calls[at] != call
+        if is_end or at % every == 0:
+            yield at
 
 
 def draw(kind: Sequence[Any], seed: str) -> list[Any]:
@@ -53,11 +64,11 @@ class TestKilled:
     @pytest.mark.parametrize("name", SAMPLED)
     def test_at_some_of_its_writes(self, name, bench, tried):
         struck = bench(name)
-        chosen = [strike for kind in _by_kind(struck.calls) for strike in draw(kind, name)]
+        drawn = [strike for kind in _by_kind(struck.calls) for strike in draw(kind, name)]
 
-        faults = [fault for at, moment in chosen for fault in struck.kill(at, moment)]
+        faults = [fault for at, moment in drawn for fault in struck.kill(at, moment)]
 
-        tried["kills"] += len(chosen)
+        tried["kills"] += len(drawn)
         assert not faults, "\n".join(faults)
 
     @pytest.mark.soak
@@ -66,7 +77,7 @@ class TestKilled:
         struck = bench(name)
         faults = []
 
-        for at, moment in strikes(struck.calls):
+        for at, moment in strikes(struck.calls, every=struck.scenario.every):
             faults += struck.kill(at, moment)
             tried[f"kills: {name}, {len(struck.calls)} writes"] += 1
 
@@ -86,10 +97,10 @@ class TestRefused:
     )
     def test_at_some_of_its_writes(self, name, error, bench, tried):
         struck = bench(name)
-        chosen = draw(range(2, len(struck.calls)), name)
+        drawn = draw(range(2, len(struck.calls)), name)
 
         # The first write of all: what cannot even begin is refused by name, too.
-        faults = [fault for at in (1, *chosen) for fault in struck.refuse(at, error)]
+        faults = [fault for at in (1, *drawn) for fault in struck.refuse(at, error)]
 
         tried["writes refused from there on"] += SAMPLE + 1
         assert not faults, "\n".join(faults)
@@ -101,7 +112,7 @@ class TestRefused:
         struck = bench(name)
         faults = []
 
-        for at in range(1, len(struck.calls) + 1):
+        for at in chosen(struck.calls, every=struck.scenario.every):
             faults += struck.refuse(at, error)
             tried[f"refused ({errno.errorcode[error]}): {name}"] += 1
 
