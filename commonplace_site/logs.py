@@ -8,6 +8,7 @@ from typing import Any
 
 from review.domain.printing import printable, printable_line
 
+MAX_LINE = 1_000
 # Whoever reads the log could follow one that was refused for its method, or asked of another host.
 _ENTRY = re.compile(r"(/enter/)[^\s\"'?]+")
 
@@ -16,8 +17,9 @@ class SafeFormatter(logging.Formatter):
     """A request line is written by whoever sends it: escaped, it is one line and no terminal obeys it."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """The message, on one line."""
-        return printable_line(_ENTRY.sub(r"\1…", super().formatMessage(record)))
+        """The message, on one line that is not as long as an address can be."""
+        line = printable_line(_ENTRY.sub(r"\1…", super().formatMessage(record)))
+        return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
         """The traceback, on its lines."""

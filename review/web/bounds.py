@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from http import HTTPStatus
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from review.errors import UsageRefused
@@ -30,12 +31,18 @@ class BoundsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass on, or answer 414."""
+        """Pass on, or answer 414; the administration asks the database for what it is given.
+
+        :raises SuspiciousOperation: with what no database takes; answered with 400.
+        """
         query = str(request.META.get("QUERY_STRING", ""))
         if len(query) > MAX_QUERY_BYTES or query.count("&") >= MAX_FIELDS:
             return _refused(request, f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields")
-        if request.path.startswith(_ADMIN) and len(request.GET.get("q", "")) > MAX_ADMIN_SEARCH:
-            return _refused(request, f"a search of {MAX_ADMIN_SEARCH} characters")
+        if request.path.startswith(_ADMIN):
+            if len(request.GET.get("q", "")) > MAX_ADMIN_SEARCH:
+                return _refused(request, f"a search of {MAX_ADMIN_SEARCH} characters")
+            if "%00" in query:
+                raise SuspiciousOperation("no text in a database holds a NUL character")
         return self.get_response(request)
 
 

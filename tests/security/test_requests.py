@@ -140,10 +140,11 @@ class TestAReader:
 
 class TestTexts:
     @pytest.mark.parametrize(
-        "address", ["/reviews/{0}/review.txt", "/reviews/{0}/note.txt", "/texts/1"]
+        "address", ["/reviews/{0}/review.txt", "/reviews/{0}/note.txt", "/texts/{1}"]
     )
     def test_are_shown_and_never_interpreted(self, web, reviewed, address):
-        answer = web.get(address.format(reviewed))
+        snapshot = ReviewPair.objects.get(pk=reviewed).note_snapshot_id
+        answer = web.get(address.format(reviewed, snapshot))
 
         assert answer.status_code == 200
         assert answer["Content-Type"] == "text/plain; charset=utf-8"

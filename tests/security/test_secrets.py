@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from commonplace_site.logs import SafeFormatter
+from commonplace_site.logs import MAX_LINE, SafeFormatter
 from commonplace_site.settings.secret import SecretKeyRefused, secret_key
 from review.protocol.kept_telemetry import (
     CUT,
@@ -188,6 +188,11 @@ class TestLog:
 
         assert "\n" not in line
         assert line.isprintable()
+
+    def test_a_request_cannot_make_a_line_as_long_as_it_likes(self):
+        record = logging.LogRecord("x", logging.WARNING, "", 0, "%s", ("a" * 70_000,), None)
+
+        assert len(SafeFormatter("%(message)s").format(record)) <= MAX_LINE + 1
 
     def test_a_traceback_cannot_act(self):
         error = ValueError("\x1b]0;x\x07 /enter/1/abc-secret")
