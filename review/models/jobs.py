@@ -13,7 +13,6 @@ from django.db.models import Exists, F, OuterRef, Q
 from review.domain.parents import Parent
 from review.models.paths import ModelPartition
 from review.protocol.kept_telemetry import kept_telemetry
-from review.protocol.telemetry import storable
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
 
 
@@ -109,7 +108,7 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
             "failure_reason": ending.reason,
         }
         if evidence.telemetry is not None:
-            fields["telemetry"] = storable(kept_telemetry(evidence.telemetry))
+            fields["telemetry"] = kept_telemetry(evidence.telemetry)
         if evidence.self_reported_model:
             fields["self_reported_model"] = evidence.self_reported_model
         if claim is not None:

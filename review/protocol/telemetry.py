@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,15 +41,9 @@ class Usage:
     whole: bool = True
 
 
-def storable(telemetry: Mapping[str, Any]) -> dict[str, Any]:
-    """`telemetry` as every database can keep it: U+FFFD in place of NUL and of half a surrogate pair."""
-    text = json.dumps(telemetry)
-    kept = storable_json(text)
-    return dict(telemetry) if kept == text else json.loads(kept)
-
-
 def storable_json(text: str) -> str:
-    """The same for a JSON text of ASCII characters."""
+    """A JSON text of ASCII characters as every database can keep it: U+FFFD in place of NUL and of
+    half a surrogate pair."""
     return _ESCAPES.sub(_kept_escape, text)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from review.protocol.telemetry import Usage, merge_runs, read_usage, storable
+from review.protocol.telemetry import Usage, merge_runs, read_usage, storable_json
 
 CLAUDE = {
     "type": "result",
@@ -112,4 +114,6 @@ class TestStorable:
         ],
     )
     def test_what_no_database_holds_is_replaced_in_names_and_values(self, said, kept):
-        assert storable({said: [{"in": said}], "n": 1.5}) == {kept: [{"in": kept}], "n": 1.5}
+        document = storable_json(json.dumps({said: [{"in": said}], "n": 1.5}))
+
+        assert json.loads(document) == {kept: [{"in": kept}], "n": 1.5}
