@@ -56,11 +56,6 @@ class Definition:
     rule_line: int
     problems: tuple[Problem, ...]
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether the gate can be used."""
-        return not any(problem.skipped for problem in self.problems)
-
 
 def read_definition(*, path: str, gate_id: str, text: str) -> Definition:
     """Read what the gate at `path` declares; any text gives a value."""

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from review import conf, store
 from review.errors import ExitCode, ReviewError, UsageRefused
-from review.management.inputs import MAX_INPUT_BYTES, decode_source, read_source
+from review.management.inputs import MAX_INPUT_BYTES, read_source
 from review.management.options import (
     COMMON_EXIT_CODES,
     EXIT_CODE_MEANINGS,
@@ -175,13 +175,6 @@ class ReviewCommand(BaseCommand):
         :raises InputRejected: the file is missing, not a file, unreadable or too large.
         """
         return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
-
-    def read_text_input(self, source: str, *, max_bytes: int = MAX_INPUT_BYTES) -> str:
-        """`read_input` as UTF-8 text without a byte order mark.
-
-        :raises InputRejected: it is not UTF-8, or as for `read_input`.
-        """
-        return decode_source(self.read_input(source, max_bytes=max_bytes), source)
 
     # -- output ----------------------------------------------------------------------------
 

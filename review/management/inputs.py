@@ -26,20 +26,6 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
     return data
 
 
-def decode_source(data: bytes, source: str) -> str:
-    """`data` as UTF-8 text without a byte order mark.
-
-    :raises InputRejected: it is not UTF-8.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        byte = f"0x{data[error.start]:02x}"
-        raise InputRejected(
-            f"{named(source)} is not UTF-8: byte {error.start} is {byte}"
-        ) from error
-
-
 def named(source: str) -> str:
     """How a message calls `source`."""
     return "standard input" if source == "-" else source

@@ -104,22 +104,10 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
 
 def positive_int(raw: str) -> int:
     """A whole number above 0 that fits a database key."""
-    number = _whole_number(raw)
+    number = int(raw) if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) else 0
     if not number:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number above 0")
     return number
-
-
-def non_negative_int(raw: str) -> int:
-    """A whole number, 0 or above, that fits a database key."""
-    number = _whole_number(raw)
-    if number is None:
-        raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number, 0 or above")
-    return number
-
-
-def _whole_number(raw: str) -> int | None:
-    return int(raw) if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) else None
 
 
 def money(raw: str) -> Decimal:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-TOKEN_PATTERN = re.compile(r"[0-9a-f]{8}")
 _MARKS = " \t*_`"
 _RULE = "="
 _HEAD = re.compile(

@@ -12,7 +12,7 @@ from review.conf import DEFAULT_GATES_FOLDER
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.links import extract_links
 from review.runners.rules.judging import RULES, judge
-from review.runners.rules.names import rule_names
+from review.runners.rules.names import RULE_NAMES
 from review.runners.rules.values import RuleInput, RuleLink, RuleReview
 from review.vocabulary import Decision, Severity
 
@@ -93,7 +93,7 @@ class TestExamples:
 
 class TestRules:
     def test_have_a_gate_each(self):
-        assert sorted(rule for _gate, rule, _text in RULE_GATES) == sorted(rule_names())
+        assert sorted(rule for _gate, rule, _text in RULE_GATES) == sorted(RULE_NAMES)
 
     def test_are_the_ones_that_are_wired(self):
-        assert sorted(RULES) == sorted(rule_names())
+        assert sorted(RULES) == sorted(RULE_NAMES)

@@ -35,8 +35,3 @@ RULE_NAMES = (
     "vague-link-text",
     "wall-of-links",
 )
-
-
-def rule_names() -> tuple[str, ...]:
-    """Every rule's name, sorted."""
-    return RULE_NAMES

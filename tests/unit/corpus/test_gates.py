@@ -35,7 +35,6 @@ class TestDefinition:
         )
 
         assert found.problems == ()
-        assert found.is_valid
         assert (found.name, found.description, found.rule) == ("An x", "What it finds", "some-rule")
         assert found.watches == {Region.TITLE, Region.BODY}
         assert found.rewrite_threshold == 0.5
@@ -82,7 +81,6 @@ class TestDefinition:
     def test_keeps_a_gate_out_that_might_judge_the_wrong_notes(self, frontmatter, code, line):
         found = definition(frontmatter)
 
-        assert not found.is_valid
         assert [(str(p.code), p.line, p.skipped) for p in found.problems] == [(code, line, True)]
         assert found.problems[0].message.startswith(f"line {line}: ")
 
@@ -115,7 +113,6 @@ class TestDefinition:
 
         assert [(str(p.code), p.line, p.skipped) for p in found.problems] == [(code, 3, False)]
         assert hint in found.problems[0].message
-        assert found.is_valid
         assert found.rewrite_threshold is None
 
     @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from review.runners.rules.checks import LONGEST_QUOTE, MOST_FINDINGS
 from review.runners.rules.judging import RULES, UnknownRule, judge
-from review.runners.rules.names import rule_names
+from review.runners.rules.names import RULE_NAMES
 from review.runners.rules.values import RuleInput, RuleLink
 from review.vocabulary import Decision, Severity
 from tests.unit.rules.judged import NOTE, review_of
@@ -73,7 +73,7 @@ GRAVEST = {Severity.INFO: Decision.PASS, Severity.WARN: Decision.WARN, Severity.
 
 class TestRegistry:
     def test_has_the_names_that_cost_nothing_to_ask_for(self):
-        assert tuple(RULES) == rule_names()
+        assert tuple(RULES) == RULE_NAMES
 
     def test_is_sorted_and_its_names_are_slugs(self):
         assert list(RULES) == sorted(RULES)

@@ -27,7 +27,6 @@ class TestShapes:
         ("shape", "raw", "value"),
         [
             pytest.param(options.positive_int, "7", 7, id="positive"),
-            pytest.param(options.non_negative_int, "0", 0, id="zero"),
             pytest.param(options.money, "2.50", Decimal("2.50"), id="money"),
             pytest.param(options.duration, "15m", timedelta(minutes=15), id="minutes"),
             pytest.param(options.duration, "2h", timedelta(hours=2), id="hours"),
