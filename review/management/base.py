@@ -17,6 +17,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from review import conf, store
+from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.inputs import MAX_INPUT_BYTES, read_source
 from review.management.options import (
@@ -26,12 +27,7 @@ from review.management.options import (
     ReviewParser,
     word,
 )
-from review.management.reporting import (
-    printable,
-    printable_json,
-    progress_allowed,
-    report,
-)
+from review.management.reporting import printable_json, progress_allowed, report
 
 if TYPE_CHECKING:
     import msgspec

@@ -13,8 +13,8 @@ from typing import Any, NoReturn, TextIO
 
 from django.core.management.base import CommandParser, OutputWrapper
 
+from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
-from review.management.reporting import printable_line
 from review.settings_values import parse_duration
 
 MAX_WORD_LENGTH = 200

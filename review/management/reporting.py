@@ -6,18 +6,8 @@ import json
 import os
 from typing import TextIO
 
-from review.domain.printing import UNSAFE, printable, printable_line
+from review.domain.printing import UNSAFE, printable
 from review.errors import ReviewError
-
-__all__ = [
-    "colour_allowed",
-    "error_document",
-    "printable",
-    "printable_json",
-    "printable_line",
-    "progress_allowed",
-    "report",
-]
 
 
 def printable_json(text: str) -> str:

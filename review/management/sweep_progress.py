@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from review.management.reporting import printable_json, printable_line
+from review.domain.printing import printable_line
+from review.management.reporting import printable_json
 from review.orchestration.sweep_request import SweepEvent
 from review.orchestration.sweep_surroundings import Watcher
 from review.orchestration.sweep_tally import Tally

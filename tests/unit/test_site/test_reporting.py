@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from review.domain.printing import printable, printable_line
 from review.errors import Conflict
 from review.management.reporting import (
     colour_allowed,
-    printable,
     printable_json,
-    printable_line,
     progress_allowed,
     report,
 )
