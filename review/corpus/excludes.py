@@ -85,7 +85,7 @@ class _Stepper:
                 self._stay_anywhere |= bit if word == "**" else 0
                 self._parts.append(_never)
             else:
-                self._parts += _single_tests(_translate_token(word))
+                self._parts += _single_tests(word)
         self._end = 1 << len(self._parts)
         self._takers: dict[str, int] = {}
 
@@ -124,15 +124,12 @@ class _Stepper:
         return found
 
 
-def _single_tests(expression: str) -> list[Callable[[str], object]]:
+def _single_tests(word: str) -> list[Callable[[str], object]]:
     """Tests of one character each; a class that is none is taken for what is written."""
-    if expression.startswith("\\["):
-        return [re.compile(re.escape(char)).fullmatch for char in _unescaped(expression)]
+    expression = _translate_token(word)
+    if expression == re.escape(word):
+        return [char.__eq__ for char in word]
     return [re.compile(expression, re.DOTALL).fullmatch]
-
-
-def _unescaped(expression: str) -> str:
-    return re.sub(r"\\(.)", r"\1", expression, flags=re.DOTALL)
 
 
 def _is_of_name(char: str) -> bool:
