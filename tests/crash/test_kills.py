@@ -112,7 +112,8 @@ class TestRefused:
         struck = bench(name)
         faults = []
 
-        for at in chosen(struck.calls, every=struck.scenario.every):
+        # A transaction that is refused one of its pages is refused, whichever it is.
+        for at in chosen(struck.calls, every=_EVERY_FOURTH):
             faults += struck.refuse(at, error)
             tried[f"refused ({errno.errorcode[error]}): {name}"] += 1
 
