@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from django.db import connections
 
@@ -14,9 +15,20 @@ from review.queries.invariants_pairs import PAIR_RULES
 from review.queries.invariants_store import STORE_RULES, counters_behind
 from review.queries.invariants_texts import altered_outputs, altered_snapshots
 
-RULES: tuple[Rule, ...] = (*STORE_RULES, *JOB_RULES, *PAIR_RULES, *ACCEPTANCE_RULES)
 _SHOWN = 5
 _ROWS_AT_ONCE = 500
+# Gives a line for each row that breaks an invariant, in the database of an alias.
+_Asking: TypeAlias = Callable[[str], Iterator[str]]
+
+RULES: tuple[Rule, ...] = (*STORE_RULES, *JOB_RULES, *PAIR_RULES, *ACCEPTANCE_RULES)
+# What one statement cannot say, by name.
+_COUNTERS: dict[str, _Asking] = {
+    "id-counters-are-ahead-of-the-rows": counters_behind,
+}
+_HASHES: dict[str, _Asking] = {
+    "snapshots-have-their-digests": altered_snapshots,
+    "raw-outputs-have-their-digests": altered_outputs,
+}
 
 
 @dataclass(frozen=True)
@@ -38,17 +50,17 @@ def broken_invariants(*, using: str = "default", hashes: bool = True) -> tuple[B
     :param hashes: whether every kept text is hashed again; it reads them all, in pieces.
     """
     found = [_ask(rule, using) for rule in RULES]
-    found.append(_count("id-counters-are-ahead-of-the-rows", counters_behind(using)))
-    if hashes:
-        found.append(_count("snapshots-have-their-digests", altered_snapshots(using)))
-        found.append(_count("raw-outputs-have-their-digests", altered_outputs(using)))
+    found += [_count(name, ask(using)) for name, ask in _others(hashes).items()]
     return tuple(item for item in found if item is not None)
 
 
 def invariant_names(*, hashes: bool = True) -> tuple[str, ...]:
     """The names of what `broken_invariants` asks, in its order."""
-    texts = ("snapshots-have-their-digests", "raw-outputs-have-their-digests") if hashes else ()
-    return (*(rule.name for rule in RULES), "id-counters-are-ahead-of-the-rows", *texts)
+    return (*(rule.name for rule in RULES), *_others(hashes))
+
+
+def _others(hashes: bool) -> dict[str, _Asking]:
+    return _COUNTERS | _HASHES if hashes else _COUNTERS
 
 
 def _ask(rule: Rule, using: str) -> Broken | None:
