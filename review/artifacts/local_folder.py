@@ -34,7 +34,9 @@ class ArtifactFolder(FileSystemStorage):
     def write(self, name: str, data: bytes) -> None:
         """Write a file in one step; a folder that stands in its place is moved aside."""
         path = Path(self.path(name))
-        self._refuse_way_out(path.parent)
+        # A worker may write in its job's folder: it must not lead us to write in another.
+        if not self._is_here(path.parent):
+            raise OSError(f"a link leads out of {self.location}")
         make_private(path.parent)
         unfinished = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
@@ -95,14 +97,11 @@ class ArtifactFolder(FileSystemStorage):
 
     def leads_out(self, name: str) -> bool:
         """Whether a link in the folder, at `name` or on the way there, leads somewhere else."""
-        real = os.path.realpath(self.path(name))
-        return not real.startswith(f"{os.path.realpath(self.location)}{os.sep}")
+        return not self._is_here(self.path(name))
 
-    def _refuse_way_out(self, folder: Path) -> None:
-        """A worker may write in its job's folder: it must not lead us to write in another."""
-        real, base = os.path.realpath(folder), os.path.realpath(self.location)
-        if real != base and not real.startswith(f"{base}{os.sep}"):
-            raise OSError(f"a link leads out of {self.location}")
+    def _is_here(self, path: str | Path) -> bool:
+        real, base = os.path.realpath(path), os.path.realpath(self.location)
+        return real == base or real.startswith(f"{base}{os.sep}")
 
     def exists_there(self, name: str) -> bool:
         """Whether anything has this name, a dangling link included."""

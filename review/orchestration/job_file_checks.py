@@ -26,10 +26,10 @@ def check_prompts(config: Config, *, repair: bool) -> Check:
     One that is missing or altered is written again where the store and the notes still make it.
     """
     lost, made, looked_at = Faults(), Faults(), 0
-    maker = PromptMaker(config)
+    files, maker = ArtifactStore(config), PromptMaker(config)
     for job in ReviewJob.objects.open().order_by("pk").iterator(chunk_size=500):
         looked_at += 1
-        wrong = _wrong_prompt(ArtifactStore(config), job)
+        wrong = _wrong_prompt(files, job)
         if not wrong:
             continue
         can = maker.write(job) if repair else maker.again(job) is not None
