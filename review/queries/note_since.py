@@ -24,8 +24,6 @@ class Since:
     :param diff: None where the page has no room for it.
     """
 
-    snapshot_id: int
-    sha256: str
     accepted_at: datetime
     rows: tuple[PairRow, ...]
     diff: WordDiff | None
@@ -40,17 +38,9 @@ def read_since(rows: Iterable[PairRow], now_text: str | None) -> tuple[Since, ..
         if row.note_snapshot_id is not None and _is_stale_for_the_note(row):
             groups.setdefault(row.note_snapshot_id, []).append(row)
     ordered = sorted(groups, key=lambda key: (-len(groups[key]), -key))
-    known = {
-        key: (sha256, size)
-        for key, sha256, size in FileSnapshot.objects.filter(pk__in=ordered).values_list(
-            "pk", "content_sha256", "byte_size"
-        )
-    }
-    texts = _texts([(key, known[key][1]) for key in ordered])
+    texts = _texts(ordered)
     return tuple(
         Since(
-            snapshot_id=key,
-            sha256=known[key][0],
             accepted_at=max(row.accepted_at for row in groups[key] if row.accepted_at),
             rows=tuple(groups[key]),
             diff=word_diff(texts[key], now_text) if key in texts else None,
@@ -63,12 +53,14 @@ def _is_stale_for_the_note(row: PairRow) -> bool:
     return Staleness.NOTE_CHANGED in row.reasons and not row.gone
 
 
-def _texts(sizes: Sequence[tuple[int, int]]) -> dict[int, str]:
+def _texts(keys: Sequence[int]) -> dict[int, str]:
     """The first few texts, as long as there is room; the first in any case."""
+    first = keys[:MAX_COMPARED]
+    sizes = dict(FileSnapshot.objects.filter(pk__in=first).values_list("pk", "byte_size"))
     chosen: list[int] = []
     left = _MAX_BYTES
-    for key, size in sizes[:MAX_COMPARED]:
-        left -= size
+    for key in first:
+        left -= sizes[key]
         if left < 0 and chosen:
             break
         chosen.append(key)

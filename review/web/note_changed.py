@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 
 from django.utils.safestring import SafeString
@@ -46,9 +45,7 @@ class ShownSince:
     """
 
     since: Since
-    accepted_at: datetime
     gates: tuple[StaleGate, ...]
-    pair_count: int
     html: SafeString
     url: str
     picks: tuple[str, ...]
@@ -93,9 +90,7 @@ def _shown(shown: NotePage, since: Since, html: SafeString) -> ShownSince:
     gates = _gates(shown, since.rows)
     return ShownSince(
         since=since,
-        accepted_at=since.accepted_at,
         gates=gates,
-        pair_count=len(since.rows),
         html=html,
         url=gates[0].url,
         picks=tuple(write_pick(pick_of(shown, row)) for row in since.rows if _is_acked(shown, row)),
