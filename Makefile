@@ -33,7 +33,7 @@ test-sqlite: setup clis  ## the whole suite but the browser's part, on SQLite
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) --ignore=tests/browser
 
 test-postgresql: setup  ## the tests that use the database, on PostgreSQL
-	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e tests/races
+	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e tests/races tests/security
 
 test-browser: setup  ## the pages in a real browser, on SQLite; Chromium is installed where that is possible
 	@bash scripts/ensure_browser.sh
