@@ -312,7 +312,9 @@ class TestOpenDatabase:
         monkeypatch.setattr(
             opening, "known_migrations", lambda: frozenset({"0001_initial", "9998_next"})
         )
-        monkeypatch.setattr(opening, "applied_migrations", lambda **_kw: frozenset({"0001_initial"}))
+        monkeypatch.setattr(
+            opening, "applied_migrations", lambda **_kw: frozenset({"0001_initial"})
+        )
 
         with pytest.raises(StoreOlder, match="9998_next"):
             store.ensure_store(write=False)
