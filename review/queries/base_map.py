@@ -186,7 +186,11 @@ def _letters(
     blank = bytes((NOT_ASKED,)) * len(places)
     whole: dict[NoteKind, bytes] = {}  # of notes that are fresh all over: a healthy base has few
     found: dict[str, bytes] = {}
+    missing = _missing(scope)
     for item in partition_staleness(scope, model_partition=partition):
+        if item.untouched:
+            found[item.note.path] = missing[item.note.kind]
+            continue
         letters = whole.get(item.note.kind) if not item.stale else None
         if letters is None:
             letters = _marked(blank, item.fresh, places)

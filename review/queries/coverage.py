@@ -166,35 +166,37 @@ def _count_staleness(
         partition_staleness(scope, model_partition=name, accepted=accepted.get(name, {}))
         for name in counts
     ]
-    # Notes that are fresh all over share the tuple of their gates: they are counted, not walked.
-    whole: list[Counter[int]] = [Counter() for _name in counts]
-    walked: dict[int, tuple[Gate, ...]] = {}
+    # Notes that are fresh all over, or untouched, share one tuple: they are counted, not walked.
+    shared: list[Counter[int]] = [Counter() for _name in counts]
+    kept: dict[int, NoteStaleness] = {}
     uncovered = 0
     for note, *items in zip(scope.notes, *readers, strict=True):
         left: set[str] | None = None
-        for item, fresh, gates in zip(items, whole, counts.values(), strict=True):
-            if not item.stale:
-                fresh[id(item.fresh)] += 1
-                walked[id(item.fresh)] = item.fresh
-                left = set()
+        for item, whole, gates in zip(items, shared, counts.values(), strict=True):
+            if item.untouched:
+                key = id(item.stale)
+            elif not item.stale:
+                key, left = id(item.fresh), set()
+            else:
+                _count(item, gates, 1)
+                stale = {found.gate.path for found in item.stale}
+                left = stale if left is None else left & stale
                 continue
-            stale = _count(item, gates)
-            left = stale if left is None else left & stale
+            whole[key] += 1
+            kept.setdefault(key, item)
         uncovered += len(scope.gates_of(note)) if left is None else len(left)
-    for fresh, gates in zip(whole, counts.values(), strict=True):
-        for key, number in fresh.items():
-            for gate in walked[key]:
-                gates[gate.path].reasons["fresh"] += number
+    for whole, gates in zip(shared, counts.values(), strict=True):
+        for key, number in whole.items():
+            _count(kept[key], gates, number)
     return uncovered
 
 
-def _count(item: NoteStaleness, counts: Mapping[str, _GateCount]) -> set[str]:
-    """Count the note's pairs in one partition; answers the gates that are stale there."""
+def _count(item: NoteStaleness, counts: Mapping[str, _GateCount], number: int) -> None:
+    """Count the pairs of so many notes that stand alike in one partition."""
     for gate in item.fresh:
-        counts[gate.path].reasons["fresh"] += 1
+        counts[gate.path].reasons["fresh"] += number
     for found in item.stale:
-        counts[found.gate.path].reasons[found.reasons[0].value] += 1
-    return {found.gate.path for found in item.stale}
+        counts[found.gate.path].reasons[found.reasons[0].value] += number
 
 
 def _partition(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> PartitionStatusJson:

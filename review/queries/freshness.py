@@ -47,11 +47,16 @@ class StaleGate:
 
 @dataclass(frozen=True)
 class NoteStaleness:
-    """A note with its applicable gates, split into stale and fresh ones, each sorted by gate path."""
+    """A note with its applicable gates, split into stale and fresh ones, each sorted by gate path.
+
+    Notes that are fresh all over share the tuple of their gates, and so do those that are `untouched`:
+    nothing of them was ever accepted. They can be counted instead of walked.
+    """
 
     note: NoteFacts
     stale: tuple[StaleGate, ...]
     fresh: tuple[Gate, ...]
+    untouched: bool = False
 
 
 @dataclass
@@ -128,10 +133,14 @@ def partition_staleness(
     owners = scope.gate_texts
     parse = lru_cache(_REMEMBERED)(parse_keys)
     fresh_for = cache(lambda kind: _all_fresh(scope._find_gates_of(kind), gate_snapshots))
+    missing_for = cache(lambda kind: _all_missing(scope._find_gates_of(kind)))
     for note in scope.notes:
         note_id = scope.path_ids.get(note.path, 0)
         current = snapshots.get(note_id)
         rows = accepted.get(note_id, ())
+        if not rows:
+            yield NoteStaleness(note, missing_for(note.kind), (), untouched=True)
+            continue
         gates = scope.gates_of(note)
         wanted = fresh_for(note.kind)
         matching = next((keys for snapshot, keys in rows if snapshot == current), None)
@@ -245,6 +254,10 @@ def _all_fresh(
     if any(key is None for key in keys):
         return None
     return frozenset(key for key in keys if key is not None)
+
+
+def _all_missing(gates: Iterable[Gate]) -> tuple[StaleGate, ...]:
+    return tuple(StaleGate(gate, (Staleness.MISSING_REVIEW,)) for gate in gates)
 
 
 def _split(
