@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from review.errors import InputRejected
-from review.models import FileSnapshot, ReviewPair, ReviewText
+from review.models import FileSnapshot, ReviewPair
 
 
 class NoSuchText(InputRejected):
@@ -38,13 +38,13 @@ def text_of_review(pair_id: int, part: Part) -> KeptText:
 
     :raises NoSuchText: there is no such review, or it is not completed.
     """
+    pairs = ReviewPair.objects.filter(pk=pair_id)
     if part is Part.REVIEW:
-        text = ReviewText.objects.filter(pair_id=pair_id).values_list("text", flat=True).first()
+        text = pairs.values_list("review_text__text", flat=True).first()
         if text is None:
             raise NoSuchText(f"review pair {pair_id} has no review")
         return KeptText(text)
-    column = f"{part.value}_snapshot_id"
-    key = ReviewPair.objects.filter(pk=pair_id).values_list(column, flat=True).first()
+    key = pairs.values_list(f"{part.value}_snapshot_id", flat=True).first()
     if key is None:
         raise NoSuchText(f"no review pair {pair_id} in this store")
     return snapshot_text(key)

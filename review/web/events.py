@@ -21,6 +21,7 @@ from review.queries.act_log import Act, ActFilter, ActKind, Place, newest_acts, 
 from review.vocabulary import DispositionState, JobStatus
 from review.web.facets import make_facet
 from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters
+from review.web.numbers import read_number
 from review.web.pages import page
 from review.web.paging import Paged, read_place, write_place
 
@@ -131,9 +132,10 @@ def _document(part: Paged[Act]) -> EventListJson:
 def _job_id(word: str) -> int | None:
     if not word:
         return None
-    if not (word.isascii() and word.isdigit()) or len(word) > 18:
+    number = read_number(word)
+    if number is None:
         raise UnknownFilter(f"filter 'job' has no value {word!r}", hint="it takes a job's number")
-    return int(word)
+    return number
 
 
 urlpatterns = [path("events/", events, name="events")]

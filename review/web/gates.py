@@ -22,11 +22,11 @@ from review.web.diff_view import render_diff
 from review.web.facets import make_facet
 from review.web.filters import Filters, UnknownFilter, parse_filters
 from review.web.first_time import needs
+from review.web.numbers import read_number
 from review.web.pages import page
 from review.web.rendering import Look, render_markdown, render_plain
 
 _LINES = "lines"
-_MAX_KEY = (1 << 63) - 1
 
 
 @needs(BASE_MAP)
@@ -94,11 +94,12 @@ def _against(filters: Filters) -> int | None:
     written = filters.one("against")
     if not written:
         return None
-    if not (written.isascii() and written.isdigit()) or int(written) > _MAX_KEY:
+    number = read_number(written)
+    if number is None:
         raise UnknownFilter(
             f"filter 'against' has no value {written!r}", hint="it takes a text's key"
         )
-    return int(written)
+    return number
 
 
 def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:

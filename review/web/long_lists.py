@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 
 from review import conf
 from review.models import KbPath
+from review.web.numbers import read_number
 
 # Nobody leafs further, and each page costs as much as all rows before it.
 MAX_PAGES = 100
@@ -46,8 +47,9 @@ def search_rows(
     :param numbers: fields that are numbers; `texts`: fields other than paths.
     """
     for word in words.split():
-        if word.isascii() and word.isdigit() and numbers:
-            rows = rows.filter(_any(numbers, "", int(word)))
+        number = read_number(word)
+        if number is not None and numbers:
+            rows = rows.filter(_any(numbers, "", number))
         else:
             rows = rows.filter(_of_path(word) or _any(texts, "__icontains", word))
     return rows

@@ -29,6 +29,7 @@ from review.web.base import BASE_MAP, base_map
 from review.web.filters import AFTER, Filters, parse_filters
 from review.web.first_time import needs
 from review.web.matrix_view import TableLook, legend, render_matrix
+from review.web.numbers import read_number
 from review.web.pages import page
 from review.web.paging import read_place, write_place
 from review.web.picking import NoSuchPick, ask, tell_requests
@@ -216,8 +217,9 @@ def _at(items: list[str], written: str) -> str:
 
     :raises NoSuchPick: there is none.
     """
-    if written.isascii() and written.isdigit() and int(written) < len(items):
-        return items[int(written)]
+    place = read_number(written)
+    if place is not None and place < len(items):
+        return items[place]
     raise NoSuchPick("a cell in the form cannot be read", hint="reload the page")
 
 

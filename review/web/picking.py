@@ -19,6 +19,7 @@ from review.orchestration.deciding import OverrideRequest, override_acceptance
 from review.orchestration.picking import Pick, ack_picks, request_reviews
 from review.vocabulary import Grouping
 from review.web.acting import actor, after_post, field, require_permission, required
+from review.web.numbers import read_number
 from review.web.words import count_words
 
 _NONE = "-"
@@ -58,18 +59,17 @@ def read_picks(request: HttpRequest) -> list[Pick]:
 
 def _read_pick(note: str, value: str) -> Pick:
     parts = value.split(" ", _PARTS - 1)
-    if len(parts) != _PARTS or not (
-        parts[3] == _NONE or (parts[3].isascii() and parts[3].isdigit())
-    ):
+    pair_id = read_number(parts[3]) if len(parts) == _PARTS else None
+    if len(parts) != _PARTS or (pair_id is None and parts[3] != _NONE):
         raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
-    partition, note_sha256, gate_sha256, pair_id, gate_id = parts
+    partition, note_sha256, gate_sha256, _pair_id, gate_id = parts
     return Pick(
         note_path=note,
         gate_id=gate_id,
         model_partition=partition,
         note_sha256=None if note_sha256 == _NONE else note_sha256,
         gate_sha256=None if gate_sha256 == _NONE else gate_sha256,
-        review_pair_id=None if pair_id == _NONE else int(pair_id),
+        review_pair_id=pair_id,
     )
 
 

@@ -36,6 +36,7 @@ from review.queries.queue_page import place_of, row_id
 from review.vocabulary import DispositionState
 from review.web.acting import SeeOther, actor, after_post, field, require_permission
 from review.web.filters import Filters
+from review.web.numbers import read_number
 from review.web.pages import wants_json
 from review.web.queue_filters import find, queue_filter, read_filters
 from review.web.words import count_words
@@ -126,9 +127,10 @@ def seen_finding(text: str) -> SeenFinding:
     :raises NotReadable: it is something else.
     """
     mark, _blank, last = text.partition(" ")
-    if not (mark.isalnum() and len(mark) <= 16 and last.isascii() and last.isdigit()):
+    number = read_number(last)
+    if not (mark.isalnum() and len(mark) <= 16) or number is None:
         raise NotReadable("the form names no finding", hint="reload the page")
-    return SeenFinding(mark, int(last[:18]))
+    return SeenFinding(mark, number)
 
 
 def tell(request: HttpRequest, done: Triaged, state: DispositionState, board: QueueBoard) -> None:
@@ -235,9 +237,10 @@ def _confirm(
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 12):
+    number = read_number(text)
+    if number is None:
         raise NotReadable("the form does not say how many findings were counted")
-    return int(text)
+    return number
 
 
 @require_POST

@@ -81,3 +81,37 @@ class TestAddresses:
             response = web.get(f"/{route}", QUERY_STRING=query.decode("latin-1"))
 
             assert response.status_code in FINE, (route, query)
+
+
+class TestNumbersThatNothingHas:
+    @pytest.mark.parametrize("number", ["9" * 30, "9" * 5_000], ids=["a-key", "python"])
+    @pytest.mark.parametrize(
+        "place",
+        [
+            "/gates/prose/x?against={}", "/reviews/{}/review.txt", "/reviews/{}/note.txt",
+            "/jobs/{}/prompt.md", "/admin/review/reviewpair/{}/change/",
+        ],
+    )  # fmt: skip
+    def test_in_an_address_are_refused_by_name(self, web, root, place, number):
+        assert web.get(place.format(number)).status_code in FINE
+
+    @pytest.mark.parametrize("lists", ["reviewpair", "reviewjob", "acceptance"])
+    def test_in_a_search_of_the_administration_find_nothing(self, web, root, lists):
+        response = web.get(f"/admin/review/{lists}/?q={'9' * 30}")
+
+        assert response.context["cl"].result_count == 0
+
+    @pytest.mark.parametrize(
+        ("place", "form"),
+        [
+            pytest.param("/ack/", {"pick": "opus - - {} prose/x"}, id="ack"),
+            pytest.param("/request-review/", {"pick": "opus - - {} prose/x"}, id="request"),
+            pytest.param("/matrix/request", {"r": "{}", "n": "a", "model": "m"}, id="matrix"),
+            pytest.param("/queue/dispose", {"one": "fixed abc {}"}, id="dispose"),
+            pytest.param("/queue/all", {"as": "fixed", "number": "{}"}, id="all"),
+        ],
+    )
+    def test_in_a_form_are_refused_by_name(self, web, root, place, form):
+        sent = {name: value.format("9" * 5_000) for name, value in form.items()}
+
+        assert web.post(place, {"note": "kb/notes/a.md"} | sent).status_code in {400, 422}
