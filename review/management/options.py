@@ -24,10 +24,22 @@ class HelpShown(Exception):
     """The help was asked for and written; there is nothing else to do."""
 
 
+class _StoredOnce(argparse.Action):
+    """Keeps an option's value, and refuses a second one: the first would be lost in silence."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        if self.option_strings:
+            if self.dest in parser.given:
+                raise argparse.ArgumentError(self, "it is given twice and takes one value")
+            parser.given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class ReviewParser(CommandParser):
     """An argument parser that raises its complaints instead of printing them.
 
     Options are never abbreviated: an abbreviation that works today is ambiguous after an addition.
+    An option is given once unless it says `action="extend"`.
     """
 
     output: OutputWrapper | TextIO | None = None
@@ -36,6 +48,9 @@ class ReviewParser(CommandParser):
         kwargs.setdefault("allow_abbrev", False)
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**kwargs)
+        self.given: set[str] = set()
+        for action in (None, "store"):
+            self.register("action", action, _StoredOnce)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line.
@@ -59,6 +74,7 @@ class ReviewParser(CommandParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Let an option of several listed words end where its words do: `--reason x prose/y`."""
         words = list(sys.argv[1:] if args is None else args)
+        self.given.clear()
         return super().parse_known_args(self._one_by_one(words), namespace)
 
     def _one_by_one(self, words: list[str]) -> list[str]:

@@ -90,6 +90,19 @@ class TestIngest:
 
         assert (result.exit, result.error["code"]) == (4, "job-already-completed")
 
+    @pytest.mark.parametrize("option", [(), ("--review-job-id",)], ids=["listed", "repeated"])
+    def test_many_jobs_are_ingested_at_once(self, root, option):
+        write_note(root, "b.md")
+        jobs = make_jobs(root, ("a.md", "prose/x"), ("b.md", "prose/x"))
+        for job in jobs:
+            (root / job.bundle_output_path).write_bytes(make_output(job.review_job_id))
+        first, second = (job.review_job_id for job in jobs)
+
+        result = ingest("--review-job-id", first, *option, second)
+
+        assert result.exit == 0
+        assert [job["review_job_id"] for job in result.json["jobs"]] == [first, second]
+
     def test_many_jobs_are_ingested_though_one_is_refused(self, root):
         write_note(root, "b.md")
         first, second = make_jobs(root, ("a.md", "prose/x"), ("b.md", "prose/x"))

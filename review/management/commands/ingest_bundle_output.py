@@ -50,7 +50,12 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument(
-            "--review-job-id", type=positive_int, nargs="+", metavar="N", help="jobs to ingest"
+            "--review-job-id",
+            type=positive_int,
+            nargs="+",
+            action="extend",
+            metavar="N",
+            help="jobs to ingest",
         )
         parser.add_argument(
             "--input-file",

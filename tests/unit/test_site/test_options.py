@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, _ExtendAction
 from datetime import timedelta
 from decimal import Decimal
+from importlib import import_module
 
 import pytest
 
+from commonplace_site.catalogue import review_commands
 from review.errors import ExitCode, UsageRefused
 from review.management import options
 from review.management.options import HelpShown, ReviewParser
@@ -95,6 +97,23 @@ class TestParser:
         with pytest.raises(UsageRefused, match=r"stale.*requested"):
             parser.parse_args(["--mode", "fresh"])
 
+    @pytest.mark.parametrize(
+        "words",
+        [
+            pytest.param(["--limit", "1", "--limit", "2"], id="other-values"),
+            pytest.param(["--limit", "1", "--limit", "1"], id="the-same-value"),
+            pytest.param(["--limit=1", "--limit=2"], id="with-equals-signs"),
+        ],
+    )
+    def test_an_option_of_one_value_is_given_once(self, parser, words):
+        with pytest.raises(UsageRefused, match=r"--limit: it is given twice"):
+            parser.parse_args(words)
+
+    def test_what_one_line_gave_is_no_matter_to_the_next(self, parser):
+        parser.parse_args(["--limit", "1"])
+
+        assert parser.parse_args(["--limit", "2"]).limit == 2
+
     def test_a_message_cannot_act_on_a_terminal(self, parser):
         with pytest.raises(UsageRefused) as refused:
             parser.parse_args(["--x\x1b[2J\n"])
@@ -106,3 +125,13 @@ class TestParser:
             parser.parse_args(["--help"])
 
         assert "--limit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", review_commands())
+def test_no_command_loses_a_value_that_it_was_given(name):
+    command = import_module(f"review.management.commands.{name}").Command()
+    taking = [it for it in command.create_parser("commonplace", name)._actions if it.nargs != 0]
+
+    for action in (it for it in taking if it.option_strings):
+        assert (action.nargs == "+") == isinstance(action, _ExtendAction), action.option_strings
+        assert isinstance(action, (_ExtendAction, options._StoredOnce)), action.option_strings
