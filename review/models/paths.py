@@ -75,7 +75,11 @@ class ModelPartition(models.Model):
 
 
 class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
-    """The counters that writers take in turn; each call locks the row until the commit."""
+    """Which store this is, and the counters that writers take in turn, each until its commit."""
+
+    def identity(self) -> str:
+        """The store's own id, which its copies keep."""
+        return self.values_list("store_id", flat=True).get(pk=1)
 
     def allocate_job_ids(self, count: int) -> int:
         """The first of `count` job ids, never handed out before; call it inside a transaction."""

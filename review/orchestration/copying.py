@@ -92,7 +92,7 @@ def copy_store(request: CopyRequest, *, tell: Progress) -> StoreCopied:
         elsewhere.require_store(using=SOURCE)
         source = rows_of(SOURCE)
         source.hold_still()
-        store_id = ReviewStore.objects.using(SOURCE).values_list("store_id", flat=True).get(pk=1)
+        store_id = ReviewStore.objects.using(SOURCE).identity()
         target = _target(source_id=store_id, dry_run=request.dry_run)
         tables = _Copy(source, rows_of(TARGET), target, store_id, tell).run(request)
         return StoreCopied(

@@ -161,7 +161,7 @@ class JobMaker:
         ReviewJob.objects.bulk_create([item.job for item in jobs])
         ReviewPair.objects.bulk_create([pair for item in jobs for pair in item.pairs])
         JobEvent.objects.record(item.creation_event(actor=self._actor) for item in jobs)
-        store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+        store_id = ReviewStore.objects.identity()
         written: list[int] = []
         with ExitStack() as undo:
             # Not needed to be safe, but a refusal that repeats should not pile up folders.

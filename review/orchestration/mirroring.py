@@ -118,7 +118,7 @@ def manifest_of(job: ReviewJob, pairs: Sequence[ReviewPair], config: Config) -> 
         )
         for pair in pairs
     ]
-    store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+    store_id = ReviewStore.objects.identity()
     return manifest_of_job(job, manifest_pairs, store_id=store_id)
 
 

@@ -71,7 +71,7 @@ def prune_job_files(config: Config, pruning: Pruning) -> Check:
 
 
 def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
-    store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+    store_id = ReviewStore.objects.identity()
     there = set(files.folders())
     # Of a removal that was killed half-way, the manifest may be gone.
     begun = set(JobEvent.objects.filter(note=JobNote.PRUNED).values_list("job_id", flat=True))

@@ -42,7 +42,7 @@ def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPrompt:
     """The prompt for whoever mends a note; raises as `read_fix_request` does."""
     request = read_fix_request(corpus, note, root=root)
     # The store's id: what frames the texts must not be known to who writes them.
-    secret = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+    secret = ReviewStore.objects.identity()
     return FixPrompt(
         note_path=request.note_path,
         note_sha256=request.note_sha256,

@@ -124,7 +124,7 @@ class Searcher:
             return self._catch_up(index, _Patience(seconds))
 
     def _open(self) -> WordIndex:
-        store_id = ReviewStore.objects.values_list("store_id", flat=True).get(pk=1)
+        store_id = ReviewStore.objects.identity()
         return WordIndex(self._path, store_id=store_id)
 
     def _catch_up(self, index: WordIndex, patience: _Patience) -> bool:
