@@ -8,7 +8,7 @@ from review import conf
 from review.corpus import Corpus
 from review.queries.base_map import BaseMap, read_base_map
 from review.web.first_time import Source
-from review.web.remembered import Answer, Remembered
+from review.web.remembered import Answer, Remembered, this_store
 
 
 def _find(_now: datetime) -> BaseMap:
@@ -21,12 +21,7 @@ _maps = Remembered(_find)
 
 def base_map(now: datetime) -> Answer[BaseMap]:
     """Every note, gate and partition at a glance, and when they were looked at."""
-    return _maps.ask(_question(), now=now)
+    return _maps.ask(this_store(), now=now)
 
 
-def _question() -> tuple[object, ...]:
-    config = conf.current()
-    return (config.root, config.database)
-
-
-BASE_MAP = Source("the state of every note", lambda: _maps.knows(_question()), base_map)
+BASE_MAP = Source("the state of every note", lambda: _maps.knows(this_store()), base_map)

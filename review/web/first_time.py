@@ -20,9 +20,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from review import conf
 from review.models import CurrentAcceptance
 from review.web.pages import wants_json
+from review.web.remembered import this_store
 
 # Seconds that a request waits before it says that figures are being counted.
 PATIENCE = 0.7
@@ -64,8 +64,7 @@ class Workshop:
 
         Whatever its making raised is raised here, once; the next to come has it tried again.
         """
-        config = conf.current()
-        key = (source.what, config.root, config.database)
+        key = (source.what, this_store())
         with self._lock:
             task = self._tasks.get(key)
             if task is None:

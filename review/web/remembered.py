@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from review import conf
 from review.web.behind import behind_an_answer
 
 T = TypeVar("T")
@@ -35,6 +36,12 @@ class _Kept(Generic[T]):
     cost: float
     made: float  # on the monotonic clock, in seconds
     renewing: bool = False
+
+
+def this_store() -> Hashable:
+    """What is asked of the configured store is remembered under this."""
+    config = conf.current()
+    return (config.root, config.database)
 
 
 class Remembered(Generic[T]):

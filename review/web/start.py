@@ -29,7 +29,7 @@ from review.web.first_time import Source, needs
 from review.web.pages import page
 from review.web.queue_filters import find
 from review.web.recovering import MAX_AT_ONCE, PERMISSION
-from review.web.remembered import Answer, Remembered
+from review.web.remembered import Answer, Remembered, this_store
 
 LAST_EVENTS = 6
 # What was done at once is shown as one.
@@ -131,15 +131,10 @@ _standing = Remembered(_find_standing)
 
 def standing(now: datetime) -> Answer[Standing]:
     """Where everything stands, from memory where it takes a while to count."""
-    return _standing.ask(_question(), now=now)
+    return _standing.ask(this_store(), now=now)
 
 
-def _question() -> tuple[object, ...]:
-    config = conf.current()
-    return (config.root, config.database)
-
-
-STANDING = Source("where everything stands", lambda: _standing.knows(_question()), standing)
+STANDING = Source("where everything stands", lambda: _standing.knows(this_store()), standing)
 
 
 @needs(STANDING)
