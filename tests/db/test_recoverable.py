@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from review.models import ReviewJob
 from review.queries.recoverable import list_recoverable
-from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
+from tests.builders import make_config, make_output
 from tests.helpers.reviewed import UNDECIDED, ingest, review_pairs
-from tests.helpers.running import NOBODY, FakeProcesses, recover_jobs, start, write_output
+from tests.helpers.running import (
+    HOURS,
+    LATER,
+    NOBODY,
+    FakeProcesses,
+    queue_job,
+    recover_jobs,
+    start,
+    two_by_two,
+    write_output,
+)
 
 pytestmark = pytest.mark.django_db
-HOURS = timedelta(hours=1)
-LATER = NOW + 5 * HOURS
 
 
 @pytest.fixture
 def root(tmp_path):
-    gates = {"prose/x": make_gate("prose/x"), "prose/y": make_gate("prose/y")}
-    return make_root(tmp_path, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+    return two_by_two(tmp_path)
 
 
 @pytest.fixture
 def job_id(root) -> int:
     """A queued job of two pairs."""
-    return make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))[0].review_job_id
+    return queue_job(root)
 
 
 def found(root, *, processes=NOBODY, now=LATER):

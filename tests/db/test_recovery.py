@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from review.artifacts import ArtifactNotWritten, ArtifactStore
@@ -14,41 +12,37 @@ from review.orchestration.ingest_request import IngestRequest, JobReplaced
 from review.vocabulary import FailureCode, Grouping, JobStatus, PairStatus
 from tests.builders import (
     NOTE,
-    NOW,
     gate_path,
     make_config,
-    make_gate,
     make_jobs,
     make_output,
-    make_root,
     note_path,
     write_note,
 )
 from tests.helpers.reviewed import UNDECIDED, WARN, current, ingest
 from tests.helpers.running import (
+    LATER,
     pair_statuses,
+    queue_job,
     recover_jobs,
     start,
     status,
+    two_by_two,
     write_output,
 )
 
 pytestmark = pytest.mark.django_db
-HOURS = timedelta(hours=1)
-LATER = NOW + 5 * HOURS
 
 
 @pytest.fixture
 def root(tmp_path):
-    gates = {"prose/x": make_gate("prose/x"), "prose/y": make_gate("prose/y")}
-    return make_root(tmp_path, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+    return two_by_two(tmp_path)
 
 
 @pytest.fixture
 def job_id(root) -> int:
     """A job of two pairs that has been running for five hours."""
-    (job,) = make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
-    return start(job.review_job_id)
+    return start(queue_job(root))
 
 
 class TestFail:

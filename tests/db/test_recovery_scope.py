@@ -9,33 +9,33 @@ import pytest
 from review.models import ReviewJob
 from review.orchestration.recovery import RecoveryAction
 from review.vocabulary import JobStatus, PairStatus
-from tests.builders import NOTE, NOW, make_gate, make_jobs, make_root
+from tests.builders import NOW, make_jobs
 from tests.helpers.running import (
     HOST,
+    HOURS,
+    LATER,
     FakeProcesses,
     pair_statuses,
+    queue_job,
     recover_jobs,
     start,
     status,
+    two_by_two,
     write_output,
 )
 
 pytestmark = pytest.mark.django_db
-HOURS = timedelta(hours=1)
-LATER = NOW + 5 * HOURS
 
 
 @pytest.fixture
 def root(tmp_path):
-    gates = {"prose/x": make_gate("prose/x"), "prose/y": make_gate("prose/y")}
-    return make_root(tmp_path, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+    return two_by_two(tmp_path)
 
 
 @pytest.fixture
 def job_id(root) -> int:
     """A job of two pairs that has been running for five hours."""
-    (job,) = make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
-    return start(job.review_job_id)
+    return start(queue_job(root))
 
 
 class TestWhichJobs:

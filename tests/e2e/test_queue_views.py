@@ -12,29 +12,30 @@ from tests.builders import (
     NOTE,
     NOW,
     PARTITION,
-    make_gate,
-    make_root,
     note_path,
     write_note,
 )
 from tests.helpers.commands import run
-from tests.helpers.queueing import HOUR, dispose, entries, finding, queue
+from tests.helpers.queueing import (
+    DEEP,
+    HOUR,
+    NOTE_A,
+    QUOTE,
+    dispose,
+    entries,
+    finding,
+    queue,
+    three_notes,
+)
 from tests.helpers.reviewed import FAIL, WARN, review_pairs
 
 pytestmark = pytest.mark.django_db
-NOTE_A = note_path("a.md")
-DEEP = "kb/notes/deep/c.md"
-QUOTE = "A reader finds a note by its title"
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
-    return make_root(
-        tmp_path,
-        notes={"a.md": NOTE, "b.md": NOTE, DEEP: NOTE},
-        gates={gate: make_gate(gate) for gate in ("prose/x", "links/z")},
-    )
+    return three_notes(tmp_path)
 
 
 @pytest.fixture

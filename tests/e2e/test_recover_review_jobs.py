@@ -13,7 +13,7 @@ import pytest
 
 from review.models import ReviewJob
 from review.vocabulary import JobStatus
-from tests.builders import NOTE, NOW, make_gate, make_jobs, make_root, make_selection, note_path
+from tests.builders import NOTE, NOW, make_root, make_selection, note_path
 from tests.helpers.commands import (
     REPOSITORY,
     process_environment,
@@ -22,16 +22,12 @@ from tests.helpers.commands import (
     shared_store,
 )
 from tests.helpers.reviewed import ingest
-from tests.helpers.running import start, status, write_output
-
-HOURS = timedelta(hours=1)
-LATER = NOW + 5 * HOURS
+from tests.helpers.running import LATER, queue_job, start, status, two_by_two, write_output
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    gates = {"prose/x": make_gate("prose/x"), "prose/y": make_gate("prose/y")}
-    folder = make_root(tmp_path, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+    folder = two_by_two(tmp_path)
     monkeypatch.setenv("COMMONPLACE_ROOT", str(folder))
     monkeypatch.setenv("COMMONPLACE_ACTOR", "human:ana")
     return folder
@@ -40,8 +36,7 @@ def root(tmp_path, monkeypatch):
 @pytest.fixture
 def job_id(root) -> int:
     """A job of two pairs that has been running for five hours."""
-    (job,) = make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
-    return start(job.review_job_id)
+    return start(queue_job(root))
 
 
 def recover(*args, now=LATER):

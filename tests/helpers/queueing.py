@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from tests.builders import NOW
+from tests.builders import NOTE, NOW, make_gate, make_root, note_path
 from tests.helpers.commands import run
 
 HOUR = timedelta(hours=1)
+NOTE_A = note_path("a.md")
+DEEP = "kb/notes/deep/c.md"
+QUOTE = "A reader finds a note by its title"
+
+
+def three_notes(folder: Path) -> Path:
+    """A knowledge base of three notes, one in a folder of its own, and gates of two lenses."""
+    return make_root(
+        folder,
+        notes={"a.md": NOTE, "b.md": NOTE, DEEP: NOTE},
+        gates={gate: make_gate(gate) for gate in ("prose/x", "links/z")},
+    )
 
 
 def queue(*args: object) -> Any:

@@ -13,9 +13,12 @@ from review.corpus import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
 from review.vocabulary import JobStatus
-from tests.builders import NOW, make_config, make_output
+from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 
 HOST = "this-host"
+HOURS = timedelta(hours=1)
+# A job that runs since NOW is abandoned by then.
+LATER = NOW + 5 * HOURS
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,18 @@ class FakeProcesses:
 
 
 NOBODY = FakeProcesses()
+
+
+def two_by_two(folder: Path) -> Path:
+    """A knowledge base of two notes and two gates of one lens."""
+    gates = {"prose/x": make_gate("prose/x"), "prose/y": make_gate("prose/y")}
+    return make_root(folder, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+
+
+def queue_job(root: Path) -> int:
+    """Make a job of two pairs, note `a.md` by both gates of `two_by_two`; gives its id."""
+    (job,) = make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+    return job.review_job_id
 
 
 def start(job_id: int, *, at: datetime = NOW, parent: int | None = None, host: str = HOST) -> int:
@@ -51,13 +66,13 @@ def recover_jobs(
     action: str,
     *job_ids: int,
     processes: FakeProcesses = NOBODY,
-    now: datetime = NOW + timedelta(hours=5),
+    now: datetime = LATER,
     **overrides: Any,
 ) -> RecoveryJson:
     """Recover jobs at `now`, with a limit of two hours; `overrides` are fields of the request."""
     fields: dict[str, Any] = {
         "actor": "human:ana",
-        "older_than": timedelta(hours=2),
+        "older_than": 2 * HOURS,
         "job_ids": job_ids,
     }
     request = RecoveryRequest(action=RecoveryAction(action), **fields | overrides)
