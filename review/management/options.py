@@ -146,14 +146,29 @@ def duration(raw: str) -> timedelta:
 
 
 def path(raw: str) -> Path:
-    """A path on this machine; `~` is the home folder."""
+    """A path on this machine; `~` is the home folder.
+
+    `-` is none: where an option reads standard input or writes standard output, it says so.
+    """
+    _refuse_dash(raw)
     if not raw or "\0" in raw:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a path")
     return Path(raw).expanduser()
 
 
+def database(raw: str) -> str:
+    """A store: a path, or a URL."""
+    _refuse_dash(raw)
+    return text(raw)
+
+
+def _refuse_dash(raw: str) -> None:
+    if raw == "-":
+        raise argparse.ArgumentTypeError("- is no place for this; a file of that name is ./-")
+
+
 def source(raw: str) -> str:
-    """Something to read: a path, or `-` for standard input."""
+    """Something to read or write: a path, or `-` for standard input or output."""
     return raw if raw == "-" else str(path(raw))
 
 

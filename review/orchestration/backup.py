@@ -36,7 +36,7 @@ def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
     :raises BackupIsTheServers: the store is on a server.
     :raises StoreNotOpened: there is no store yet.
     :raises StoreRefused: the file is no store of ours, or cannot be read.
-    :raises BackupExists, BackupFailed: see there.
+    :raises BackupExists, BackupFolderMissing, BackupFailed: see there.
     """
     if not config.uses_sqlite:
         raise BackupIsTheServers(

@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from review.errors import Conflict, ReviewError
-from review.store.creation import FILE_MODE, FOLDER_MODE
+from review.errors import Conflict, InputRejected, ReviewError
+from review.store.creation import FILE_MODE
 from review.store.refusals import AGAIN, StoreBusy
 from review.store.sqlite_file import read_only_uri
 
@@ -24,6 +24,10 @@ _WAIT = 30.0  # seconds for whoever recovers the log at this moment
 
 class BackupExists(Conflict):
     """Something has the backup's name already."""
+
+
+class BackupFolderMissing(InputRejected):
+    """There is no folder where the backup is to go; a mistyped name is not made one."""
 
 
 class BackupFailed(ReviewError):
@@ -46,12 +50,12 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
 
     :param overwrite: whether a file at `target` is replaced.
     :raises BackupExists: something is at `target`, or it is the store itself.
+    :raises BackupFolderMissing: its folder is not there.
     :raises BackupFailed: the system refused, or the copy is not what the store was.
     :raises StoreBusy: somebody holds the store for himself.
     """
     _refuse_taken(source, target, overwrite=overwrite)
     try:
-        target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with _draft_beside(target) as draft:
             rows = _copy(source, draft)
             _verify(draft, rows)
@@ -76,6 +80,11 @@ def _refuse_taken(source: Path, target: Path, *, overwrite: bool) -> None:
     real = os.path.realpath(target)
     if real in {f"{os.path.realpath(source)}{suffix}" for suffix in _COMPANIONS}:
         raise BackupExists(f"{target} is the store itself", hint="name another file")
+    if not target.parent.is_dir():
+        raise BackupFolderMissing(
+            f"there is no folder {target.parent}",
+            hint="make it first, or name a file in one that is there",
+        )
     if not os.path.lexists(target):
         return
     if not target.is_file():

@@ -49,6 +49,12 @@ def end_of(root, end, target):
     return done.returncode
 
 
+def folder_for_backups(root):
+    place = root / "backups"
+    place.mkdir()
+    return place
+
+
 def jobs_in(store):
     with closing(sqlite3.connect(store)) as connection:
         return connection.execute("SELECT COUNT(*) FROM review_jobs").fetchone()[0]
@@ -56,6 +62,8 @@ def jobs_in(store):
 
 class TestBackup:
     def test_is_a_store_that_says_the_same_and_is_for_its_owner_alone(self, root):
+        (root / "new").mkdir()
+
         done = back_up(root, root / "new" / "b.sqlite", "--json")
 
         assert done.exit == 0
@@ -110,6 +118,20 @@ class TestBackup:
         (root / "link").symlink_to(root / STORE)
 
         assert back_up(root, "link", "--overwrite").exit == 4
+
+    @pytest.mark.parametrize("place", ["none/b.sqlite", "notes.md/b.sqlite"])
+    def test_goes_into_a_folder_that_is_there(self, root, place):
+        (root / "notes.md").write_text("a file")
+
+        done = back_up(root, place, "--json")
+
+        assert (done.exit, done.error["code"]) == (5, "backup-folder-missing")
+        assert str((root / place).parent) in done.error["message"]
+        assert not (root / "none").exists()
+
+    def test_is_no_stream(self, root):
+        assert back_up(root, "-").exit == 2
+        assert not (root / "-").exists()
 
     def test_of_no_store_makes_none(self, root):
         (root / STORE).unlink()
@@ -174,7 +196,7 @@ class TestBackup:
 class TestUnfinished:
     @pytest.mark.parametrize("point", [name for name in POINTS if name != "with-its-name"])
     def test_after_a_kill_nothing_looks_like_a_backup_and_the_next_tidies_up(self, root, point):
-        place = root / "backups"
+        place = folder_for_backups(root)
 
         assert end_of(root, point, place / "b.sqlite") == -9
         (left,) = place.iterdir()
@@ -186,7 +208,7 @@ class TestUnfinished:
         assert [file.name for file in place.iterdir()] == ["b.sqlite"]
 
     def test_killed_once_it_has_its_name_it_is_whole(self, root):
-        place = root / "backups"
+        place = folder_for_backups(root)
 
         assert end_of(root, "with-its-name", place / "b.sqlite") == -9
 
@@ -201,7 +223,7 @@ class TestUnfinished:
         [pytest.param("interrupted", 130, id="ctrl-c"), pytest.param("disk-full", 1, id="no-room")],
     )
     def test_leaves_nothing(self, root, end, code):
-        place = root / "backups"
+        place = folder_for_backups(root)
 
         assert end_of(root, end, place / "b.sqlite") == code
         assert list(place.iterdir()) == []

@@ -79,6 +79,14 @@ class TestOutput:
         assert b"then by its links.\r\n\x1b[2J\n" in target.read_bytes()
         assert "\x1b" not in run("fix_prompt", NOTE_A).out
 
+    def test_a_dash_prints_it(self, root, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+        for extra in ((), ("--json",)):
+            printed = run("fix_prompt", NOTE_A, "--output", "-", *extra)
+            assert printed.out == run("fix_prompt", NOTE_A, *extra).out
+        assert not (tmp_path / "-").exists()
+
     def test_json_names_the_file_or_holds_the_prompt(self, root, tmp_path):
         target = tmp_path / "fix.md"
 

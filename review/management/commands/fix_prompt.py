@@ -12,7 +12,7 @@ from review.artifacts.whole_files import write_whole
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
-from review.management.options import path, text
+from review.management.options import source, text
 from review.management.output_files import refuse_to_overwrite
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class Command(ReviewCommand):
         parser.add_argument("note", type=text, metavar="NOTE_PATH", help="the note to mend")
         parser.add_argument(
             "--output",
-            type=path,
+            type=source,
             metavar="FILE",
-            help="write the prompt here, byte-exact, instead of printing it",
+            help="write the prompt here, byte-exact, instead of printing it; - prints it",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -60,7 +60,7 @@ class Command(ReviewCommand):
         config = conf.current()
         with open_corpus(config) as corpus:
             prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
-        output: Path | None = options["output"]
+        output = _place(options["output"])
         if output is not None:
             refuse_to_overwrite(output, config=config, starts_with=_BEGINNING)
             write_whole(output, prompt.text.encode())
@@ -70,6 +70,10 @@ class Command(ReviewCommand):
             self.write_text(prompt.text)
         else:
             self.notice(f"written: {output} (findings: {len(prompt.fingerprints)})")
+
+
+def _place(named: str | None) -> Path | None:
+    return None if named in (None, "-") else Path(str(named))
 
 
 def _document(prompt: FixPrompt, output: Path | None) -> FixPromptJson:

@@ -98,7 +98,7 @@ class Command(ReviewCommand):
         """Ingest the named jobs, or all that are ready."""
         config = conf.current()
         request = self._request(options)
-        job_ids = options["review_job_id"] or ready_job_ids(
+        job_ids = _each_once(options["review_job_id"]) or ready_job_ids(
             config=config, actor=None if options["all_actors"] else options["actor"]
         )
         result = ingest_jobs(job_ids, request=request, config=config, now=self.now)
@@ -114,7 +114,7 @@ class Command(ReviewCommand):
         self.finish(exit_code(result.jobs, result.refused))
 
     def _request(self, options: dict[str, Any]) -> IngestRequest:
-        job_ids = options["review_job_id"] or []
+        job_ids = _each_once(options["review_job_id"])
         if bool(job_ids) == options["ready"]:
             raise UsageRefused("give either --review-job-id N ... or --ready")
         if options["all_actors"] and not options["ready"]:
@@ -143,6 +143,10 @@ class Command(ReviewCommand):
             return decode(data, dict[str, Any], source=f"--telemetry-json {where}")
         except NotThisDocument as error:
             raise BadTelemetry(error.message, hint="expected one JSON object") from error
+
+
+def _each_once(job_ids: list[int] | None) -> list[int]:
+    return list(dict.fromkeys(job_ids or ()))
 
 
 def _provenance(options: dict[str, Any]) -> Provenance | None:

@@ -44,6 +44,7 @@ class Command(ReviewCommand):
     exit_codes = {
         ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
         ExitCode.CONFLICT: "--backup: the file is there already, or is the store itself",
+        ExitCode.INPUT_REJECTED: "--backup: there is no such folder",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:

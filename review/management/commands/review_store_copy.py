@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.options import text
+from review.management.options import database
 
 if TYPE_CHECKING:
     from review.contracts.copies import StoreCopyJson
@@ -43,7 +43,7 @@ class Command(ReviewCommand):
         """From where to where."""
         parser.add_argument(
             "--to",
-            type=text,
+            type=database,
             required=True,
             metavar="URL",
             help="a path or a postgres:// URL; made if it is not there",
@@ -51,7 +51,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--from",
             dest="source",
-            type=text,
+            type=database,
             metavar="URL",
             help="a path or a postgres:// URL (default: the configured store)",
         )

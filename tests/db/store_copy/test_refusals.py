@@ -50,6 +50,16 @@ class TestRefusals:
         assert (done.exit, done.error["code"]) == (5, "store-missing")
         assert not (tmp_path / "typo.sqlite").exists()
 
+    @pytest.mark.parametrize("option", ["--to", "--from"])
+    def test_a_stream_for_a_store(self, source, nowhere, tmp_path, monkeypatch, option):
+        monkeypatch.chdir(tmp_path)
+        places = {"--from": source, "--to": nowhere} | {option: "-"}
+
+        done = copy(places["--from"], places["--to"], "--json")
+
+        assert (done.exit, done.error["code"]) == (2, "usage")
+        assert not (tmp_path / "-").exists()
+
     def test_one_place_twice(self, source, target):
         assert copy(source, source, "--json").error["code"] == "same-place"
         assert copy(target, target, "--json").error["code"] == "same-place"

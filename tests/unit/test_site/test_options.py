@@ -64,6 +64,8 @@ class TestShapes:
             pytest.param(options.word, "x" * 201, id="long"),
             pytest.param(options.path, "", id="no-path"),
             pytest.param(options.path, "a\0b", id="nul-in-path"),
+            pytest.param(options.path, "-", id="a-stream-for-a-path"),
+            pytest.param(options.database, "-", id="a-stream-for-a-store"),
         ],
     )
     def test_refuses(self, shape, raw):
