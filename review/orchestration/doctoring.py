@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from django.db import DatabaseError
 
@@ -23,6 +24,8 @@ from review.queries.store_checks import (
     check_pairs,
     check_snapshots,
 )
+
+_Checking: TypeAlias = Callable[[], Iterable[Check]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Examination:
 
 
 def examine(wanted: Examination) -> Iterator[Check]:
-    """Every check in turn, as it is done."""
+    """Every check in turn, as it is done. A store that is not there is never made."""
     yield check_bytecode()
     try:
         config = conf.current()
@@ -52,43 +55,55 @@ def examine(wanted: Examination) -> Iterator[Check]:
         yield _refused("configuration", refusal)
         return
     yield Check("configuration", CheckState.OK, f"root {config.root}, store {_shown(config)}")
-    try:
-        store.ensure_store(write=wanted.writes)
-    except ReviewError as refusal:
-        yield _refused("store", refusal)
-        yield Check("store-content", CheckState.SKIPPED, "the store cannot be used")
-    else:
-        yield Check("store", CheckState.OK, _identity())
+    opened = _opened(write=wanted.writes)
+    yield opened
+    if opened.state is CheckState.OK:
         yield from _look_at_store(config, wanted)
+    else:
+        yield Check("store-content", CheckState.SKIPPED, "the store cannot be used")
     yield check_notes(config)
     yield check_file_index(config, repair=wanted.repair)
 
 
-def _look_at_store(config: Config, wanted: Examination) -> Iterator[Check]:
-    yield from _guarded("integrity", lambda: [check_integrity()])
-    if not wanted.thorough:
-        yield from _guarded("pairs", lambda: [check_pairs()])
-        yield from _guarded("snapshots", lambda: [check_snapshots()])
-    yield from _guarded("current-acceptances", lambda: [_acceptances(repair=wanted.repair)])
-    if wanted.thorough:
-        yield from _guarded("invariants", check_invariants)
-    yield from _guarded("prompts", lambda: [check_prompts(config, repair=wanted.repair)])
-    yield from _guarded("job-files", lambda: [check_result_files(config, repair=wanted.repair)])
-    yield from _guarded("job-folders", lambda: [check_folders(config)])
-    pruning = wanted.pruning
-    if pruning is not None:
-        yield from _guarded("prunable", lambda: [prune_job_files(config, pruning)])
-
-
-def _guarded(name: str, checks: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+def _opened(*, write: bool) -> Check:
     try:
-        yield from checks()
+        store.ensure_store(write=write, make=False)
+        return Check("store", CheckState.OK, _identity())
+    except ReviewError as refusal:
+        return _refused("store", refusal)
     except DatabaseError as error:
         known = store.refusal_of(error)
-        if isinstance(known, TryAgain):
-            # Somebody writes, or the server is away: that says nothing about the store.
-            raise known from error
-        yield Check(name, CheckState.PROBLEM, f"the database failed: {error}")
+        return _failed("store", error) if known is None else _refused("store", known)
+
+
+def _look_at_store(config: Config, wanted: Examination) -> Iterator[Check]:
+    """Check after check. When somebody writes, or the server is away, the rest is left: that says
+    nothing about the store, and each would wait as long."""
+    for name, checks in _checks_of_store(config, wanted):
+        try:
+            yield from checks()
+        except DatabaseError as error:
+            known = store.refusal_of(error)
+            if isinstance(known, TryAgain):
+                yield replace(_refused(name, known), state=CheckState.SKIPPED)
+                return
+            yield _failed(name, error)
+
+
+def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str, _Checking]]:
+    yield "integrity", lambda: [check_integrity()]
+    if not wanted.thorough:
+        yield "pairs", lambda: [check_pairs()]
+        yield "snapshots", lambda: [check_snapshots()]
+    yield "current-acceptances", lambda: [_acceptances(repair=wanted.repair)]
+    if wanted.thorough:
+        yield "invariants", check_invariants
+    yield "prompts", lambda: [check_prompts(config, repair=wanted.repair)]
+    yield "job-files", lambda: [check_result_files(config, repair=wanted.repair)]
+    yield "job-folders", lambda: [check_folders(config)]
+    pruning = wanted.pruning
+    if pruning is not None:
+        yield "prunable", lambda: [prune_job_files(config, pruning)]
 
 
 def _acceptances(*, repair: bool) -> Check:
@@ -103,7 +118,12 @@ def _acceptances(*, repair: bool) -> Check:
 
 def _refused(name: str, refusal: ReviewError) -> Check:
     hint = (refusal.hint,) if refusal.hint else ()
-    return Check(name, CheckState.PROBLEM, refusal.message, hint)
+    again = isinstance(refusal, TryAgain)
+    return Check(name, CheckState.PROBLEM, refusal.message, hint, again=again)
+
+
+def _failed(name: str, error: DatabaseError) -> Check:
+    return Check(name, CheckState.PROBLEM, f"the database failed: {error}")
 
 
 def _identity() -> str:

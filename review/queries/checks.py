@@ -24,12 +24,16 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One named check; `details` name what is wrong, the first ones only."""
+    """One named check; `details` name what is wrong, the first ones only.
+
+    :param again: another try may find otherwise: the store is busy, or its server away.
+    """
 
     name: str
     state: CheckState
     message: str
     details: tuple[str, ...] = ()
+    again: bool = False
 
 
 @dataclass

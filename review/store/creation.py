@@ -46,14 +46,20 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
         ) from error
 
 
+def is_empty_on_server(*, using: str = DEFAULT_DB_ALIAS) -> bool:
+    """Whether the database has no table yet."""
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        return not connection.introspection.table_names(cursor, include_views=True)
+
+
 def create_on_server(*, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make the tables in an empty database, all or none; leave one that has tables alone."""
-    connection = connections[using]
     with transaction.atomic(using=using):
-        with connection.cursor() as cursor:
+        with connections[using].cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
-            if connection.introspection.table_names(cursor, include_views=True):
-                return
+        if not is_empty_on_server(using=using):
+            return
         _migrate(using)
 
 

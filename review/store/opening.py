@@ -12,7 +12,14 @@ import review
 from review import conf
 from review.errors import StoreRefused
 from review.store import sqlite_file
-from review.store.refusals import MIGRATE, StoreForeign, StoreNewer, StoreOlder, store_name
+from review.store.refusals import (
+    MIGRATE,
+    StoreForeign,
+    StoreNewer,
+    StoreOlder,
+    not_there,
+    store_name,
+)
 from review.store.unfinished import refuse_unfinished
 
 _MIGRATION = re.compile(r"(\d{4}_\w+)\.py")
@@ -26,13 +33,15 @@ class Use(Enum):
     WRITE = "write"
 
 
-def ensure_store(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
+def ensure_store(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make sure that the store can be used: made when missing, read-only when it must be.
 
+    :param make: whether a missing one is made; else it is refused.
+    :raises StoreNotThere: it is missing and not to be made.
     :raises StoreRefused: it is older, newer, foreign, corrupt, half a copy, or cannot be opened or
         written.
     """
-    applied = _opened(write=write, using=using)
+    applied = _opened(write=write, make=make, using=using)
     known = known_migrations()
     if applied == known:
         return
@@ -66,20 +75,22 @@ def known_migrations() -> frozenset[str]:
     return frozenset(match[1] for match in matches if match)
 
 
-def _opened(*, write: bool, using: str) -> frozenset[str]:
+def _opened(*, write: bool, make: bool, using: str) -> frozenset[str]:
     connection = connections[using]
     if connection.vendor == "unknown":
         # There was no configuration when the settings were read; this says why.
         conf.current()
         raise StoreRefused("there was no configuration when this process started")
     if connection.vendor == "sqlite" and connection.connection is None:
-        sqlite_file.prepare(write=write, using=using)
+        sqlite_file.prepare(write=write, make=make, using=using)
     applied = applied_migrations(using=using)
     if applied:
         return applied
     if connection.vendor == "postgresql":
         from review.store import creation
 
+        if not make and creation.is_empty_on_server(using=using):
+            raise not_there(using)
         creation.create_on_server(using=using)
         applied = applied_migrations(using=using)
     if not applied:

@@ -35,6 +35,10 @@ class StoreNotOpened(StoreRefused):
     """The store cannot be opened or made where it is configured."""
 
 
+class StoreNotThere(StoreRefused):
+    """There is no store where one is configured, and this command makes none."""
+
+
 class StoreFull(StoreRefused):
     """There is no room to write."""
 
@@ -126,6 +130,14 @@ def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
     if name.startswith("file:"):
         name = unquote(urlsplit(name).path)
     return f"the store {name}"
+
+
+def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
+    """What is said of a store that was to be there."""
+    return StoreNotThere(
+        f"{store_name(using)} is missing or empty: no store was made yet",
+        hint="see where COMMONPLACE_REVIEW_DB points; the first other command makes a new store",
+    )
 
 
 def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> ReviewError | None:

@@ -18,15 +18,18 @@ from review.store.refusals import (
     StoreForeign,
     StoreNotOpened,
     StoreReadOnly,
+    not_there,
 )
 
 # By device and inode: see `_descriptor`.
 _descriptors: dict[tuple[int, int], int] = {}
 
 
-def prepare(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
+def prepare(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make the configured file when it is missing or empty, and open it read-only if it must be.
 
+    :param make: whether a missing one is made; else it is refused.
+    :raises StoreNotThere: it is missing and not to be made.
     :raises StoreRefused: it is no store of ours, or cannot be opened, made or written.
     """
     name = str(connections[using].settings_dict["NAME"])
@@ -34,6 +37,8 @@ def prepare(*, write: bool, using: str = DEFAULT_DB_ALIAS) -> None:
         return
     path = Path(os.path.realpath(name))
     if not has_content(path):
+        if not make:
+            raise not_there(using)
         from review.store import creation
 
         creation.create_file(path, using=using)

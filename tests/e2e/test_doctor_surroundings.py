@@ -14,6 +14,7 @@ from tests.builders import NOTE, make_root, note_path, write_note
 from tests.helpers.commands import run, run_process
 from tests.helpers.doctoring import examine, state
 from tests.helpers.reviewed import review_pairs
+from tests.helpers.servers import new_database, url_of
 
 
 @pytest.fixture
@@ -80,7 +81,9 @@ class TestSurroundings:
     def test_modules_that_are_never_compiled_are_a_warning(self, tmp_path):
         env = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(tmp_path / "none")}
 
-        done = run_process("review_doctor", "--json", root=make_root(tmp_path), env=env)
+        run_process("review_status", root=make_root(tmp_path))
+
+        done = run_process("review_doctor", "--json", root=tmp_path, env=env)
 
         assert done.exit == 0
         (check,) = [item for item in done.json["checks"] if item["name"] == "bytecode"]
@@ -100,6 +103,70 @@ class TestStore:
         assert done.exit == 1
         assert (states["store"], states["store-content"]) == ("problem", "skipped")
         assert states["knowledge-base"] == "ok"
+
+    @pytest.mark.parametrize("option", [(), ("--check",), ("--repair",), ("--prune", "--yes")])
+    @pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
+    def test_one_that_is_not_there_is_a_problem_and_is_not_made(self, tmp_path, option, content):
+        make_root(tmp_path)
+        store = tmp_path / "elsewhere" / "typo.sqlite"
+        if content is not None:
+            store.parent.mkdir()
+            store.write_bytes(content)
+
+        done = run_process(
+            "review_doctor", *option, "--json",
+            root=tmp_path, env={"COMMONPLACE_REVIEW_DB": str(store)},
+        )  # fmt: skip
+
+        checks = {check["name"]: check for check in done.json["checks"]}
+        assert done.exit == 1
+        assert checks["store"]["state"] == "problem"
+        assert f"{store} is missing or empty" in checks["store"]["message"]
+        assert "COMMONPLACE_REVIEW_DB" in checks["store"]["details"][0]
+        assert checks["store-content"]["state"] == "skipped"
+        assert "invariants" not in checks
+        assert list(store.parent.glob("*")) == ([] if content is None else [store])
+        assert store.exists() is (content is not None)
+        assert not (tmp_path / "kb/reports/review-store.sqlite").exists()
+
+    @pytest.mark.postgresql
+    def test_a_database_that_is_not_there_is_a_problem(self, tmp_path):
+        done = run_process(
+            "review_doctor", "--check", "--json",
+            root=make_root(tmp_path), env={"COMMONPLACE_REVIEW_DB": url_of("no_such_database")},
+        )  # fmt: skip
+
+        (said,) = [check for check in done.json["checks"] if check["name"] == "store"]
+        assert (done.exit, said["state"]) == (1, "problem")
+        assert "no_such_database" in said["message"]
+
+    @pytest.mark.postgresql
+    def test_an_empty_database_is_a_problem_and_stays_empty(self, tmp_path):
+        make_root(tmp_path)
+        with new_database() as url:
+            for _ in range(2):
+                done = run_process(
+                    "review_doctor", "--check", root=tmp_path, env={"COMMONPLACE_REVIEW_DB": url}
+                )
+
+                assert done.exit == 1
+                assert "is missing or empty: no store was made yet" in done.out
+
+    @pytest.mark.parametrize("option", [(), ("--check",)], ids=["look", "check"])
+    def test_a_server_that_does_not_answer_is_a_problem_that_may_pass(self, tmp_path, option):
+        url = "postgres://ana:hunter2@127.0.0.1:1/kb"
+
+        done = run_process(
+            "review_doctor", *option, "--json",
+            root=make_root(tmp_path), env={"COMMONPLACE_REVIEW_DB": url},
+        )  # fmt: skip
+
+        checks = {check["name"]: check for check in done.json["checks"]}
+        assert done.exit == 75
+        assert checks["store"]["state"] == "problem"
+        assert "cannot be reached" in checks["store"]["message"]
+        assert checks["knowledge-base"]["state"] == "ok"
+        assert "hunter2" not in done.out + done.err
 
     def test_a_reference_to_nothing_is_found(self, tmp_path):
         root = make_root(tmp_path)

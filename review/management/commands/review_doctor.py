@@ -28,7 +28,7 @@ class Command(ReviewCommand):
         "Check the store, the files of jobs, the file index and the installation. With --check, ask"
         " the store for every invariant and hash every text again. With --repair, make again what"
         " can be made from the store: current acceptances, prompts, result files, manifests."
-        " No review, decision or event is ever changed. With --backup, write the store as it is"
+        " No review, decision or event is ever changed, and no store is made. With --backup, write the store as it is"
         " now into a file, while others use it. With --prune, name what could be removed of jobs"
         " that are closed."
     )
@@ -101,7 +101,7 @@ class Command(ReviewCommand):
         if not options["check"]:
             remaining.add(CheckState.REPAIRABLE)
         problems = 0
-        done = []
+        done: list[Check] = []
         for check in self._examine(options):
             problems += check.state in remaining
             done.append(check)
@@ -109,7 +109,7 @@ class Command(ReviewCommand):
                 self.write_lines(_lines(check))
         if self.as_json:
             self.write_json(_document(done, problems))
-        self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
+        self.finish(_exit_code(done, problems))
 
     def _examine(self, options: dict[str, Any]) -> Iterator[Check]:
         from review.orchestration.doctoring import Examination, examine
@@ -144,6 +144,12 @@ class Command(ReviewCommand):
             self.write_json(_backup_document(target, made))
         else:
             self.write_text(f"backed up: {target} ({made.byte_size:,} bytes, checked)")
+
+
+def _exit_code(checks: list[Check], problems: int) -> ExitCode:
+    if any(check.again for check in checks):
+        return ExitCode.TRY_AGAIN
+    return ExitCode.FAILED if problems else ExitCode.DONE
 
 
 def _refuse_misfits(options: dict[str, Any]) -> None:
