@@ -15,7 +15,7 @@ from review.corpus import Corpus
 from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, FindingState, finding_state
 from review.domain.identity import fingerprint
-from review.models import Disposition, Finding, ReviewPair, batched
+from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
 from review.protocol.findings import locate_quote
 from review.vocabulary import DispositionState, Severity
 
@@ -157,7 +157,7 @@ def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:
     columns = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
     found: dict[int, list[_Row]] = {}
     for chunk in batched(sorted(pair_ids), 5000):
-        rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
+        rows = Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair_id", "ordinal")
         for pair_id, *values in rows.values_list(*columns):
             found.setdefault(pair_id, []).append(_Row(*values))
     return found

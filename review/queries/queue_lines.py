@@ -17,6 +17,7 @@ from review.models import (
     Finding,
     KbPath,
     ModelPartition,
+    NamedKeys,
     ReviewJob,
     batched,
 )
@@ -199,7 +200,9 @@ def _paths(ids: Collection[int] | None) -> dict[int, str]:
 def _read_at(job_ids: Iterable[int]) -> dict[int, datetime]:
     found: dict[int, datetime] = {}
     for chunk in batched(sorted(job_ids), _CHUNK):
-        found.update(ReviewJob.objects.filter(pk__in=chunk).values_list("pk", "created_at"))
+        found.update(
+            ReviewJob.objects.filter(pk__in=NamedKeys(chunk)).values_list("pk", "created_at")
+        )
     return found
 
 

@@ -14,7 +14,7 @@ from review.contracts.queue import QueueEntryJson
 from review.corpus import Corpus, NoteList
 from review.corpus.gates import Gate
 from review.domain.problems import Problem
-from review.models import CurrentAcceptance, ModelPartition, ReviewText, batched
+from review.models import CurrentAcceptance, ModelPartition, NamedKeys, ReviewText, batched
 from review.queries.places import below, digests_of, is_below
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
 from review.vocabulary import (
@@ -206,7 +206,8 @@ def _kept(findings: Sequence[QueueFinding], request: QueueRequest) -> list[Queue
 def _rationales(pair_ids: Iterable[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for chunk in batched(pair_ids, 5000):
-        found.update(ReviewText.objects.filter(pair_id__in=chunk).values_list("pair_id", "text"))
+        rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))
+        found.update(rows.values_list("pair_id", "text"))
     return found
 
 

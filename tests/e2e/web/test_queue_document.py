@@ -68,5 +68,5 @@ class TestDocument:
 
         problems = web.get("/queue/?format=json").json()["problems"]
 
-        assert [problem["path"] for problem in problems] == ["kb/notes/bad.md"]
+        assert [problem["path"] for problem in problems] == ["kb/notes/a.md"]
         assert problems == command_document()["problems"]
