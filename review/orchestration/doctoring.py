@@ -17,6 +17,7 @@ from review.orchestration.job_file_checks import check_folders, check_prompts, c
 from review.orchestration.machine_checks import check_bytecode, check_file_index, check_notes
 from review.orchestration.pruning import Pruning, prune_job_files
 from review.orchestration.rebuilding import rebuild_acceptances
+from review.orchestration.review_text_checks import check_review_texts
 from review.queries.checks import Check, CheckState
 from review.queries.store_checks import (
     check_acceptances,
@@ -98,6 +99,7 @@ def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str,
     yield "current-acceptances", lambda: [_acceptances(repair=wanted.repair)]
     if wanted.thorough:
         yield "invariants", check_invariants
+        yield "review-texts", lambda: [check_review_texts(config)]
     yield "prompts", lambda: [check_prompts(config, repair=wanted.repair)]
     yield "job-files", lambda: [check_result_files(config, repair=wanted.repair)]
     yield "job-folders", lambda: [check_folders(config)]

@@ -17,5 +17,7 @@ def check_invariants() -> Iterator[Check]:
     if not broken:
         number = len(invariant_names())
         yield Check(
-            "invariants", CheckState.OK, f"all {number} hold, and every text is what it was"
+            "invariants",
+            CheckState.OK,
+            f"all {number} hold; kept texts of notes and gates, and kept outputs, have their digests",
         )

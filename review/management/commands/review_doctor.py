@@ -26,11 +26,12 @@ class Command(ReviewCommand):
 
     help = (
         "Check the store, the files of jobs, the file index and the installation. With --check, ask"
-        " the store for every invariant and hash every text again. With --repair, make again what"
-        " can be made from the store: current acceptances, prompts, result files, manifests."
-        " No review, decision or event is ever changed, and no store is made. With --backup, write the store as it is"
-        " now into a file, while others use it. With --prune, name what could be removed of jobs"
-        " that are closed."
+        " the store for every invariant, hash every kept text of a note or gate again, and hold"
+        " reviews against what is kept of them. With --repair, make again what can be made from the"
+        " store: current acceptances, prompts, result files, manifests. No review, decision or event"
+        " is ever changed, and no store is made. With --backup, write the store as it is now into a"
+        " file, while others use it. With --prune, name what could be removed of jobs that are"
+        " closed."
     )
     schema = "review-doctor/1"
     store_use = store.Use.NONE
@@ -52,8 +53,8 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--check",
             action="store_true",
-            help="judge the store by every invariant and every hash; files it can write again are"
-            " repairable, no problem",
+            help="judge the store by every invariant and hash, and reviews by what is kept of them;"
+            " files it can write again are repairable, no problem",
         )
         parser.add_argument(
             "--repair", action="store_true", help="make again what the store can tell"
