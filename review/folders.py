@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-PRIVATE = 0o700
+_PRIVATE = 0o700
 
 
 def make_private(folder: Path) -> None:
@@ -21,5 +21,5 @@ def make_private(folder: Path) -> None:
         missing.append(missing[-1].parent)
     for path in reversed(missing[1:]):
         with suppress(FileExistsError):
-            path.mkdir(mode=PRIVATE)
-    folder.mkdir(mode=PRIVATE, exist_ok=True)
+            path.mkdir(mode=_PRIVATE)
+    folder.mkdir(mode=_PRIVATE, exist_ok=True)

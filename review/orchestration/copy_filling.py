@@ -127,10 +127,14 @@ class Filling:
     # -- the source ------------------------------------------------------------------------
 
     def _stretches(self) -> Iterator[Stretch]:
-        rows = self.source.read(self.table)
+        return stretches(self.table, self._sent())
+
+    def _sent(self, *, after: int = BEFORE_ALL, upto: int | None = None) -> Iterator[Row]:
+        """Rows of the source as the target's database can hold them."""
+        rows = self.source.read(self.table, after=after, upto=upto)
         if connections[self.target.using].vendor == "postgresql":
-            rows = for_postgresql(self.table, rows)
-        return stretches(self.table, rows)
+            return for_postgresql(self.table, rows)
+        return rows
 
     # -- the target ------------------------------------------------------------------------
 
@@ -213,10 +217,8 @@ class Filling:
 
     def _refuse_stretch(self, seen: _Seen, rows: Sequence[Row]) -> None:
         there = {row[0]: row for row in rows}
-        read = self.source.read(self.table, after=seen.after, upto=seen.upto)
-        if connections[self.target.using].vendor == "postgresql":
-            read = for_postgresql(self.table, read)
-        wanted = {row[0]: row for row in canonical(self.table, list(read))}
+        sent = list(self._sent(after=seen.after, upto=seen.upto))
+        wanted = {row[0]: row for row in canonical(self.table, sent)}
         keys = wanted.keys() | there.keys()
         wrong = sorted(key for key in keys if wanted.get(key) != there.get(key))
         raise self._not_verified(f"rows {_some(wrong)} are not as in the source")

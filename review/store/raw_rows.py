@@ -126,7 +126,7 @@ class SqliteRows:
     ) -> Iterator[Row]:
         """See `Rows`."""
         statement = _select(table, _SQLITE_READS, after=after, upto=upto)
-        with telling(self.using), closing(self._driver().execute(statement)) as cursor:
+        with telling(self.using), closing(_driver(self.using).execute(statement)) as cursor:
             yield from cursor
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
@@ -134,7 +134,7 @@ class SqliteRows:
         values = ", ".join(_SQLITE_WRITES.get(column.kind, "?") for column in table.columns)
         statement = f'INSERT INTO "{table.name}" ({_names(table)}) VALUES ({values})'  # noqa: S608
         with telling(self.using):
-            self._driver().executemany(statement, rows)
+            _driver(self.using).executemany(statement, rows)
 
     def last_issued(self, table: Table) -> int:
         """See `Rows`."""
@@ -149,10 +149,6 @@ class SqliteRows:
         with telling(self.using), connections[self.using].cursor() as cursor:
             cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table.name])
             cursor.execute("INSERT INTO sqlite_sequence VALUES (%s, %s)", [table.name, last])
-
-    def _driver(self) -> Any:
-        connections[self.using].ensure_connection()
-        return connections[self.using].connection
 
 
 class PostgresRows:
@@ -175,7 +171,7 @@ class PostgresRows:
         statement = f"COPY ({select}) TO STDOUT (FORMAT BINARY)"
         with (
             telling(self.using),
-            self._driver().cursor() as cursor,
+            _driver(self.using).cursor() as cursor,
             cursor.copy(statement.encode()) as copy,
         ):
             copy.set_types([_POSTGRES_TYPES.get(c.kind, c.kind.value) for c in table.columns])
@@ -186,7 +182,7 @@ class PostgresRows:
         statement = f'COPY "{table.name}" ({_names(table)}) FROM STDIN'
         with (
             telling(self.using),
-            self._driver().cursor() as cursor,
+            _driver(self.using).cursor() as cursor,
             cursor.copy(statement.encode()) as copy,
         ):
             for row in rows:
@@ -208,10 +204,6 @@ class PostgresRows:
             with telling(self.using), connections[self.using].cursor() as cursor:
                 cursor.execute(statement, [table.name, table.key, last])
 
-    def _driver(self) -> Any:
-        connections[self.using].ensure_connection()
-        return connections[self.using].connection
-
 
 # A column as it is read into plain values. Without a cast, Django's converters would read moments.
 _SQLITE_READS = {
@@ -227,6 +219,12 @@ _POSTGRES_READS = {
 _POSTGRES_TYPES = {Kind.MOMENT: "text", Kind.JSON: "text"}
 # As Django writes them: without the digits of a whole second.
 _SQLITE_WRITES = {Kind.MOMENT: "REPLACE(?, '.000000', '')"}
+
+
+def _driver(using: str) -> Any:
+    """The driver's own connection."""
+    connections[using].ensure_connection()
+    return connections[using].connection
 
 
 def _names(table: Table) -> str:
