@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
@@ -39,6 +39,7 @@ _COMPLETE = (
     "UPDATE review_pairs SET status = %s, decision = %s, decision_source = %s, problem = %s,"
     " not_accepted = %s, result_path = %s, reviewed_at = %s WHERE id = %s AND status IN (%s, %s)"
 )
+_EXPLAIN = "UPDATE review_pairs SET problem = %s WHERE job_id = %s AND ordinal = %s AND status = %s"
 _WAITING = (PairStatus.PENDING.value, PairStatus.MISSING.value)
 
 
@@ -95,11 +96,18 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         """Say of a completed pair whether a person's decision on it was accepted."""
         return self.completed().filter(pk=pair_id).update(not_accepted=not_accepted or "")
 
-    def mark_missing(self, job_id: int) -> int:
-        """A job's pending pairs to `missing`."""
-        return self.filter(job_id=job_id, status=PairStatus.PENDING).update(
+    def mark_missing(self, job_id: int, *, reasons: Mapping[int, str] | None = None) -> int:
+        """A job's pending pairs to `missing`; `reasons` say by ordinal why a pair has no review."""
+        moved = self.filter(job_id=job_id, status=PairStatus.PENDING).update(
             status=PairStatus.MISSING
         )
+        if reasons:
+            missing = PairStatus.MISSING.value
+            with connections[self.db].cursor() as cursor:
+                cursor.executemany(
+                    _EXPLAIN, [(why, job_id, number, missing) for number, why in reasons.items()]
+                )
+        return moved
 
 
 class ReviewPair(models.Model):

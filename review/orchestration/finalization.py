@@ -59,6 +59,8 @@ _UNDECIDED = {
     Decision.UNKNOWN: NotAccepted.DECISION_UNKNOWN,
 }
 
+_LEFT = "its block was not taken: all or nothing, and another pair's is missing"
+
 
 @dataclass(frozen=True)
 class _Plan:
@@ -128,7 +130,7 @@ def ingest_job(
         stored = _store_pairs(plan, now=now)
         if late or plan.output.missing:
             _keep_raw(plan, now=now)
-    _forget_pending(pairs)
+    _forget_pending(pairs, _why_missing(plan))
     written = _mirror(plan, pairs, request, texts=stored.texts, config=config)
     problems = [*output.problems, *late, *written]
     return show_ingested(
@@ -146,11 +148,19 @@ def _pairs(job: ReviewJob) -> list[ReviewPair]:
     return list(pairs.defer("note_snapshot__text", "gate_snapshot__text"))
 
 
-def _forget_pending(pairs: Sequence[ReviewPair]) -> None:
+def _forget_pending(pairs: Sequence[ReviewPair], reasons: Mapping[int, str]) -> None:
     """What `mark_missing` did to the rows, done to the rows in memory."""
     for pair in pairs:
         if pair.status == PairStatus.PENDING:
             pair.status = PairStatus.MISSING
+        if pair.status == PairStatus.MISSING:
+            pair.problem = reasons.get(pair.ordinal, pair.problem)
+
+
+def _why_missing(plan: _Plan) -> dict[int, str]:
+    """By ordinal, why a pair has no review after this ingest."""
+    left = plan.output.judged if plan.ending.code == FailureCode.ALL_OR_NOTHING else ()
+    return {**dict.fromkeys((item.pair.ordinal for item in left), _LEFT), **plan.output.missing}
 
 
 def _stored_texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
@@ -234,7 +244,7 @@ def _store_pairs(plan: _Plan, *, now: datetime) -> _Stored:
     ReviewText.objects.bulk_create([ReviewText(pair=item.pair, text=item.text) for item in judged])
     findings = Finding.objects.bulk_create(list(_findings(judged)), batch_size=100)
     if plan.output.missing or len(judged) < len(plan.output.judged):
-        ReviewPair.objects.mark_missing(plan.job.pk)
+        ReviewPair.objects.mark_missing(plan.job.pk, reasons=_why_missing(plan))
     texts = {item.pair.pk: item.text for item in judged}
     return _Stored(texts={**plan.stored_texts, **texts}, findings=findings)
 

@@ -20,6 +20,8 @@ from review.orchestration.provenance import validate_provenance
 from review.protocol.parser import ParsedOutput
 from review.vocabulary import JobStatus, PairStatus
 
+_TOLD = 3  # lines of an output that a refusal points at
+
 
 def refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
     """Refuse a job that takes no output any more.
@@ -86,13 +88,20 @@ def read_output(job: ReviewJob, request: IngestRequest, config: Config) -> bytes
 
 
 def no_blocks(job: ReviewJob, parsed: ParsedOutput) -> NoBlocks:
-    """The refusal of an output without a block of this job; names whose blocks it holds."""
+    """The refusal of an output without a block of this job.
+
+    Names whose blocks it holds, and the lines that look like sentinels of this job.
+    """
     strangers = []
     for token in parsed.foreign_tokens:
         owner = ReviewJob.objects.filter(sentinel_token=token).values_list("pk", flat=True).first()
         strangers.append(f"token {token}" + (f" of job {owner}" if owner else ""))
     found = f"; it holds blocks with {', '.join(strangers)}" if strangers else ""
+    almost = "; ".join((*parsed.misfits, *parsed.problems)[:_TOLD])
+    almost = f": {almost}" if almost else ""
+    whole = "whole block" if almost else "block"
+    token = job.sentinel_token
     return NoBlocks(
-        f"job {job.pk}: no block with this job's token {job.sentinel_token} in the output{found}",
+        f"job {job.pk}: no {whole} with this job's token {token} in the output{almost}{found}",
         hint=f"the worker must follow {job.prompt_path} and write {job.bundle_output_path}",
     )

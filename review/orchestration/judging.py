@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.models import FileSnapshot, Finding, ReviewPair, batched
 from review.protocol.decisions import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, locate_quote, read_findings
-from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
+from review.protocol.parser import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
 from review.vocabulary import Decision, PairStatus, Severity
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
@@ -73,7 +73,7 @@ def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> Judged
     """Read decisions and findings of the pairs that are not completed yet."""
     wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
     read = {
-        pair.pk: read_review(parsed.blocks[pair.ordinal].text)
+        pair.pk: read_block(parsed.blocks[pair.ordinal])
         for pair in wanted
         if pair.ordinal in parsed.blocks
     }
@@ -104,6 +104,14 @@ def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> Judged
     )
 
 
+def read_block(block: ParsedBlock) -> ReadReview:
+    """What a block says; a PASS that what stands around it makes doubtful is undecided."""
+    read = read_review(block.text)
+    if block.doubt and read.decision.decision is Decision.PASS:
+        return replace(read, decision=ParsedDecision(Decision.UNKNOWN, None, block.doubt))
+    return read
+
+
 def read_review(text: str) -> ReadReview:
     """What a review's text says. One that is too long, or has too many findings, says nothing that
     counts: its text is kept, and a person may decide it."""
@@ -130,7 +138,7 @@ def later_versions(
     """
     return [
         f"pair {pair.ordinal} was completed as {pair.decision} before; this output has another text"
-        f" for it, decided {read_review(parsed.blocks[pair.ordinal].text).decision.decision}: it was not"
+        f" for it, decided {read_block(parsed.blocks[pair.ordinal]).decision.decision}: it was not"
         " taken, and is kept in the raw output"
         for pair in pairs
         if pair.ordinal in parsed.blocks

@@ -14,8 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from review.domain.markdown_lines import Walker, iter_lines
+from review.protocol.announcements import calls_it_an_example
+from review.protocol.found_blocks import FoundBlock, choose_block
+from review.protocol.near_sentinels import near_sentinels
 from review.protocol.sentinels import Sentinel, read_sentinel
-from review.protocol.surroundings import Surroundings, calls_it_an_example
+from review.protocol.surroundings import Surroundings, example_at
 
 _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
@@ -39,10 +42,14 @@ class ExpectedPair:
 
 @dataclass(frozen=True)
 class ParsedBlock:
-    """The text between a pair's sentinels."""
+    """The text between a pair's sentinels.
+
+    `doubt` says what stands around it that lets no PASS in it count; empty where nothing does.
+    """
 
     ordinal: int
     text: str
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ class ParsedOutput:
     """What an output holds for the expected pairs.
 
     Every expected ordinal is in `blocks` or in `missing` (with the reason). `has_own_blocks` says
-    that at least one block of the job's token was opened and closed.
+    that at least one block of the job's token was opened and closed. `misfits` are the lines that
+    look like a sentinel of a pair that is missing.
     """
 
     blocks: Mapping[int, ParsedBlock]
@@ -59,6 +67,7 @@ class ParsedOutput:
     self_reported_model: str | None
     foreign_tokens: tuple[str, ...]
     has_own_blocks: bool
+    misfits: tuple[str, ...] = ()
 
 
 def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> ParsedOutput:
@@ -79,14 +88,12 @@ def decode_output(data: bytes) -> str:
 
 @dataclass
 class _OpenBlock:
-    """A block that was started: where its text begins, and an END seen in a fence still open.
-
-    `objection` says why it is no review, whatever it holds; empty where it is one.
-    """
+    """A block that was started: where its text begins, and an END seen in a fence still open."""
 
     sentinel: Sentinel
+    line: int
     begins: int
-    objection: str
+    found: FoundBlock
     walker: Walker = field(default_factory=Walker)
     fenced_end: tuple[int, Sentinel] | None = None
 
@@ -98,22 +105,22 @@ class _Reader:
         self._token = token
         self._expected = expected
         self._exact_names = {_folded(pair.names) for pair in expected.values()}
-        self._found: dict[int, list[str]] = {}
+        self._found: dict[int, list[FoundBlock]] = {}
         self._faults: dict[int, str] = {}
+        self._unclosed: list[str] = []
         self._problems: list[str] = []
         self._foreign: dict[str, None] = {}
         self._model: str | None = None
         self._saw_start = False
         self._open: _OpenBlock | None = None
-        self._closed: list[int] = []  # the blocks since the last words between blocks
+        self._closed: list[FoundBlock] = []  # the blocks since the last words between blocks
         self._text = ""
         self._number = 0
-        self._around = Surroundings(last_comment_end=-1)
+        self._around = Surroundings()
 
     def read(self, text: str) -> None:
         """Take all lines of `text`."""
         self._text = text
-        self._around = Surroundings(last_comment_end=text.rfind("-->"))
         begin = 0
         while begin < len(text):
             end = text.find("\n", begin)
@@ -121,17 +128,22 @@ class _Reader:
             self._number += 1
             self._line(text[begin:end].removesuffix("\r"), begin, end + 1)
             begin = end + 1
-        self._abandon("its END is missing")
+        self._abandon("")
 
     def result(self) -> ParsedOutput:
         """What was found, once all lines are read."""
-        blocks, missing = {}, {}
+        blocks: dict[int, ParsedBlock] = {}
+        missing: dict[int, str] = {}
         for ordinal in self._expected:
-            why = self._why_missing(ordinal)
-            if why:
-                missing[ordinal] = why
+            chosen = self._chosen(ordinal)
+            if isinstance(chosen, str):
+                missing[ordinal] = chosen
             else:
-                blocks[ordinal] = ParsedBlock(ordinal, self._found[ordinal][0])
+                blocks[ordinal] = ParsedBlock(ordinal, chosen.text, chosen.doubt)
+        near = near_sentinels(self._text, token=self._token) if missing else []
+        for one in reversed(near):
+            if one.ordinal in missing and one.ordinal not in self._found:
+                missing[one.ordinal] = f"{missing[one.ordinal].partition('; line ')[0]}; {one}"
         return ParsedOutput(
             blocks=blocks,
             missing=missing,
@@ -139,17 +151,14 @@ class _Reader:
             self_reported_model=self._model,
             foreign_tokens=tuple(self._foreign),
             has_own_blocks=bool(self._found),
+            misfits=(*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed)[:_MAX_MISFITS],
         )
 
-    def _why_missing(self, ordinal: int) -> str:
-        texts = self._found.get(ordinal, [])
+    def _chosen(self, ordinal: int) -> FoundBlock | str:
+        found = self._found.get(ordinal, [])
         if ordinal in self._faults:
             return self._faults[ordinal]
-        if not texts:
-            return _NO_BLOCK
-        if len(set(texts)) > 1:
-            return "two different blocks for this pair"
-        return "" if texts[0].strip() else "its block is empty"
+        return choose_block(found) if found else _NO_BLOCK
 
     def _line(self, line: str, begin: int, after: int) -> None:
         sentinel = read_sentinel(line) if "==" in line else None
@@ -163,28 +172,30 @@ class _Reader:
 
     def _between(self, line: str, sentinel: Sentinel | None, begin: int, after: int) -> None:
         if sentinel is None:
-            self._around_blocks(line, begin)
+            self._around_blocks(line)
         elif sentinel.opens:
             self._start(sentinel, after)
         else:
             self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
 
-    def _around_blocks(self, line: str, begin: int) -> None:
+    def _around_blocks(self, line: str) -> None:
         found = _SELF_REPORT.match(line)
         if found:
             if not self._saw_start and self._model is None:
                 self._model = found[1].strip(" \t*_`")
             return
-        self._around.take(line, number=self._number, begin=begin)
+        self._around.take(line, number=self._number)
         if self._closed and line.strip().strip("`~"):
             if calls_it_an_example(line):
-                why = f"line {self._number} calls its block an example"
-                self._faults.update((ordinal, why) for ordinal in self._closed)
+                self._around.forget()
+                for found in self._closed:
+                    found.example = found.example or example_at(self._number, line.strip())
             self._closed = []
 
     def _start(self, sentinel: Sentinel, begins: int) -> None:
         self._saw_start = True
-        self._open = _OpenBlock(sentinel, begins, self._around.objection())
+        found = FoundBlock("", self._around.comment, self._around.announcement())
+        self._open = _OpenBlock(sentinel, self._number, begins, found)
         if sentinel.ordinal not in self._expected:
             self._problem(begins - 1, f"pair {sentinel.ordinal} was not requested")
 
@@ -192,7 +203,7 @@ class _Reader:
         self, block: _OpenBlock, line: str, sentinel: Sentinel | None, begin: int, after: int
     ) -> None:
         if sentinel is not None and sentinel.opens:
-            self._abandon(f"its END is missing before the START of pair {sentinel.ordinal}")
+            self._abandon(f" before the START of pair {sentinel.ordinal} on line {self._number}")
             self._start(sentinel, after)
             return
         place = block.walker.place(line)
@@ -208,7 +219,7 @@ class _Reader:
         elif block.fenced_end is None:
             block.fenced_end = (begin, sentinel)
 
-    def _abandon(self, why: str) -> None:
+    def _abandon(self, where: str) -> None:
         """End the open block where it must end: at an END in a fence never closed, or missing."""
         block = self._open
         if block is None:
@@ -217,8 +228,13 @@ class _Reader:
             self._close(block, *block.fenced_end)
             return
         self._open = None
-        if block.sentinel.ordinal in self._expected:
-            self._faults[block.sentinel.ordinal] = f"unclosed: {why}"
+        ordinal = block.sentinel.ordinal
+        if ordinal in self._expected:
+            self._faults[ordinal] = f"unclosed: its START on line {block.line} has no END{where}"
+        if len(self._unclosed) < _MAX_MISFITS:
+            self._unclosed.append(
+                f"the START of pair {ordinal} on line {block.line} is never closed"
+            )
 
     def _close(self, block: _OpenBlock, ends: int, end: Sentinel) -> None:
         self._open = None
@@ -226,10 +242,9 @@ class _Reader:
         if ordinal not in self._expected:
             return
         text = self._text[block.begins : max(block.begins, ends - 1)].removesuffix("\r")
-        self._found.setdefault(ordinal, []).append(_unfenced(text))
-        self._closed.append(ordinal)
-        if block.objection:
-            self._faults[ordinal] = block.objection
+        block.found.text = _unfenced(text)
+        self._found.setdefault(ordinal, []).append(block.found)
+        self._closed.append(block.found)
         for sentinel in (block.sentinel, end):
             if not self._names_agree(sentinel):
                 expected = self._expected[ordinal].names
@@ -239,11 +254,13 @@ class _Reader:
 
     def _names_agree(self, sentinel: Sentinel) -> bool:
         said = _folded(sentinel.names)
-        if not said or said == _folded(self._expected[sentinel.ordinal].names):
+        ours = _folded(self._expected[sentinel.ordinal].names)
+        if not said or said == ours:
             return True
-        # Right but for case, and no other pair's exact name: a worker that lower-cased the line.
-        ours = _folded(self._expected[sentinel.ordinal].names).casefold()
-        return said.casefold() == ours and said not in self._exact_names
+        # Right but for case or Markdown's escapes, and no other pair's exact name: a worker that
+        # lower-cased the line, or escaped it.
+        alike = said.casefold() == ours.casefold() or _unescaped(said) == ours
+        return alike and not {said, _unescaped(said)} & (self._exact_names - {ours})
 
     def _problem(self, offset: int, what: str) -> None:
         if len(self._problems) < _MAX_PROBLEMS:
@@ -251,12 +268,17 @@ class _Reader:
 
 
 _MAX_PROBLEMS = 50
+_MAX_MISFITS = 5
 # What a sentinel line may carry around its names, as decoration or as its own rule.
 _EDGES = "=*_` "
 
 
 def _folded(names: str) -> str:
     return " ".join(unicodedata.normalize("NFC", names).replace("::", " :: ").split()).strip(_EDGES)
+
+
+def _unescaped(names: str) -> str:
+    return _folded(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", names))
 
 
 def _unfenced(text: str) -> str:

@@ -1,73 +1,66 @@
 """What stands around a block: an HTML comment that hides it, or words that call it an example.
 
 Lines around blocks are ignored, a code fence among them, but for these two: a block that its own
-writer hides, or shows as what a review would look like, is no review, whatever it decides.
+writer hides is no review, and one that is shown as what a review would look like gives no PASS.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from review.domain.markdown_lines import Walker
-from review.protocol.folding import ascii_lower, compiled
+from review.protocol.announcements import announces_example
 
 _COMMENT, _COMMENT_END = "<!--", "-->"
 _BLOCK_INDENT = 3  # what is indented deeper is code (CommonMark 0.31.2, section 4.6)
-_SENTENCE = 300
-_NOUN = (
-    r"(?:example|illustration|sample|mock-?up|mock|placeholder|dummy|template only|hypothetical|"
-    r"demonstration|demo|beispiel|ejemplo|exemple|esempio|exemplo|voorbeeld)s?(?![-/._\w]*[\w/])"
-)
-_BETWEEN = r"(?:(?!the\b|this\b|that\b|your\b|note\b|gate\b|pair\b)[\w'\u2019-]+\s+){0,2}?"
-# `Here is an example:`, `For example:`, `only a filled-in sample`; not `the note example:`.
-_AN_EXAMPLE = (
-    r"(?<![-/.\w])(?:an?|one|another|some|for|as|only|just|merely|ein|un|une|uno|een|zum|por|par|per)\s+"
-    + _BETWEEN + _NOUN
-)  # fmt: skip
-_TITLE = (
-    rf"\W*(?:e\.?\s?g\.?|{_NOUN})\s*(?:(?:output|answer|response|review|block|result|format|of|the|an?|"
-    r"filled|in|out|for|pair|\d+|only|\(.{0,40}\))\s*){0,6}\W*"
-)
-_WOULD = (
-    r"\b(?:would|could|might|should|may|can|will)\s+(?:then\s+|typically\s+|normally\s+)?"
-    r"(?:look|read|be|have (?:looked|read|been))\s+(?:something\s+|roughly\s+)?(?:like|as follows|this)\b"
-    r"|\b(?:i|we|one|you|it|reviewer|model|output|answer|review)\s*(?:would|could|might|['\u2019]d)\s+(?:then\s+|have\s+)?"
-    r"(?:wr(?:ite|itten)|give|given|output|produced?|emit|sa(?:y|id)|answer(?:ed)?|report(?:ed)?|return(?:ed)?)\b"
-)
-_NO_REVIEW = (
-    r"\b(?:not|no|n['\u2019]t|isn['\u2019]t|never)\s+(?:an?\s+|my\s+|the\s+)?(?:real|actual|final|true|genuine|finished)\s+"
-    r"(?:review|output|answer|result|verdict|decision|block)"
-    r"|\b(?:do not|don['\u2019]t|please)\s+(?:ingest|count|use|ignore|accept)\b.{0,30}\b(?:block|review|output|following|below|above|this)\b"
-)
-_INTRODUCED = (
-    r"\W*(?:here(?:['\u2019]s| is| are| comes| follows)|below (?:is|are)|(?:the )?following (?:is|are)|"
-    r"this (?:is|shows)|what follows (?:is|are))\b"
-)
-_AFTERWARDS = (
-    r"\W*(?:(?:this|that|it|these|those|the (?:above|block|blocks|review|output)(?: above)?|the above|above)\s+"
-    r"(?:is|was|are|were)|(?:note|nb|remember)\W+(?:that\s+)?(?:this|that|the above|it)\s+(?:is|was))\s+"
-    r"(?:(?:only|just|merely|of course|purely|simply)\s+)?(?:meant as\s+)?(?:an?\s+)?(?:[\w-]+\s+)?" + _NOUN
-)  # fmt: skip
-_SENTENCE_END = r"(?<!e\.g)(?<!i\.e)[.!?][)\"'*_]*\s+"
+_KEPT = 600
+_SHOWN = 80
+_ENDS_A_LINE = (".", ":", "!", "?", "\N{HORIZONTAL ELLIPSIS}", ">")
+_CONTINUES = "\"'(*_[`"
+
+
+@dataclass
+class Comment:
+    """An HTML comment that began between blocks; whether it encloses any is known at its end.
+
+    :param in_prose: whether words stand ahead of its mark on the line: then it may only be spoken of.
+    """
+
+    line: int
+    in_prose: bool
+    is_closed: bool = False
+
+    @property
+    def hides(self) -> bool:
+        """Whether what stands in it was taken out by its writer."""
+        return self.is_closed and not self.in_prose
+
+    @property
+    def doubt(self) -> str:
+        """Why what stands in it may be meant to be hidden; empty where it is not."""
+        if self.is_closed and self.in_prose:
+            return f"line {self.line} opens an HTML comment that ends below the block"
+        if not self.is_closed and not self.in_prose:
+            return f"line {self.line} opens an HTML comment that is never closed"
+        return ""
 
 
 class Surroundings:
     """Takes the lines between blocks, in their order, and says what they make of the next block."""
 
-    def __init__(self, *, last_comment_end: int) -> None:
-        """Begin before the first line.
-
-        :param last_comment_end: where in the text the last `-->` stands, -1 for nowhere.
-        """
-        self._last_comment_end = last_comment_end
-        self._comment = 0  # the line that opened the comment we are in
+    def __init__(self) -> None:
+        """Begin before the first line."""
+        self.comment: Comment | None = None
         self._walker = Walker()
         self._in_fence = False
-        self._words = ""  # the paragraph above
+        self._words = ""  # the line above, with what it goes on from
         self._words_line = 0
         self._ended = True
 
-    def take(self, line: str, *, number: int, begin: int) -> None:
-        """Take the line of that number (from 1), which begins at that offset."""
-        self._look_for_comment(line, number, begin)
+    def take(self, line: str, *, number: int) -> None:
+        """Take the line of that number (from 1)."""
+        if "--" in line:
+            self._look_for_comment(line, number)
         place = self._walker.place(line)
         text = line.strip()
         if place.is_fence_marker and not place.in_quote:
@@ -75,58 +68,62 @@ class Surroundings:
         elif not text:
             self._ended = True
         else:
-            self._words = text if self._ended else f"{self._words} {text}"[-_SENTENCE * 2 :]
-            self._words_line = number
-            self._ended = False
+            self._hear("" if place.in_quote else text, number)
 
-    def objection(self) -> str:
-        """Say why a block that begins here is no review; empty where it is one."""
-        if self._comment:
-            return f"its block stands in an HTML comment (line {self._comment})"
+    def announcement(self) -> str:
+        """What calls a block that begins here an example; empty where nothing does."""
         self._ended = True
-        if self._words and _announces_example(self._words):
-            return f"line {self._words_line} calls its block an example"
+        if self._words and announces_example(self._words):
+            return example_at(self._words_line, self._words)
         return ""
+
+    def forget(self) -> None:
+        """What was said last was said of the blocks above."""
+        self._words = ""
+
+    def _hear(self, text: str, number: int) -> None:
+        goes_on = text[:1].isalpha() or text[:1] in _CONTINUES
+        if self._ended or not goes_on or self._words.endswith(_ENDS_A_LINE):
+            self._words = text[-_KEPT:]
+        else:
+            self._words = f"{self._words} {text}"[-_KEPT:]
+        self._words_line = number
+        self._ended = False
 
     def _turn_fence(self, info: str, number: int) -> None:
         if self._in_fence:
             self._words = ""  # what was announced ends with its fence
-        elif info and _announces_example(info):
-            self._words, self._words_line = info, number
+        elif info and announces_example(info):
+            self._words, self._words_line = info[-_KEPT:], number
         self._in_fence = not self._in_fence
         self._ended = True
 
-    def _look_for_comment(self, line: str, number: int, begin: int) -> None:
-        if self._comment:
-            closed = line.find(_COMMENT_END)
-            if closed < 0:
+    def _look_for_comment(self, line: str, number: int) -> None:
+        """Only a mark that begins its line opens a comment for certain."""
+        stripped = line.lstrip(" ")
+        starts = stripped.startswith(_COMMENT) and len(line) - len(stripped) <= _BLOCK_INDENT
+        if self.comment is not None:
+            rest = self._close_comment(self.comment, line)
+            if rest is None and not (self.comment.in_prose and starts):
                 return
-            self._comment = 0
-            line = line[closed + len(_COMMENT_END) :]
+            if rest is not None:
+                self.comment, line, starts = None, rest, True
         opened = line.rfind(_COMMENT)
         if opened < 0 or line.find(_COMMENT_END, opened + 2) >= 0:
             return
-        ahead = line[:opened]
-        starts = not ahead.strip(" ") and len(ahead) <= _BLOCK_INDENT
-        closes_later = self._last_comment_end > begin + opened
-        if starts or (closes_later and ahead.count("`") % 2 == 0):
-            self._comment = number
+        if starts or line.count("`", 0, opened) % 2 == 0:
+            self.comment = Comment(number, in_prose=not starts)
+
+    def _close_comment(self, comment: Comment, line: str) -> str | None:
+        """What stands behind the end of the comment; None where it does not end on this line."""
+        closed = line.find(_COMMENT_END)
+        if closed < 0 or (comment.in_prose and line[:closed].strip()):
+            return None
+        comment.is_closed = True
+        return line[closed + len(_COMMENT_END) :]
 
 
-def calls_it_an_example(line: str) -> bool:
-    """Whether the line after a block says that the block was an example only."""
-    head = ascii_lower(line[:_SENTENCE])
-    return bool(compiled(_AFTERWARDS).match(head) or compiled(_NO_REVIEW).search(head))
-
-
-def _announces_example(words: str) -> bool:
-    """Whether a paragraph ends by announcing an example."""
-    tail = ascii_lower(words[-_SENTENCE * 2 :])
-    last = compiled(_SENTENCE_END).split(tail)[-1].strip()
-    if compiled(_NO_REVIEW).search(last) or compiled(_TITLE).fullmatch(last[:_SENTENCE]):
-        return True
-    last = last[-_SENTENCE:]
-    leads_in = last.rstrip("*_ )").endswith((":", "\u2026", "..."))
-    if not leads_in and not compiled(_INTRODUCED).match(last):
-        return False
-    return bool(compiled(_AN_EXAMPLE).search(last) or compiled(_WOULD).search(last))
+def example_at(number: int, words: str) -> str:
+    """What a person reads who has to decide about a block that was called an example."""
+    shown = words if len(words) <= _SHOWN else f"…{words[-_SHOWN:]}"
+    return f"line {number} calls the block an example: {shown!r}"

@@ -1,4 +1,4 @@
-"""What stands around a block is ignored, but a block that is hidden or called an example is none."""
+"""What stands around a block is ignored, but a hidden one is none, and an example gives no PASS."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ def parse(text: str):
     return parse_output(text.encode(), token=TOKEN, expected=PAIRS)
 
 
+def doubted(parsed) -> set[int]:
+    return {key for key, found in parsed.blocks.items() if found.doubt}
+
+
 ONE, BOTH = block(1), block(1) + block(2)
 
 
@@ -31,9 +35,13 @@ class TestComments:
         [
             pytest.param(f"<!--\n{BOTH}-->\n", id="around-both"),
             pytest.param(f"<!-- draft\n\n{BOTH}\n-->\n", id="with-words"),
-            pytest.param(f"Text <!-- hidden:\n{BOTH}-->\n", id="begun-late-in-a-line"),
-            pytest.param(f"<!--\n{BOTH}", id="never-closed"),
-            pytest.param(f"   <!--\n{BOTH}", id="indented-and-never-closed"),
+            pytest.param(f"   <!--\n{BOTH}-->\n", id="indented"),
+            pytest.param(f"<!--\n{BOTH}the end --> of it\n", id="closed-in-a-line"),
+            pytest.param(f"I saw <!-- here.\n<!--\n{BOTH}-->\n", id="mentioned-before"),
+            pytest.param(
+                "<!--\n" + block(1, "a --> b\n## Result: PASS") + block(2) + "-->\n",
+                id="its-end-in-a-block-too",
+            ),
             pytest.param(f"<!-- a --> <!-- b\n{BOTH}-->\n", id="the-second-of-a-line"),
             pytest.param(f"<!--\na --> b <!--\n{BOTH}-->\n", id="opened-where-one-closed"),
             pytest.param(f"```markdown\n<!--\n{BOTH}-->\n```\n", id="in-an-outer-fence"),
@@ -57,12 +65,29 @@ class TestComments:
             pytest.param(f"<!-->\n{BOTH}", id="empty"),
             pytest.param(f"The mark `<!--` opens a comment.\n{BOTH}-->\n", id="in-a-code-span"),
             pytest.param(f"I saw a <!-- mark.\n{BOTH}", id="mentioned-and-never-closed"),
+            pytest.param(f"It begins with <!-- here.\n{BOTH}And ends --> there.\n", id="in-prose"),
+            pytest.param(f"<!-- a -->\n{ONE}<!-- b -->\n{block(2)}<!-- c -->\n", id="between"),
             pytest.param(f"{BOTH}<!-- the end\n", id="after-the-blocks"),
             pytest.param(block(1, "<!--\n## Result: PASS") + block(2), id="within-a-block"),
         ],
     )
     def test_that_hide_no_block_change_nothing(self, output):
-        assert set(parse(output).blocks) == {1, 2}
+        parsed = parse(output)
+
+        assert {key: found.doubt for key, found in parsed.blocks.items()} == {1: "", 2: ""}
+
+    @pytest.mark.parametrize(
+        ("output", "why"),
+        [
+            pytest.param(f"<!--\n{BOTH}", "is never closed", id="never-closed"),
+            pytest.param(f"Text <!-- hidden:\n{BOTH}-->\n", "ends below", id="begun-in-a-line"),
+            pytest.param(f"    <!--\n{BOTH}-->\n", "ends below", id="indented-as-code"),
+        ],
+    )
+    def test_that_may_hide_blocks_leave_their_pass_in_doubt(self, output, why):
+        parsed = parse(output)
+
+        assert [why in found.doubt for found in parsed.blocks.values()] == [True, True]
 
     def test_hide_one_block_and_not_the_next(self):
         parsed = parse(f"<!--\n{ONE}-->\n{block(2)}")
@@ -91,11 +116,13 @@ LEADS = [
 class TestExamples:
     @pytest.mark.parametrize("lead", LEADS)
     @pytest.mark.parametrize("fence", ["", "```", "~~~markdown"])
-    def test_announced_above_are_no_reviews(self, lead, fence):
-        parsed = parse(f"{lead}\n\n{fence}\n{BOTH}{fence[:3]}\n")
+    def test_announced_above_are_in_doubt(self, lead, fence):
+        parsed = parse(f"Hello.\n\n{lead}\n\n{fence}\n{BOTH}{fence[:3]}\n")
 
-        assert not parsed.blocks
-        assert all("calls its block an example" in why for why in parsed.missing.values())
+        number = 3 + lead.count("\n")
+        for found in parsed.blocks.values():
+            assert found.doubt.startswith(f"line {number} calls the block an example: ")
+        assert doubted(parsed) == {1, 2}
 
     @pytest.mark.parametrize(
         "after",
@@ -108,24 +135,52 @@ class TestExamples:
         ],
     )
     @pytest.mark.parametrize("fence", ["", "```"])
-    def test_called_so_afterwards_are_no_reviews(self, after, fence):
+    def test_called_so_afterwards_are_in_doubt(self, after, fence):
         parsed = parse(f"{fence}\n{BOTH}{fence}\n\n{after}\n")
 
-        assert not parsed.blocks
+        assert doubted(parsed) == {1, 2}
 
     def test_end_with_their_fence(self):
         parsed = parse(f"For example:\n```\n{ONE}```\nAnd now in earnest:\n\n{block(2)}")
 
-        assert (set(parsed.blocks), set(parsed.missing)) == ({2}, {1})
+        assert (set(parsed.blocks), doubted(parsed)) == ({1, 2}, {1})
 
-    def test_named_by_the_info_of_their_fence_are_no_reviews(self):
-        assert not parse(f"```example\n{BOTH}```\n").blocks
+    def test_are_named_by_the_info_of_their_fence(self):
+        assert doubted(parse(f"```example\n{BOTH}```\n")) == {1, 2}
 
-    def test_do_not_become_reviews_by_being_given_again_in_earnest(self):
-        """Two versions of one pair are never chosen between, whatever stands around them."""
-        parsed = parse(f"Example:\n```\n{ONE}```\nIn earnest:\n{block(1, '## Result: FAIL')}")
+    @pytest.mark.parametrize(
+        "output",
+        [
+            pytest.param("Example:\n```\n{old}```\nIn earnest:\n{new}", id="before"),
+            pytest.param("{new}\nExample output:\n\n{old}", id="after"),
+            pytest.param("Example:\n{old}Template:\n{other}My review:\n{new}", id="two-of-them"),
+            pytest.param("<think>\nFor example:\n{old}</think>\n{new}", id="in-thoughts"),
+            pytest.param("{old}These are only examples.\n\n{new}", id="called-so-afterwards"),
+        ],
+    )
+    def test_give_way_to_the_block_that_is_meant(self, output):
+        new = block(1, "## Result: FAIL")
+        parsed = parse(output.format(old=ONE, other=block(1, "## Result: WARN"), new=new))
 
-        assert 1 in parsed.missing
+        assert (parsed.blocks[1].text, parsed.blocks[1].doubt) == ("## Result: FAIL", "")
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            pytest.param("Example:\n{old}Another example:\n{new}", id="both-examples"),
+            pytest.param("One:\n{old}Two:\n{new}", id="neither"),
+        ],
+    )
+    def test_two_versions_are_not_chosen_between_otherwise(self, output):
+        new = block(1, "## Result: FAIL")
+
+        assert "two different" in parse(output.format(old=ONE, new=new)).missing[1]
+
+    def test_that_are_given_again_to_the_letter_are_meant(self):
+        assert doubted(parse(f"Example:\n{ONE}\nAnd the review itself:\n{ONE}")) == set()
+
+    def test_in_a_quotation_announce_nothing(self):
+        assert doubted(parse(f"> An example:\n\n{BOTH}")) == set()
 
     @pytest.mark.parametrize(
         "lead",
@@ -148,12 +203,12 @@ class TestExamples:
     def test_are_not_seen_in_other_words(self, lead, fence):
         parsed = parse(f"{lead}\n\n{fence}\n{BOTH}{fence[:3]}\n\nDone. Anything else?\n")
 
-        assert set(parsed.blocks) == {1, 2}
+        assert (set(parsed.blocks), doubted(parsed)) == ({1, 2}, set())
 
     def test_named_far_above_do_not_count(self):
         parsed = parse(f"Example:\n\nI skip the example. Both reviews:\n\n{BOTH}")
 
-        assert set(parsed.blocks) == {1, 2}
+        assert (set(parsed.blocks), doubted(parsed)) == ({1, 2}, set())
 
 
 WORDS = st.text(st.sampled_from("abcdefgh ,;\n\t>-#*"), max_size=80)

@@ -1,0 +1,72 @@
+"""Finds lines that look like a review's sentinel and are none, and says what is wrong with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from review.protocol.folding import compiled
+from review.protocol.sentinels import read_sentinel
+
+_ANY = "[0-9a-f]{8}"
+_RULE, _MARKS = "==", " \t*_`="
+_SHOWN = 20
+_MOST = 50
+
+
+@dataclass(frozen=True)
+class NearSentinel:
+    """A line that a person takes for a sentinel; `ordinal` is 0 where it names no pair."""
+
+    line: int
+    opens: bool
+    ordinal: int
+    why: str
+
+    def __str__(self) -> str:
+        """As a refusal tells it."""
+        edge = "START" if self.opens else "END"
+        whose = f" of pair {self.ordinal}" if self.ordinal else ""
+        return f"line {self.line} looks like the {edge}{whose}, but {self.why}"
+
+
+def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
+    """The first of them, at most one a line; with any token where none is given."""
+    return [near for near, _ in zip(_near(text, token), range(_MOST), strict=False)]
+
+
+def _near(text: str, token: str) -> Iterator[NearSentinel]:
+    pattern = compiled(
+        rf"(?i:pair[ \t]+review[ \t]+(start|end)[ \t]+{token}[ \t]*/[ \t]*([0-9]{{1,9}}|<n>))"
+    )
+    number, counted, begin = 1, 0, 0
+    while found := pattern.search(text, begin):
+        start = text.rfind("\n", begin, found.start()) + 1 or begin
+        end = text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        number += text.count("\n", counted, found.start())
+        counted, begin = found.start(), end
+        line = text[start:end].removesuffix("\r")
+        if "\r" in line or read_sentinel(line) is None:
+            ordinal = int(found[2]) if found[2].isdigit() else 0
+            ahead = line[: found.start() - start]
+            why = _fault(line, ahead, behind=line[found.end() - start :])
+            yield NearSentinel(number, found[1].lower() == "start", ordinal, why)
+
+
+def _fault(line: str, ahead: str, *, behind: str) -> str:
+    if "\r" in line:
+        return "the lines end with a carriage return alone"
+    if "\\n" in behind:
+        return "the ends of lines are escaped as in JSON"
+    if behind.startswith((">", ":")) and "<note>" in behind:
+        return "it is the template of the prompt"
+    prefix = ahead.strip(_MARKS)
+    if prefix:
+        shown = prefix if len(prefix) <= _SHOWN else f"{prefix[:_SHOWN]}…"
+        return f"{shown!r} stands ahead of ==="
+    if not ahead.strip(" \t*_`").startswith(_RULE):
+        return "it does not begin with ==="
+    if not behind.rstrip(" \t*_`").endswith(_RULE):
+        return "it does not end with ==="
+    return "it is not spelled as the prompt asks"
