@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import unicodedata
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.bounded import run_bounded
+from tests.helpers.bounded import line_of, run_bounded, selected, write
 from tests.helpers.commands import Result
 
 GATE = "kb/instructions/review-gates/prose/x.md"
@@ -72,17 +71,6 @@ SKIPPED: dict[str, tuple[bytes, str, int | None]] = {
 }
 
 
-def write(root: Path, path: str, data: bytes = b"Text\n") -> Path:
-    target = root / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-    return target
-
-
-def selected(root: Path, *options: object) -> Result:
-    return run_bounded("review_target_selector", "--all-gates", "--json", *options, root=root)
-
-
 def problems(result: Result) -> dict[str, tuple[str, int | None, bool]]:
     found = result.json["problems"]
     assert len({one["path"] for one in found}) == len(found), "one problem for each file"
@@ -90,11 +78,6 @@ def problems(result: Result) -> dict[str, tuple[str, int | None, bool]]:
         one["path"].removeprefix("kb/notes/"): (one["code"], line_of(one), one["skipped"])
         for one in found
     }
-
-
-def line_of(problem: dict[str, str]) -> int | None:
-    named = re.match(r"line (\d+): ", problem["message"])
-    return int(named[1]) if named else None
 
 
 def targets(result: Result) -> set[str]:

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.bounded import run_bounded
-from tests.helpers.commands import Result
+from tests.helpers.bounded import line_of, selected, write
 
 GATES = "kb/instructions/review-gates"
 GOOD_GATE = b"---\nname: X\n---\nIs it clear?\n"
-
-
-def write(root: Path, path: str, data: bytes = b"Text\n") -> Path:
-    target = root / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-    return target
-
-
-def selected(root: Path, *options: object) -> Result:
-    return run_bounded("review_target_selector", "--all-gates", "--json", *options, root=root)
-
-
-def line_of(problem: dict[str, str]) -> int | None:
-    named = re.match(r"line (\d+): ", problem["message"])
-    return int(named[1]) if named else None
 
 
 @pytest.fixture

@@ -57,8 +57,7 @@ class TestInterrupted:
     def test_in_a_pause_before_another_run_it_does_not_wait_for_it(self, tmp_path):
         base = make_scripted(tmp_path, notes=1, script={"*": "overloaded"})
         process = start(base, *SWEEP, "--retry-pause", "10m")
-        wait_for(lambda: base.calls())
-        time.sleep(0.5)
+        next(line for line in process.stderr if '"run-again"' in line)
 
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=10)

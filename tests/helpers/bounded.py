@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,3 +33,22 @@ def run_bounded(
     )
     assert b"Traceback" not in done.stderr, done.stderr.decode(errors="replace")
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def selected(root: Path, *options: object) -> Result:
+    """The targets of all gates, as JSON."""
+    return run_bounded("review_target_selector", "--all-gates", "--json", *options, root=root)
+
+
+def write(root: Path, path: str, data: bytes = b"Text\n") -> Path:
+    """Write a file below the root, with the folders on the way to it."""
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    return target
+
+
+def line_of(problem: dict[str, str]) -> int | None:
+    """The line that a problem names, if it does."""
+    named = re.match(r"line (\d+): ", problem["message"])
+    return int(named[1]) if named else None
