@@ -10,7 +10,9 @@ from review.protocol.claims import bare_in, claim_in, count_in, heads_faults, op
 from review.protocol.declarations import is_label_alone
 from review.protocol.doubts import doubt_in, fault_in, objection_in, rejection_in, unread_in
 from review.protocol.folding import compiled, skeleton
+from review.protocol.other_results import other_result_in
 from review.protocol.review_lines import Place, ReviewLine, walk_review
+from review.protocol.tails import tail_problem
 
 _CLOSING = 3
 _HEAD = 200
@@ -40,6 +42,8 @@ _CONDITION = (
 _ANNOUNCED = (
     r"\b(?:examples?|template|sample|placeholder|hypothetical\w*|quotation|format|illustration)\b.{0,80}"
     r"\b(?:follow\w*|below|next|under)\b|"
+    r"\b(?:tells?|told|asks?|asked|wants?|instruct\w*|demand\w*|requires?|urges?|orders?|begs?|commands?)\b.{0,80}"
+    r"\b(?:follow\w*|below|next|this line|ends? with|ending with|conclude with|close with|finish with|writ\w+|answer|reply|output|say)\b|"
     r"\b(?:follow\w*|below|next|under)\b.{0,80}\b(?:examples?|template|sample|placeholder|hypothetical\w*|illustration)\b"
 )
 _SENTENCE_END = (".", "!", "?", ")", "]", '"', "\u201d", "`", "\u2026")
@@ -49,6 +53,16 @@ _SENTENCE_END = (".", "!", "?", ")", "]", '"', "\u201d", "`", "\u2026")
 _UNSAID = (
     r"\b(?:not|never|cannot|\w+n['\u2019]t|if|unless|would|examples?|template|sample|hypothetical\w*|results?|verdict|review|"
     r"after the fix|when fixed|once fixed|pass)\b"
+)
+_UNSAID_IN_ADVICE = r"\b(?:never|cannot|if|unless|would|hypothetical\w*|results?|verdict|review|after the fix|when fixed|once fixed|pass)\b"
+_ADVICE = (
+    r"^\W*(?:optionally|perhaps|maybe|not strictly|add|consider|use|put|move|link|say|write|name|cite|give|spell|expand|shorten|"
+    r"split|drop|remove|replace|merge|mention|keep)\b"
+)
+_LEADS = (
+    r"\b(?:once(?!\W*$)|after(?:wards?)?|when|whenever|if|then|only|unless|until|expected|status|outcome|results?|gives?|gets?|becomes?|"
+    r"yields?|makes?|earns?|reads|would|will|done|with (?:that|this|the|these|those|it)|so that|which|provided|assuming|on condition|"
+    r"thereby|subsequently|later|finally|at that point|in that case|follow\w*)\b|[,;]\W{0,20}$|(?<!/)\b(?:to|is|be|are|a|an|the|and|or|as|for|of)\W*$"
 )
 _SUGGESTION = r"suggested (?:revisions?|changes?|fix(?:es)?|wording)\b"
 
@@ -76,6 +90,7 @@ class _Seen(NamedTuple):
     line: ReviewLine
     in_finding: bool
     above: str  # the last sentence of the paragraph above
+    shown: bool  # whether a fence or a quotation stands between that and the line
     suggested: bool  # whether a suggestion for the note stands above
 
 
@@ -107,8 +122,8 @@ def _against(
     """Say what a line holds against the PASS, wherever it stands."""
     line = seen.line
     if line.number in declared.numbers:
-        return _denial_problem(line) if declared.no_warn else _led_in(seen, declared)
-    if word := claim_in(line):
+        return _denial_problem(line) if declared.no_warn else _declaring(seen, declared)
+    if word := claim_in(line) or other_result_in(line.text):
         return f"line {line.number} speaks against a PASS: \u201c{_short(word)}\u201d"
     if above and heads_faults(above.line) and _is_prose(line):
         return (
@@ -120,6 +135,15 @@ def _against(
     if declared.no_warn and not seen.in_finding and (word := _any_doubt(line)):
         return f"\u201c{_short(word)}\u201d in line {line.number} speaks against a PASS"
     return ""
+
+
+def _declaring(seen: _Seen, declared: Declared) -> str:
+    """What leads into a line that declares the PASS, and what follows the word in it."""
+    number = seen.line.number
+    if problem := _led_in(seen, declared):
+        return problem
+    word = tail_problem(seen.line)
+    return f"line {number} says PASS, and \u201c{_short(word)}\u201d takes it back" if word else ""
 
 
 def _denial_problem(line: ReviewLine) -> str:
@@ -151,8 +175,9 @@ def _led_in(seen: _Seen, declared: Declared) -> str:
     if not above:
         return ""
     number = seen.line.number
-    if seen.suggested and declared.exact and not compiled(_UNSAID).search(above):
-        return ""
+    if seen.suggested and declared.exact and not _is_unsaid(above):
+        is_advice = _is_advice(above, shown=seen.shown)
+        return "" if is_advice else f"the sentence above line {number} goes on in its PASS"
     if found := compiled(_ANNOUNCED).search(above):
         return f"\u201c{_short(found[0])}\u201d stands above the PASS of line {number}"
     if above.endswith(":"):
@@ -162,6 +187,20 @@ def _led_in(seen: _Seen, declared: Declared) -> str:
     else:
         harmless = compiled(_CONDITION).search(above) is None
     return "" if harmless else f"the sentence above line {number} goes on in its PASS"
+
+
+def _is_unsaid(above: str) -> bool:
+    is_advice = compiled(_ADVICE).match(above) is not None
+    return compiled(_UNSAID_IN_ADVICE if is_advice else _UNSAID).search(above) is not None
+
+
+def _is_advice(above: str, *, shown: bool) -> bool:
+    """Whether a sentence of a suggestion is about the note, and does not lead into the PASS."""
+    if above.endswith(_SENTENCE_END):
+        return True
+    if above.endswith(":") and not shown:
+        return False
+    return compiled(_LEADS).search(above) is None
 
 
 def _is_harmless(seen: _Seen) -> bool:
@@ -192,15 +231,18 @@ def _closing_problem(below: Sequence[_Seen], last: int, *, is_short: bool) -> st
 
 def _visible(text: str) -> Iterator[_Seen]:
     """Yield the lines outside fences and quotations, with what stands above them."""
-    in_finding = suggested = False
+    in_finding = suggested = shown = False
     above = paragraph = ""
     for line in walk_review(text):
         if line.place in (Place.FENCE, Place.QUOTE):
+            shown = True
             continue
         in_finding = _stays_in_finding(line, in_finding=in_finding)
         if line.starts or line.level:
             above = paragraph
-        yield _Seen(line, in_finding, above if line.starts or line.level else paragraph, suggested)
+        before = above if line.starts or line.level else paragraph
+        yield _Seen(line, in_finding, before, shown, suggested)
+        shown = False
         if compiled(_SUGGESTION).match(skeleton(line.text[:_HEAD]).lstrip("* ")):
             suggested = True
         elif line.level:

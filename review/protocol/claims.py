@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from review.protocol.breaches import breach_in
 from review.protocol.declarations import is_denied_by
 from review.protocol.doubts import without_denials
 from review.protocol.folding import ascii_lower, compiled, skeleton
@@ -61,6 +62,7 @@ _SHOULD_BE = (
     + _ARTICLE + _GRAVE + _END
 )  # fmt: skip
 _ARROW = r"^\W{0,40}(?:\u2192|\u21d2|[-=]+>)\s*" + _GRAVE + _END
+_STATEMENTS = (_AFTER_LABEL, _STATED, _JUDGED, _THEREFORE, _FAILS)
 _PROSE = (_AFTER_LABEL, _STATED, _JUDGED, _CHANGED, _THEREFORE, _FAILS, _ARROW, _SHOULD_BE)
 _TAKEN_BACK = (
     r"\b(?:i|we)\s+(?:(?:hereby|now|must|have to|will|would)\s+)?(?:retract|withdraw|withdrew|revoke|rescind|"
@@ -102,6 +104,7 @@ _GRAVE_CELL = r"[\W_]*(?:fail(?:ed|s|ure)?|warn(?:ing)?|error|blocked|rejected)[
 _SCALE_CELL = r"[\W_]*(?:pass|warn|fail|error|info)(?:ing|s|ures?)?[\W_]*"
 _NOTHING_CELLS = frozenset({"0", "none", "no", "-", "n/a", "\u2014", "\u2013"})
 _FINDING = r"(?:[-*+\u2022]|\d{1,9}[.)])\s*(?:\[[ xX]\]\s*)?[\W_]{0,8}(?:info|warn(?:ing)?|fail(?:ure)?)(?!\w)"
+_REMARK = r"(?i:[-*+\u2022]|\d{1,9}[.)])\s*[\W_]{0,8}(?i:info)[\W_]{0,6}(?:\s|$)"
 _BARE = r"[\W_]{0,40}" + _GRAVE + r"(?!\w)(?:[\W_]*$|[\W_]*[.:\u2013\u2014(])"
 _NOTHING = r"[\W_]*(?:none|nothing|n/?a|0|no|zero|not (?:found|present|seen|applicable)|absent|empty)(?!\w)"
 _SPELT = (
@@ -110,6 +113,7 @@ _SPELT = (
 # Only a line that holds one of these can say anything here.
 _TELLING = r"fail|warn|err|block|reject|accept|inconclu|pass|ok|clean|succ|[fwe][ .-][ae]"
 _LONG_QUOTE = '"[^"\n]{1,300}"|\u201c[^\u201d\n]{1,300}\u201d'
+_OF_A_DECISION = r"\b(?:result|verdict|outcome|decision|pass|fail|warn|error)"
 _SHORT = 40
 # One word of more than one script, alone in its line.
 _MIXED = r"\W*(?=\w*[A-Za-z])(?=\w*[^\W\d_\u0000-\u024f])[^\W\d_]{3,}\W*"
@@ -126,10 +130,12 @@ def claim_in(line: ReviewLine) -> str:
     if word := _marked(line.text):
         return word
     if line.place is Place.LIST and opens_finding(line.text):
-        return ""
+        return _claim_in_remark(line.text)
     plain = _plain(line.text)
     if found := compiled(_TAKEN_BACK).search(plain):
         return found[0]
+    if word := breach_in(without_denials(plain)):
+        return word
     if not compiled(_TELLING).search(plain):
         return ""
     if word := _denied_pass(plain):
@@ -137,6 +143,18 @@ def claim_in(line: ReviewLine) -> str:
     if line.place is Place.BODY and not line.level and (word := bare_in(plain)):
         return word
     return _other_verdict(line.text, without_denials(plain))
+
+
+def _claim_in_remark(text: str) -> str:
+    """What a finding of INFO says of the whole note; a graver one is read as a finding alone."""
+    found = compiled(_REMARK).match(text[:_SHORT])
+    if found is None:
+        return ""
+    plain = without_denials(_plain(text[found.end() :]))
+    for pattern in (_TAKEN_BACK, *_STATEMENTS):
+        if said := compiled(pattern).search(plain):
+            return said[0].strip()
+    return breach_in(plain) or _denied_pass(plain)
 
 
 def _marked(text: str) -> str:
@@ -205,7 +223,7 @@ def _plain(text: str) -> str:
     """The line folded, what it only mentions (code, longer quotations) left out."""
     parts = text.split("`")
     if len(parts) > 2:
-        kept = [part if at % 2 == 0 or _is_word(part) else " x " for at, part in enumerate(parts)]
+        kept = [_mention(part, part) if at % 2 else part for at, part in enumerate(parts)]
         text = "".join(kept)
     if '"' in text or "\u201c" in text:
         text = compiled(_LONG_QUOTE).sub(_unless_long, text)
@@ -213,7 +231,14 @@ def _plain(text: str) -> str:
 
 
 def _unless_long(quote: re.Match[str]) -> str:
-    return quote[0][1:-1] if _is_word(quote[0]) else " x "
+    return _mention(quote[0], quote[0][1:-1])
+
+
+def _mention(mention: str, inner: str) -> str:
+    """A word stays; of longer mentions those of a decision and those of anything else differ."""
+    if _is_word(mention):
+        return inner
+    return " x " if compiled(_OF_A_DECISION).search(ascii_lower(inner)) else " q "
 
 
 def _is_word(text: str) -> bool:

@@ -11,6 +11,11 @@ from review.domain.markdown_lines import Line, iter_lines
 
 _LIST_MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _HTML_OPENER = re.compile(r"<(!--|(?:pre|script|style|textarea|blockquote)(?=[\s>]|$))", re.I)
+# Tags without attributes that only dress a line up, or name what it says.
+_SIMPLE_TAG = re.compile(
+    r"</?(?:b|strong|i|em|u|p|div|span|big|small|center|mark|h[1-6]|result|verdict|outcome|decision)>",
+    re.I,
+)
 _METADATA = re.compile(r"[\w-]+[ \t]*:(?=[ \t]|$)|[ \t]+\S|#|-[ \t]")
 _TOP_BLOCK_CHARACTERS = 2_000
 _TOP_BLOCK_LINES = 20
@@ -110,6 +115,10 @@ class _Walker:
     def _visible(self, line: Line, text: str) -> ReviewLine | None:
         if self._hides(line, text):
             return ReviewLine(line.number, text, Place.HIDDEN, 0, False, "", False)
+        if "<" in text:
+            text = _SIMPLE_TAG.sub("", text).strip(_EDGE)
+            if not text:
+                return None
         if text.startswith("**#") and text.endswith("**"):
             text = text[2:-2].strip(_EDGE)
         level, title = _heading(text)
