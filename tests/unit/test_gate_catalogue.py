@@ -196,6 +196,7 @@ class TestStarter:
             "note_roots": DEFAULT_NOTE_ROOTS,
             "excludes": (),
             "max_note_bytes": DEFAULT_MAX_NOTE_BYTES,
+            "uses_cache": True,
             "gates_folder": DEFAULT_GATES_FOLDER,
             "abandoned_after": DEFAULT_ABANDONED_AFTER,
             "max_prompt_tokens": DEFAULT_MAX_PROMPT_TOKENS,
