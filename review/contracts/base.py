@@ -10,6 +10,7 @@ import msgspec
 from review.errors import InputRejected
 
 _T = TypeVar("_T")
+_CUT_OFF = "Input data was truncated"
 
 
 class NotThisDocument(InputRejected):
@@ -36,9 +37,16 @@ def decode(data: bytes, kind: type[_T], *, source: str) -> _T:
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=kind)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NotThisDocument(f"{source}: {error}") from error
+        raise NotThisDocument(f"{source}: {_told(error, data)}") from error
     except RecursionError as error:
         raise NotThisDocument(f"{source}: nested too deeply to be read") from error
+
+
+def _told(error: Exception, data: bytes) -> str:
+    if str(error) != _CUT_OFF:  # every other message says where
+        return str(error)
+    line = data.rstrip().count(b"\n") + 1
+    return f"it ends in the middle of a value, in line {line} (byte {len(data):,})"
 
 
 def timestamp(moment: datetime | None) -> str | None:

@@ -6,6 +6,7 @@ import signal as signals
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from review.protocol.near_sentinels import near_sentinels
 from review.protocol.sentinels import read_sentinel
 from review.runners.claude_code import read_claude_code
 from review.runners.codex import read_codex
@@ -147,7 +148,9 @@ def _bad_exit(run: Run) -> RunnerFailure | None:
     else:
         how = f"exit code {result.exit_code}"
     words = _last_words(run)
-    failure = failure_of(words, fallback=f"{how}, without a word")
+    failure = failure_of(words)
+    if not failure.reason:
+        return replace(failure, reason=f"{how}, without a word")
     return failure if result.signal is None else replace(failure, reason=f"{how}: {failure.reason}")
 
 
@@ -161,7 +164,9 @@ def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFai
         what = "its review file is blank" if run.access is Access.WRITE else "it gave no answer"
         return _no_output(what, run, account)
     if not holds_review(text):
-        seen = clean(_decoded(text), limit=MAX_SAID)
+        near = near_sentinels(_decoded(text))
+        seen = str(near[0]) if near else _decoded(text)
+        seen = clean(seen, limit=MAX_SAID)
         return _no_output(f"no review block is in what it wrote: {seen}", run, account)
     return None
 

@@ -88,7 +88,7 @@ FAILURES = [
     ("text", "apology", NONE, "Sorry, I can't help with that.", ""),
     ("text", "error-as-answer", LIMITED, "API Error: Rate limit reached", "retryable"),
     ("text", "limit-as-answer", EXHAUSTED, "Claude AI usage limit reached", "retryable exhausted"),
-    ("text", "killed", ERROR, "ended by SIGKILL", ""),
+    ("text", "killed", ERROR, "ended by SIGKILL, without a word", ""),
     ("text", "exit-without-a-word", ERROR, "exit code 3, without a word", ""),
     ("text", "review-then-failure", ERROR, "it broke", ""),
     ("file", "ok", NONE, "holds review blocks, which this runner does not take", ""),
@@ -147,6 +147,11 @@ class TestFailure:
         outcome = Fake("text", "review-then-failure").run(tmp_path).outcome
 
         assert f"PAIR REVIEW END {TOKEN}/2".encode() in outcome.text
+
+    def test_a_signal_is_named_once(self, tmp_path):
+        reason = Fake("text", "killed").run(tmp_path).outcome.failure.reason
+
+        assert reason == "ended by SIGKILL, without a word"
 
     def test_the_reason_is_one_clean_line_without_keys(self, tmp_path):
         failure = Fake("text", "control-characters").run(tmp_path).outcome.failure
