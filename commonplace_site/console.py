@@ -20,7 +20,8 @@ from commonplace_site.catalogue import PROGRAM, Kind, find_command
 from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps
 from review.errors import ExitCode, ReviewError, UsageRefused
 
-HELP_WORDS = ("help", "-h", "--help")
+HELP_OPTIONS = ("-h", "--help")
+HELP_WORDS = ("help", *HELP_OPTIONS)
 VERSION_WORDS = ("version", "--version", "-V")
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
@@ -96,6 +97,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
     name, kind = find_command(word)
     if kind is Kind.DJANGO:
         return _run_django(name, rest)
+    if kind is Kind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
+        return _help([name, "--json"])
     return _run_review(name, kind, rest)
 
 

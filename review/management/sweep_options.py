@@ -22,12 +22,22 @@ LOCAL = "local"
 def add_selection_options(parser: CommandParser) -> None:
     """Which of the scope's pairs."""
     group = parser.add_argument_group("selection, as in review_target_selector")
-    group.add_argument("--mode", choices=(STALE, REQUESTED), default=STALE)
-    group.add_argument("--reason", choices=Staleness.values, nargs="+", action="extend")
+    group.add_argument(
+        "--mode", choices=(STALE, REQUESTED), default=STALE, help="requested: fresh pairs too"
+    )
+    group.add_argument(
+        "--reason",
+        choices=Staleness.values,
+        nargs="+",
+        action="extend",
+        help="only pairs whose first reason is one of these",
+    )
     rules = group.add_mutually_exclusive_group()
     rules.add_argument("--rules-only", action="store_true", help="only gates that name a rule")
     rules.add_argument("--skip-rules", action="store_true", help="only gates that name no rule")
-    group.add_argument("--skip-trivial", action="store_true")
+    group.add_argument(
+        "--skip-trivial", action="store_true", help="without changes that the gates call trivial"
+    )
     group.add_argument("--limit", type=positive_int, metavar="N", help="at most N pairs")
     group.add_argument("--no-cache", action="store_true", help="read every file")
 
@@ -49,7 +59,7 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
         metavar="M",
         help="the model as the runner calls it (default: by the name of the partition)",
     )
-    group.add_argument("--runner-effort", type=word, metavar="E")
+    group.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
     group.add_argument(
         "--dispatch", choices=(LOCAL,), default=LOCAL, help="where the jobs run: on this machine"
     )

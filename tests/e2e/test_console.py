@@ -151,6 +151,24 @@ class TestHelp:
         assert document["schema"] == "help/1"
         assert [command["name"] for command in document["commands"]] == [LISTING]
 
+    @pytest.mark.parametrize(
+        "words", [("--help", "--json"), ("--json", "-h")], ids=["help-first", "json-first"]
+    )
+    def test_of_a_command_is_json_where_that_is_asked_for(self, root, words):
+        document = run_process(LISTING, *words, root=root)
+
+        assert document.out == run_process("help", "--json", LISTING, root=root).out
+
+    def test_leaves_no_argument_unexplained(self, root):
+        commands = run_process("help", "--json", root=root).json["commands"]
+
+        assert [
+            (command["name"], argument["name"])
+            for command in commands
+            for argument in command["arguments"] + command["options"]
+            if not argument["help"].strip()
+        ] == []
+
     @pytest.mark.parametrize("command", review_commands())
     def test_tells_examples_and_exit_codes(self, root, command):
         result = run_process("help", command, root=root)

@@ -41,8 +41,16 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Pairs of one note, or a selection."""
-        parser.add_argument("note", nargs="?", type=text, metavar="NOTE_PATH")
-        parser.add_argument("gates", nargs="*", type=text, metavar="GATE_ID")
+        parser.add_argument(
+            "note",
+            nargs="?",
+            type=text,
+            metavar="NOTE_PATH",
+            help="the note, by its path below the root",
+        )
+        parser.add_argument(
+            "gates", nargs="*", type=text, metavar="GATE_ID", help="gates, by id or path"
+        )
         parser.add_argument(
             "--model", type=partition, metavar="PARTITION", help="whose acceptances"
         )
@@ -53,7 +61,7 @@ class Command(ReviewCommand):
             "--accept-gate-change", action="store_true", help="the changed gate asks the same"
         )
         parser.add_argument("--input", type=source, metavar="FILE|-", help="selector JSON")
-        parser.add_argument("--reason", type=text, metavar="R")
+        parser.add_argument("--reason", type=text, metavar="R", help="a reason to keep with each")
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

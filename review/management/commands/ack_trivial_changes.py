@@ -25,7 +25,7 @@ class Command(ReviewCommand):
     help = (
         "Ack the pairs of which only the note changed, and in nothing the gate watches or by no more "
         "than it tolerates. The change is measured from the text that was reviewed, not from the "
-        "last ack."
+        "last ack. Left, by name, are pairs that a person accepted without a review."
     )
     schema = "ack-trivial-changes/1"
     store_use = store.Use.WRITE
@@ -41,8 +41,10 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The scope, as the selector has it."""
         add_scope_arguments(parser)
-        parser.add_argument("--model", type=partition, required=True, metavar="PARTITION")
-        parser.add_argument("--reason", type=text, metavar="R")
+        parser.add_argument(
+            "--model", type=partition, required=True, metavar="PARTITION", help="whose acceptances"
+        )
+        parser.add_argument("--reason", type=text, metavar="R", help="a reason to keep with each")
         parser.add_argument("--dry-run", action="store_true", help="say what would be acked")
         self.add_actor_option(parser)
 

@@ -32,9 +32,17 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The finding, and what becomes of it."""
-        parser.add_argument("fingerprint", type=word, metavar="FINGERPRINT")
-        parser.add_argument("--as", dest="state", choices=DispositionState.values, required=True)
-        parser.add_argument("--reason", type=text, metavar="R")
+        parser.add_argument(
+            "fingerprint", type=word, metavar="FINGERPRINT", help="as warn_selector shows it"
+        )
+        parser.add_argument(
+            "--as",
+            dest="state",
+            choices=DispositionState.values,
+            required=True,
+            help="what becomes of it",
+        )
+        parser.add_argument("--reason", type=text, metavar="R", help="why")
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -31,10 +31,18 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The pairs of one note, and who says why."""
-        parser.add_argument("note", type=text, metavar="NOTE_PATH")
-        parser.add_argument("gates", nargs="+", type=text, metavar="GATE_ID")
-        parser.add_argument("--model", type=partition, required=True, metavar="PARTITION")
-        parser.add_argument("--reason", type=text, required=True, metavar="R")
+        parser.add_argument(
+            "note", type=text, metavar="NOTE_PATH", help="the note, by its path below the root"
+        )
+        parser.add_argument(
+            "gates", nargs="+", type=text, metavar="GATE_ID", help="gates, by id or path"
+        )
+        parser.add_argument(
+            "--model", type=partition, required=True, metavar="PARTITION", help="whose acceptances"
+        )
+        parser.add_argument(
+            "--reason", type=text, required=True, metavar="R", help="why it is accepted"
+        )
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -51,8 +51,19 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to do, and to which jobs."""
-        parser.add_argument("job_ids", nargs="*", type=positive_int, metavar="JOB_ID")
-        parser.add_argument("--action", choices=ACTIONS, default=LIST)
+        parser.add_argument(
+            "job_ids",
+            nargs="*",
+            type=positive_int,
+            metavar="JOB_ID",
+            help="these jobs (default: all abandoned ones)",
+        )
+        parser.add_argument(
+            "--action",
+            choices=ACTIONS,
+            default=LIST,
+            help="what is done with them; list changes nothing",
+        )
         parser.add_argument(
             "--older-than", type=duration, metavar="2h", help="how long a job may run"
         )

@@ -50,7 +50,12 @@ class Command(ReviewCommand):
         add_scope_arguments(parser)
         add_runner_options(parser, model_required=False)
         add_selection_options(parser)
-        parser.add_argument("--grouping", choices=Grouping.values, default=Grouping.NOTE.value)
+        parser.add_argument(
+            "--grouping",
+            choices=Grouping.values,
+            default=Grouping.NOTE.value,
+            help="a job for each note and lens, or for each gate",
+        )
         parser.add_argument(
             "--batch-size", type=positive_int, metavar="N", help="notes in a gate's job (default 8)"
         )

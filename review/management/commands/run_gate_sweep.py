@@ -41,7 +41,14 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("gate", type=text, metavar="GATE_ID", help="one gate, by id or path")
-        parser.add_argument("--note", nargs="+", action="extend", type=text, metavar="PATH")
+        parser.add_argument(
+            "--note",
+            nargs="+",
+            action="extend",
+            type=text,
+            metavar="PATH",
+            help="files and folders",
+        )
         parser.add_argument("--current", action="store_true", help="notes with status: current")
         add_runner_options(parser, model_required=True)
         add_selection_options(parser)

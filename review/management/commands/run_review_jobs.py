@@ -39,16 +39,18 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
-        parser.add_argument("job_ids", nargs="*", type=positive_int, metavar="JOB_ID")
+        parser.add_argument(
+            "job_ids", nargs="*", type=positive_int, metavar="JOB_ID", help="queued jobs"
+        )
         parser.add_argument("--all", action="store_true", help="every queued job of the partition")
-        parser.add_argument("--runner", type=word, required=True, metavar="R")
+        parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
         parser.add_argument(
             "--runner-model",
             type=word,
             metavar="M",
             help="the model as the runner calls it (default: by the name of the partition)",
         )
-        parser.add_argument("--runner-effort", type=word, metavar="E")
+        parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
         parser.add_argument(
             "--model-partition",
             type=partition,

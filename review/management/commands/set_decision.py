@@ -35,14 +35,21 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The pair, the decision, and who says why."""
-        parser.add_argument("--review-pair-id", type=positive_int, required=True, metavar="N")
+        parser.add_argument(
+            "--review-pair-id",
+            type=positive_int,
+            required=True,
+            metavar="N",
+            help="whose review is decided",
+        )
         parser.add_argument(
             "--as",
             dest="decision",
             choices=[decision.value for decision in ACCEPTING_DECISIONS],
             required=True,
+            help="what its review decides",
         )
-        parser.add_argument("--reason", type=text, required=True, metavar="R")
+        parser.add_argument("--reason", type=text, required=True, metavar="R", help="why")
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
