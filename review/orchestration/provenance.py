@@ -16,6 +16,7 @@ from review.errors import Conflict, UsageRefused
 from review.models import Provenance
 
 Validated = Literal["full", "model", "none"]
+_MODEL_KEYS = ("model", "models", "modelUsage")
 
 
 class PartitionMismatch(Conflict):
@@ -101,9 +102,15 @@ def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
     if telemetry is None:
         return ()
     stats = telemetry.get("stats")
-    places = [telemetry.get(name) for name in ("model", "models", "modelUsage")]
+    places = [telemetry.get(name) for name in _MODEL_KEYS]
     places.append(stats.get("models") if isinstance(stats, Mapping) else None)
     return tuple(dict.fromkeys(name for place in places for name in _names(place)))
+
+
+def names_no_model(telemetry: Mapping[str, Any]) -> bool:
+    """Whether telemetry has a place for the model and no name in it that could be read."""
+    said = any(telemetry.get(name) not in (None, "", [], {}) for name in _MODEL_KEYS)
+    return said and not telemetry_models(telemetry)
 
 
 def _names(place: object) -> list[str]:

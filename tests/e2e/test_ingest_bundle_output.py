@@ -133,6 +133,32 @@ class TestIngest:
 
         assert (result.exit, result.error["code"]) == (5, "bad-telemetry")
 
+    @pytest.mark.parametrize(
+        ("telemetry", "warned"),
+        [
+            pytest.param('{"model": 5}', True, id="a-number"),
+            pytest.param('{"models": [5, " "]}', True, id="a-list-without-a-name"),
+            pytest.param('{"model": 5, "modelUsage": {"claude-opus-4-6": {}}}', False, id="named"),
+            pytest.param('{"model": null, "modelUsage": {}}', False, id="not-said"),
+        ],
+    )
+    def test_says_that_a_model_could_not_be_read(self, root, job, telemetry, warned):
+        (root / job.bundle_output_path).write_bytes(make_output(job.review_job_id))
+
+        result = ingest(
+            "--review-job-id", job.review_job_id, "--telemetry-json", "-", stdin=telemetry
+        )
+
+        assert result.exit == 0
+        assert ("its model is no name" in result.err) is warned
+
+    def test_telemetry_that_was_cut_off_is_told_with_the_place(self, job):
+        result = ingest(
+            "--review-job-id", job.review_job_id, "--telemetry-json", "-", stdin='{"a": 1,\n"b'
+        )
+
+        assert "in the middle of a value, in line 2 (byte 11)" in result.error["message"]
+
     def test_text_names_pairs_and_what_was_not_accepted(self, job):
         output = make_output(job.review_job_id, "no verdict", PASS)
 

@@ -22,6 +22,7 @@ from review.management.options import positive_int, source, word
 from review.models import Provenance
 from review.orchestration.ingest_request import IngestRequest
 from review.orchestration.ingesting import ingest_jobs, ready_job_ids
+from review.orchestration.provenance import names_no_model
 
 MAX_TELEMETRY_BYTES = 1_000_000
 
@@ -140,9 +141,12 @@ class Command(ReviewCommand):
             return None
         try:
             data = self.read_input(where, max_bytes=MAX_TELEMETRY_BYTES)
-            return decode(data, dict[str, Any], source=f"--telemetry-json {where}")
+            telemetry = decode(data, dict[str, Any], source=f"--telemetry-json {where}")
         except NotThisDocument as error:
             raise BadTelemetry(error.message, hint="expected one JSON object") from error
+        if names_no_model(telemetry):
+            self.warn("--telemetry-json: its model is no name; nothing was held against the job")
+        return telemetry
 
 
 def _each_once(job_ids: list[int] | None) -> list[int]:
