@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from review.corpus.reading import UnreadableFile
 from review.corpus.scanning import MARKDOWN, Scanner
-from review.domain.identity import near_matches, normalise_path
+from review.domain.identity import near_matches, path_below
 from review.domain.problems import Problem
 from review.errors import InputRejected
 from review.vocabulary import ProblemCode
@@ -57,7 +57,7 @@ class Selector:
         places: list[Place] = []
         problems: list[Problem] = []
         for name in names:
-            path = normalise_path(name.removeprefix(f"{self._root}/"))
+            path = path_below(self._root, name)
             if reason := self.refusal(path):
                 raise NoSuchNote(f"{path!r} is no note: {reason}")
             try:

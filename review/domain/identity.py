@@ -57,6 +57,21 @@ def normalise_path(raw: str) -> str:
     return path
 
 
+def path_below(root: str, raw: str) -> str:
+    """`normalise_path` of a path as a person gives it: relative to the root, or absolute below it.
+
+    :raises BadPath: it lies elsewhere, is the root itself, or is no path that we can keep.
+    """
+    if not raw.startswith("/"):
+        return normalise_path(raw)
+    if not f"{raw}/".startswith(f"{root}/"):
+        raise BadPath(f"{_shown(raw)} lies outside the repository root {root}")
+    below = raw.removeprefix(root).strip("/")
+    if not below:
+        raise BadPath(f"{_shown(raw)} is the repository root; name what lies below it")
+    return normalise_path(below)
+
+
 def name_problem(path: str) -> str:
     """Say why this name is not one we can show, store and open again; `""` when it is."""
     if path.isascii() and path.isprintable():

@@ -8,7 +8,7 @@ from review.contracts.gates import GateJson, GatesJson
 from review.corpus import Corpus, Gate, NoSuchNote, NoteFacts
 from review.corpus.reading import UnreadableFile
 from review.domain.applicability import applies
-from review.domain.identity import normalise_path
+from review.domain.identity import path_below
 from review.queries.problems import problem_json
 from review.vocabulary import Region
 
@@ -43,7 +43,7 @@ def read_named_note(corpus: Corpus, note: str, *, root: str) -> NoteFacts:
     :raises NoSuchNote: there is no such note, or it is a folder.
     :raises UnreadableFile: the file cannot be taken as a note.
     """
-    path = normalise_path(note.removeprefix(f"{root}/"))
+    path = path_below(root, note)
     listed = corpus.notes([path])
     for found in listed.notes:
         if found.path == path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from review.conf import Config
 from review.contracts.reviews import RenderedJson
 from review.corpus import Corpus
-from review.domain.identity import gate_path_of, near_matches, normalise_path
+from review.domain.identity import gate_path_of, near_matches, path_below
 from review.errors import InputRejected
 from review.models import CurrentAcceptance, KbPath, ReviewJob, ReviewPair
 from review.models.acceptances import CurrentAcceptanceQuerySet
@@ -80,7 +80,7 @@ def _one(pair_id: int) -> Shown:
 def _of_note(
     request: HistoryRequest, config: Config
 ) -> tuple[list[Shown], list[CurrentAcceptance]]:
-    note_path = normalise_path(request.note.removeprefix(f"{config.root}/"))
+    note_path = path_below(str(config.root), request.note)
     gate_path = _gate_path(request.gate, config)
     current = _acceptances().filter(note__path=note_path)
     completed = ReviewPair.objects.completed().filter(note__path=note_path)
@@ -115,7 +115,7 @@ def _of_note(
 def _gate_path(gate: str, config: Config) -> str:
     if not gate:
         return ""
-    path = normalise_path(gate.removeprefix(f"{config.root}/"))
+    path = path_below(str(config.root), gate)
     if path.startswith(f"{config.gates_folder}/"):
         return path
     return gate_path_of(path, gates_folder=config.gates_folder)

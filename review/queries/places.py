@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from django.db.models import Q
 
 from review.corpus import Corpus, NoteList, UnreadableFile
-from review.domain.identity import normalise_path
+from review.domain.identity import path_below
 from review.models import KbPath
 from review.vocabulary import ProblemCode
 
@@ -20,7 +20,7 @@ def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[st
     """
     places = []
     for name in names:
-        place = normalise_path(name.removeprefix(f"{root}/"))
+        place = path_below(root, name)
         known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
         if not any(is_below(path, (place,)) for path in known.iterator()):
             corpus.notes([place])

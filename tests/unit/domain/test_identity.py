@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 
@@ -19,12 +20,36 @@ from review.domain.identity import (
     near_matches,
     normalise_path,
     normalise_prose,
+    path_below,
     sha256_hex,
     slug,
 )
 
 GATES = "kb/instructions/review-gates"
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
+
+
+class TestPathBelow:
+    @pytest.mark.parametrize(
+        "raw", ["kb/a.md", "./kb/a.md", "/srv/base/kb/a.md", "/srv/base//kb/a.md/"]
+    )
+    def test_takes_what_a_person_may_write(self, raw):
+        assert path_below("/srv/base", raw) == "kb/a.md"
+
+    @pytest.mark.parametrize(
+        ("raw", "said"),
+        [
+            pytest.param("/etc", "outside the repository root /srv/base", id="elsewhere"),
+            pytest.param("/srv/base2/a.md", "outside the repository root", id="a-longer-name"),
+            pytest.param("/srv/base", "is the repository root", id="the-root"),
+            pytest.param("/srv/base/", "is the repository root", id="the-root-as-a-folder"),
+            pytest.param("/srv/base/../x", "contains '..'", id="by-the-way-up"),
+            pytest.param("", "names no file", id="nothing"),
+        ],
+    )
+    def test_says_what_is_wrong(self, raw, said):
+        with pytest.raises(BadPath, match=re.escape(said)):
+            path_below("/srv/base", raw)
 
 
 class TestNormalisePath:
