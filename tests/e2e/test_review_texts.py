@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.models import ReviewText
+from review.models import JobOutput, ReviewText
 from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import IngestRequest
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
@@ -34,9 +34,10 @@ class TestReviewTexts:
     """A review has no digest; what its worker wrote, and its result file, are witnesses."""
 
     def alter(self, old="no source", new="a source"):
-        text = ReviewText.objects.get(pk=1)
+        text = ReviewText.objects.order_by("pk").first()
         text.text = text.text.replace(old, new)
         text.save()
+        return text.pk
 
     def test_are_what_the_files_say(self, jobs):
         code, checks = examine("--check")
@@ -55,13 +56,13 @@ class TestReviewTexts:
     def test_one_that_was_altered_is_found(self, jobs, gone):
         for name in gone:
             (jobs / "review-job-1" / name).unlink()
-        self.alter()
+        pair_id = self.alter()
 
         code, checks = examine("--check")
 
         assert (code, checks["review-texts"]["state"]) == (1, "problem")
         (detail,) = checks["review-texts"]["details"]
-        assert detail.startswith("pair 1 of job 1: unlike ")
+        assert detail.startswith(f"pair {pair_id} of job 1: unlike ")
         names = {"pair-1-a.prose.x.md", "bundle-output.md"}
         assert {name for name in names if name in detail} == names - set(gone)
 
@@ -71,11 +72,12 @@ class TestReviewTexts:
         ingest_job(1, request=request, config=make_config(root), now=NOW)
         shutil.rmtree(root / job.prompt_path.rpartition("/")[0])
         assert state("review-texts", "--check") == "ok"
-        self.alter()
+        pair_id, output = self.alter(), JobOutput.objects.get().pk
 
         _code, checks = examine("--check")
 
-        assert checks["review-texts"]["details"] == ["pair 1 of job 1: unlike output 1"]
+        said = f"pair {pair_id} of job 1: unlike output {output}"
+        assert checks["review-texts"]["details"] == [said]
 
     @pytest.mark.parametrize(
         "spoil",
