@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,41 +17,45 @@ COLD = (
     "django.urls", "markdown_it", "mcp", "multiprocessing", "psycopg", "rapidfuzz", "rich",
     "tomllib", "unittest", "urllib.request", "yaml",
 )  # fmt: skip
+# Each command is loaded in a process of its own; what all of them load first is loaded once.
 PROBE = """
-import json, sys
+import importlib, json, os, sys
 from commonplace_site.loading import CLI_SETTINGS, load_apps
 load_apps(CLI_SETTINGS)
-import importlib
-importlib.import_module("review.management.commands." + sys.argv[1])
-print(json.dumps(sorted(sys.modules)))
+for command in sys.argv[1:]:
+    if os.fork():
+        os.wait()
+        continue
+    try:
+        importlib.import_module("review.management.commands." + command)
+        print(json.dumps([command, sorted(sys.modules)]), flush=True)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(0)
 """
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("start")
-    (folder / "kb").mkdir()
-    return folder
-
-
-def modules_of(command: str, root: Path) -> set[str]:
-    """The modules that are loaded when `command` is ready to run."""
+def loaded(tmp_path_factory) -> dict[str, list[str]]:
+    """The modules that are loaded when a command is ready to run, by command."""
+    root = tmp_path_factory.mktemp("start")
+    (root / "kb").mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, command],
+        [sys.executable, "-c", PROBE, *review_commands()],
         capture_output=True,
         check=True,
         cwd=root,
         env=process_environment(root) | {"PYTHONPATH": str(REPOSITORY)},
     )
-    return set(json.loads(done.stdout))
+    assert not done.stderr, done.stderr.decode()
+    return dict(json.loads(line) for line in done.stdout.splitlines())
 
 
 class TestStart:
     @pytest.mark.parametrize("command", review_commands())
-    def test_loads_nothing_that_only_some_work_needs(self, command, root):
-        loaded = modules_of(command, root)
-
-        cold = {name for name in loaded if is_cold(name)}
+    def test_loads_nothing_that_only_some_work_needs(self, command, loaded):
+        cold = {name for name in loaded[command] if is_cold(name)}
 
         assert not cold
 
