@@ -1,4 +1,4 @@
-"""A filled store, an empty one and a copy, each made once and cloned."""
+"""A filled store, an empty one and a copy, each made once for all tests here and cloned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.helpers.copied_stores import cloned, copy, nowhere_yet
 from tests.helpers.filled_store import make_filled
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def filled(tmp_path_factory, django_db_setup, django_db_blocker) -> Path:
     """A store with rows in every table; never written to."""
     with django_db_blocker.unblock():
@@ -25,7 +25,7 @@ def source(filled, tmp_path) -> Path:
     return Path(shutil.copy(filled, tmp_path / "source.sqlite"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def empty_place(tmp_path_factory, django_db_setup, django_db_blocker):
     """An empty store of the database that the suite runs on, to be cloned."""
     with nowhere_yet(tmp_path_factory.mktemp("empty")) as place, django_db_blocker.unblock():
@@ -34,7 +34,7 @@ def empty_place(tmp_path_factory, django_db_setup, django_db_blocker):
         yield place
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def copied_place(filled, empty_place, tmp_path_factory, django_db_blocker):
     """A copy of the filled store, to be cloned."""
     with cloned(empty_place, tmp_path_factory.mktemp("copied")) as place:
