@@ -61,8 +61,10 @@ def check_provenance(job: ReviewJob, request: IngestRequest, config: Config) -> 
     for name in ("runner", "runner_model", "runner_effort"):
         said, recorded = getattr(given, name), getattr(claimed, name)
         if said is not None and said != recorded:
+            option = f"--{name.replace('_', '-')}"
+            claim = f"without {option}" if recorded is None else f"with {option} {recorded!r}"
             raise ProvenanceDisagrees(
-                f"job {job.pk} was claimed with {name} {recorded!r}, not {said!r}",
+                f"job {job.pk} was claimed {claim}, not with {said!r}",
                 hint="leave the flag out: the claim's provenance stands",
             )
 

@@ -64,6 +64,15 @@ class TestProvenance:
         with pytest.raises(ProvenanceDisagrees, match="claude-code"):
             ingest(root, job, provenance=Provenance("codex"))
 
+    def test_a_flag_that_the_claim_left_out_is_refused_in_words(self, root, job):
+        request = ClaimRequest(
+            actor="agent:test", provenance=Provenance("claude-code"), job_id=job.review_job_id
+        )
+        claim(request, config=make_config(root), now=NOW)
+
+        with pytest.raises(ProvenanceDisagrees, match="claimed without --runner-model, not with"):
+            ingest(root, job, provenance=Provenance("claude-code", PARTITION))
+
     def test_telemetry_of_another_model_keeps_the_pairs_as_evidence(self, root, job):
         result = ingest(root, job, telemetry={"modelUsage": {"claude-haiku-4-5": {}}})
 
