@@ -14,11 +14,11 @@ _MODEL = (
     r"(?:example|illustration|sample|demonstration|demo|beispiel|ejemplo|exemple|esempio|exemplo|"
     rf"voorbeeld)s?{_WORD_ENDS}"
 )
-_STAND_IN = (
-    rf"(?:mock-?up|mock|placeholder|dumm(?:y|ie)|hypothetical|skeleton|scaffold)s?{_WORD_ENDS}"
-)
+_STAND_IN = rf"(?:mock-?up|mock|placeholder|stand-?in|dumm(?:y|ie)|hypothetical|skeleton|scaffold)s?{_WORD_ENDS}"
 _NOUN = rf"(?:{_MODEL}|{_STAND_IN})"
-_INVENTED = r"(?:hypothetical|made-?up|fictional|fictitious|imaginary|invented|fake|simulated)"
+_INVENTED = (
+    r"(?:hypothetical|illustrative|made-?up|fictional|fictitious|imaginary|invented|fake|simulated)"
+)
 _OBJECT = (
     r"(?:outputs?|answers?|responses?|reviews?|blocks?|results?|formats?|layout|shape|structure)\b"
 )
@@ -45,7 +45,7 @@ _CALLED = (
 )
 _SEVERAL = (
     r"(?:these|those|they|both(?: blocks| reviews)?|(?:all (?:of )?)?(?:the|these|those|my) (?:\w+ )?"
-    r"(?:above|blocks?|reviews?|outputs?|answers?)(?: (?:above|below|here))?|"
+    r"(?:above|blocks?|reviews?|outputs?|answers?)(?: (?:above|below|here|that follow))?|"
     r"(?:the )?(?:above|below|following)|what follows)"
 )
 _ONE = r"(?:this|that|this (?:block|review|output|answer))"
@@ -54,12 +54,10 @@ _SAID = (
     rf"(?:{_SEVERAL}{_IS}(?:{_CALLED}|{_HEAD}{_MODEL}{_GOES_ON})"
     rf"|{_ONE}{_IS}(?:{_CALLED}|(?:only|just|merely|purely)\s+{_HEAD}{_MODEL}{_GOES_ON}))"
 )
-_BEGINS = r"(?:^|[,;:(\u2013\u2014]\s*)(?:(?:so|and|but|thus|hence|then|note|nb|remember)\W+(?:that\s+)?)?\W*"
-_HERE = rf"(?:here(?:['\u2019]s| is| are| comes| follows?)|i (?:give|show|write))\s+(?:{_CALLED}|{_HEAD}{_MODEL}{_GOES_ON})"
+_BEGINS = r"(?:^|[,;:(\u2013\u2014]\s?)(?:(?:so|and|but|thus|hence|then|note|nb|remember)\W{1,4}(?:that\s+)?)?\W{0,4}"
+_HERE = rf"(?:here(?:['\u2019]s| is| are| comes| follows?)|i (?:give|show|write)|(?:see|consider) (?:this|the following))\s+(?:{_CALLED}|{_HEAD}{_MODEL}{_GOES_ON})"
 _INTRODUCED = rf"{_BEGINS}(?:{_HERE}|{_SAID})"
-_SMALL_WORD = (
-    rf"(?:{_OBJECT}|(?:of|the|an?|filled|passing|in|out|for|pairs?|only|\d+)\b|\([^()]{{0,40}}\))"
-)
+_SMALL_WORD = rf"(?:{_OBJECT}|(?:of|the|an?|filled|passing|in|out|for|pairs?(?:\s+\d+)?|only)\b|\([^()]{{0,40}}\)?)"
 # Not any adjective: `## Retry example` is the name of a note.
 _TITLED = (
     r"(?:(?:filled-?\s?in|short|brief|simple|minimal|passing|failing|possible|typical|made-?up|format|output|review|answer|"
@@ -67,11 +65,11 @@ _TITLED = (
 )
 _TITLE = (
     rf"(?:(?:for|as|by way of|zum|par|por|per)\s+(?:an?\s+)?|{_ONLY}{_A}(?:the\s+|my\s+)?{_TITLED})"
-    rf"{_NOUN}(?:\s*{_SMALL_WORD}){{0,6}}|e\.?\s?g\.?"
+    rf"{_NOUN}(?:\s*{_SMALL_WORD}){{0,6}}|examples?\s+\d+|e\.?\s?g\.?"
 )
 _STAND_INS = (
-    rf"{_ONLY}(?:the\s+|my\s+)?{_TITLED}(?:{_NOUN}|{_INVENTED})\s+{_OBJECT}\s*(?:only\b\s*)?(?:$|[:;,.!(\u2013\u2014-]|"
-    rf"(?:until|till|pending|because|since|for now|while|to test)\b|{_OF_OBJECT})"
+    rf"{_ONLY}(?:the\s+|my\s+)?{_TITLED}(?:{_NOUN}\s+{_OF_OBJECT}|(?:{_NOUN}|{_INVENTED})\s+{_OBJECT}\s*(?:only\b\s*)?(?:$|[:;,.!(\u2013\u2014-]|"
+    rf"(?:until|till|pending|because|since|for now|while|to test|for testing)\b|{_OF_OBJECT}))"
 )
 _TEMPLATE = (
     r"(?:here(?:['\u2019]s| is)\s+|this is\s+|below is\s+)?(?:(?:only|just|merely)\s+)?(?:(?:the|an?|my)\s+)?"
@@ -162,7 +160,7 @@ def calls_it_an_example(line: str) -> bool:
 
 def _sentences(words: str) -> list[str]:
     """Lower-cased, what is quoted left out; at least one."""
-    plain = compiled(_QUOTED).sub('""', ascii_lower(words).strip())
+    plain = " ".join(compiled(_QUOTED).sub('""', ascii_lower(words)).split())
     return [part.strip() for part in compiled(_SENTENCE_END).split(plain)]
 
 

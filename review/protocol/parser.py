@@ -188,8 +188,8 @@ class _Reader:
         if self._closed and line.strip().strip("`~"):
             if calls_it_an_example(line):
                 self._around.forget()
-                for found in self._closed:
-                    found.example = found.example or example_at(self._number, line.strip())
+                for block in self._closed:
+                    block.example = block.example or example_at(self._number, line.strip())
             self._closed = []
 
     def _start(self, sentinel: Sentinel, begins: int) -> None:

@@ -183,6 +183,9 @@ class TestAnIncompleteOutput:
 
         assert (result.status, result.failure_code) == ("failed", "pairs-missing")
         assert "pair 2" in result.failure_reason
+        problems = [None, "no block for this pair", None]
+        assert [pair.problem for pair in result.pairs] == problems
+        assert ReviewPair.objects.get(ordinal=2).problem == problems[1]
         assert decisions() == [("completed", "pass"), ("missing", ""), ("completed", "pass")]
         assert CurrentAcceptance.objects.count() == 2
 
@@ -200,6 +203,7 @@ class TestAnIncompleteOutput:
 
         assert result.status == "completed"
         assert result.failure_code is None
+        assert [pair.problem for pair in result.pairs] == [None] * 3
         # The first and the third keep their first reading.
         assert decisions() == [("completed", "pass"), ("completed", "warn"), ("completed", "pass")]
         assert ReviewText.objects.count() == 3
@@ -225,6 +229,8 @@ class TestAnIncompleteOutput:
 
         assert (result.status, result.failure_code) == ("failed", "all-or-nothing")
         assert decisions() == [("missing", "")] * 3
+        assert "all or nothing" in result.pairs[0].problem
+        assert result.pairs[1].problem == "no block for this pair"
         assert JobOutput.objects.count() == 1
         assert not Acceptance.objects.exists()
 
@@ -234,6 +240,29 @@ class TestAnIncompleteOutput:
         result = ingest(root, job, raw=raw)
 
         assert [pair.pair_status for pair in result.pairs] == ["completed", "completed", "missing"]
+        assert "unclosed: its START on line" in result.pairs[2].problem
+
+
+class TestAnExample:
+    def test_is_kept_and_its_pass_left_to_a_person(self, root, job):
+        raw = b"Example output:\n\n" + make_output(job.review_job_id, PASS, WARN, FAIL)
+
+        result = ingest(root, job, raw=raw)
+
+        assert result.status == "completed"
+        assert [pair.decision for pair in result.pairs] == ["unknown", "warn", "fail"]
+        assert result.pairs[0].problem == "line 1 calls the block an example: 'Example output:'"
+        assert result.pairs[0].not_accepted_because == "decision-unknown"
+        assert ReviewText.objects.get(pair__ordinal=1).text == PASS
+        assert CurrentAcceptance.objects.count() == 2
+
+    def test_of_a_completed_pair_is_told_as_what_it_is(self, root, job):
+        ingest(root, job, FAIL, only=(1,))
+
+        result = ingest(root, job, raw=b"For example:\n\n" + make_output(job.review_job_id))
+
+        assert result.pairs[0].decision == "fail"
+        assert "decided unknown: it was not taken" in result.problems[0]
 
 
 class TestRefusals:
@@ -269,6 +298,22 @@ class TestRefusals:
 
         with pytest.raises(NoBlocks, match=f"of job {other.review_job_id}"):
             ingest(root, job, raw=make_output(other.review_job_id))
+
+    @pytest.mark.parametrize(
+        ("old", "new", "why"),
+        [
+            pytest.param(b"END", b"FIN", "START of pair 1 on line 1 is never closed", id="cut-off"),
+            pytest.param(b"\n", b"\r", "line 1 .*a carriage return alone", id="carriage-returns"),
+            pytest.param(b"=== PAIR", b"> === PAIR", "line 1 .*'>' stands ahead", id="quoted"),
+        ],
+    )
+    def test_an_output_that_comes_close_is_refused_with_its_line(self, root, job, old, new, why):
+        raw = make_output(job.review_job_id, only=(1,)).replace(old, new)
+
+        with pytest.raises(NoBlocks, match=why):
+            ingest(root, job, raw=raw)
+
+        assert ReviewJob.objects.get().status == "queued"
 
     def test_a_completed_job_takes_no_second_output(self, root, job):
         ingest(root, job)

@@ -111,6 +111,8 @@ CASES = {
     "limit": lambda _prompt: fail("You've hit your limit · resets 1pm (Europe/Lisbon)"),
     "bad-flag": lambda _prompt: fail("error: unknown option '--model'"),
     "broken": lambda _prompt: fail("it broke", 3),
+    "cut-off": lambda prompt: say(blocks(prompt).split("=== PAIR REVIEW END")[0]),
+    "headed": lambda prompt: say(blocks(prompt).replace("=== PAIR", "## === PAIR")),
     "first-only": lambda prompt: say(re.split(r"(?<====\n)\n", blocks(prompt))[0]),
 }
 

@@ -39,6 +39,8 @@ UNITS = [
     "a word ", "PASS ", "PASS\n", "## Result: PASS\n", "- WARN: x\n  > quote\n", "> ", "```\n",
     "<!-- ", "<!-- -->\n", "Verdict: ", "not a fail, ", "no warn or fail, ", "~~PASS~~ ", "*_", "|",
     "\t", "1. ", "(", "5/6 ", "not ", "none of the ", "\u0410", "- \n", "#", "Example:\n\n",
+    "-->\n", "<!--\n-->\n", "x <!-- y\n", "here is a ", "If it would, ", "> === PAIR REVIEW START 0a1b2c3d/2: x\n",
+    "pair review start 0a1b2c3d/2 ", "pair ", f"{rules.block(rules.PAIRS[1], 'y')}These are examples.\n",
 ]  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
     "decision": read_decision,

@@ -120,6 +120,50 @@ All placeholders are filled in:
 No placeholders remain:
 The placeholders are gone:
 There are no placeholders:
+I was unable to save the file, so this is what it would have contained:
+There is no file system access for me. The review would read as follows:
+I lack write permission; the output I would have saved looks like this:
+I do not have a file-writing tool available here; output:
+Since file access is blocked, this is how the file would look:
+Output (would have been written to bundle-output.md):
+What follows would go into bundle-output.md:
+Here's the review that should be written to the file:
+The note could be shorter, but it is fine:
+The note's example is missing units:
+Examples in the note were checked against the gate:
+Checked for example-only claims:
+My review of "Example output":
+Notes reviewed: kb/notes/template.md, kb/notes/sample.md:
+The template section in note 1 is empty, see review:
+Template notes are exempt from this gate, so PASS for both:
+Sample 1 of 2:
+Demo 2:
+Review 1 (demo note):
+An example is given for each claim, thus:
+The claim has an example:
+Each claim has one example, as the gate wants:
+For example, the lead is fine.
+E.g. the lead is fine.
+No example needed:
+This should be it:
+That should be everything:
+Reviews of both notes, no placeholders left:
+These are complete blocks, not placeholders:
+This is not a template but the filled-in review:
+This is the actual review:
+The real reviews:
+Final answer:
+Here is the output in the format shown in the template:
+Here is one review, then another:
+Here are some reviews:
+I show the reviews in order:
+I give the reviews below:
+I write the two blocks here:
+This shows that both notes pass:
+It looks like this is fine:
+I might be wrong about the second, but:
+Both could be improved; reviews:
+As requested, two blocks:
 """.splitlines()
 
 ANNOUNCING = """\
@@ -204,6 +248,27 @@ zum Beispiel:
 Par exemple :
 Por ejemplo:
 Exemple :
+See this example:
+Consider this example of an output:
+Example response format:
+Example (not the real review):
+Example of what I'd produce:
+Here is a quick example of the block format:
+Illustrative output:
+Sample review for illustration:
+This is what a review would look like:
+Here's what a passing review might look like:
+Below is a template:
+Review template:
+Block skeleton:
+Placeholder output until the notes arrive:
+Dummy review for pair 1:
+These are stand-ins, as examples:
+The following blocks are only examples:
+The following reviews are placeholders:
+The blocks that follow are dummies:
+Just an example of the structure:
+Mock output for testing:
 """.splitlines()
 
 INNOCENT_AFTERWARDS = """\
