@@ -10,6 +10,7 @@ from review.protocol.claims import bare_in, claim_in, count_in, heads_faults, op
 from review.protocol.declarations import is_label_alone
 from review.protocol.doubts import doubt_in, fault_in, objection_in, rejection_in, unread_in
 from review.protocol.folding import compiled, skeleton
+from review.protocol.gravity import is_disclaimer
 from review.protocol.other_results import other_result_in
 from review.protocol.review_lines import Place, ReviewLine, walk_review
 from review.protocol.tails import tail_problem
@@ -20,7 +21,8 @@ _PARAGRAPH = 1_000
 _HARMLESS = (
     r"[\W_]*(?:that is all|that['\u2019]s all|end(?: of (?:the )?(?:review|block|report|file|pair))?|done|thanks?(?: you)?|"
     r"thank you(?: for reading)?|none|n/?a|nothing(?: else)?(?: to (?:add|report))?|</(?:details|div|section|p)>|"
-    r"no (?:further |other )?(?:comments?|remarks?|changes?|revisions?|findings?)(?: (?:needed|required|found))?|"
+    r"no (?:further |other )?(?:comments?|remarks?|changes?|revisions?|findings?)(?: (?:needed|required|found|suggested|proposed|necessary))?|"
+    r"(?:findings?|suggested revisions?|issues?|remarks?|changes?)\W{1,4}(?:none|nothing|n/?a|null|0|-)|"
     r"(?:signed|reviewer|reviewed by|model|date|self-reported-model)\s*:.{0,80}|"
     r"(?:### )?(?:summary|findings?|suggested revisions?|rationale|notes?|reasoning))[\W_]*"
 )
@@ -28,7 +30,7 @@ _LABEL_WORDS = (
     r"[\W_]*(?:(?:so|therefore|thus|hence|accordingly|in sum|in short|overall|final|finally|my|our|the|this|is|here|"
     r"as follows|result|verdict|decision|outcome|conclusion|assessment|judge?ment|review|gate|pair|summary|findings?|"
     r"suggested|revisions?|notes|rationale|reasoning|analysis|recommendations?|report|for|of|below|line|i conclude|"
-    r"which gives|gives|giving)[\W_]+)+"
+    r"which gives|gives|giving|here['\u2019]s|it|against)[\W_]+)+"
 )
 _CONDITION = (
     r"\b(?:not|never|cannot|can['\u2019]t|\w+n['\u2019]t|if|unless|until|once|when|after|before|would|could|should|might|may|"
@@ -39,11 +41,14 @@ _CONDITION = (
     r"nothing|deserv\w*|merit\w*|in order to|answers?|reads?|quot\w+|cit\w+|copied|pasted|old|prior|tempt\w*|hop(?:e|ed|ing))\b"
     r"|^\W*(?:were|had|to|no)\b|\b(?:an|the|to|no|be|of|is|for|with)$|\b(?:e\.g|i\.e)\.?$"
 )
+_ORDERED = (
+    r"\b(?:tells?|told|asks?|asked|wants?|instruct\w*|demand\w*|requires?|urges?|orders?|begs?|commands?)\b.{0,80}"
+    r"\b(?:follow\w*|below|next|this line|ends? with|ending with|conclude with|close with|finish with|writ\w+|answer|reply|output|say)\b"
+)
 _ANNOUNCED = (
     r"\b(?:examples?|template|sample|placeholder|hypothetical\w*|quotation|format|illustration)\b.{0,80}"
     r"\b(?:follow\w*|below|next|under)\b|"
-    r"\b(?:tells?|told|asks?|asked|wants?|instruct\w*|demand\w*|requires?|urges?|orders?|begs?|commands?)\b.{0,80}"
-    r"\b(?:follow\w*|below|next|this line|ends? with|ending with|conclude with|close with|finish with|writ\w+|answer|reply|output|say)\b|"
+    rf"{_ORDERED}|"
     r"\b(?:follow\w*|below|next|under)\b.{0,80}\b(?:examples?|template|sample|placeholder|hypothetical\w*|illustration)\b"
 )
 _SENTENCE_END = (".", "!", "?", ")", "]", '"', "\u201d", "`", "\u2026")
@@ -176,7 +181,7 @@ def _led_in(seen: _Seen, declared: Declared) -> str:
         return ""
     number = seen.line.number
     if seen.suggested and declared.exact and not _is_unsaid(above):
-        is_advice = _is_advice(above, shown=seen.shown)
+        is_advice = _is_advice(above, shown=seen.shown) and not compiled(_ORDERED).search(above)
         return "" if is_advice else f"the sentence above line {number} goes on in its PASS"
     if found := compiled(_ANNOUNCED).search(above):
         return f"\u201c{_short(found[0])}\u201d stands above the PASS of line {number}"
@@ -236,6 +241,8 @@ def _visible(text: str) -> Iterator[_Seen]:
     for line in walk_review(text):
         if line.place in (Place.FENCE, Place.QUOTE):
             shown = True
+            continue
+        if is_disclaimer(line.text):
             continue
         in_finding = _stays_in_finding(line, in_finding=in_finding)
         if line.starts or line.level:

@@ -52,6 +52,8 @@ _FIELDS = (
     r"|^\W*(?:grade|mark|note)\W{1,4}[d-f][+-]?\W*$"
     r"|^\W*[^:]{1,60}:\s*(?:bad|poor|not ok|nok|broken|unmet)\W*$"
     r"|^\W*(?:[-*+]\s*)?\[\s?\]\s+\w"
+    r"|[\u274c\u274e\u2717\u2718\u26d4\u26a0\U0001f534\U0001f6ab\U0001f6d1\U0001f44e]\s*(?:(?:result|verdict|outcome|decision)\W{1,4})?pass\b"
+    r"|\bpass\W{0,4}[\u274c\u274e\u2717\u2718\u26d4\u26a0\U0001f534\U0001f6ab\U0001f6d1\U0001f44e]"
     r"|\bresult\W{1,5}(?:fail|warn)\b|\bverdict (?:is|was|:) (?:an? )?(?:fail|warn)\b|\boutcome is (?:an? )?(?:fail|warn)\b"
 )
 _ASKED = r"([^.!?]{0,200})\?\W{1,20}(?:no|nope|hardly|not (?:really|quite|at all))\W{0,20}$"
@@ -62,7 +64,7 @@ _ASKED_FOR_FAULTS = (
 # The reviewer says of the review that it is none, or of the note that it must not go out.
 _NO_REVIEW = (
     r"\b(?:i|we) (?:\w+ly )?(?:did(?: not|n['\u2019]t)|have(?: not|n['\u2019]t)|could(?: not|n['\u2019]t)|never) (?:\w+ )?(?:read|open|see|seen|check|checked|review|reviewed|look)\b"
-    r"|\b(?:i|we) (?:have )?(?:read|checked|saw|reviewed|looked at) (?:the )?(?:\w+ )?\w+ only\b|\b(?:i|we) (?:have )?only (?:read|checked|saw|reviewed|looked|skimmed)\b"
+    r"|\b(?:i|we) (?:have )?(?:read|checked|saw|reviewed|looked at) (?:the )?(?:\w+ )?\w+ only\b|\b(?:i|we) (?:have )?(?:only )?skimmed\b|\b(?:i|we) (?:have )?only (?:read|checked|saw|reviewed|looked)\b"
     r"|\b(?:i|we) (?:have )?(?:read|checked|saw|reviewed|looked at) only\b|\b(?:i|we) (?:just )?(?:guessed|assumed|assume)\b|\bi (?:had|have) no access\b"
     r"|\bcut off, so\b|\bwhat a passing review\b|\btoo (?:generous|lenient|kind)\b|\b(?:real|true|actual) (?:verdict|result|decision)\b|^\W*in truth\b"
     r"|^\W*(?:please )?(?:do not|don['\u2019]t|never) (?:publish|merge|ship|use|release|accept|approve)\b|^\W*(?:please )?(?:block|hold|stop) (?:the|this|it)\b"

@@ -19,9 +19,11 @@ from review.protocol.doubts import (
     taken_back_by,
 )
 from review.protocol.findings import read_findings
+from review.protocol.gravity import turned_into_pass
 from review.protocol.open_fences import decision_in_open_fence
 from review.protocol.review_lines import Place
 from review.protocol.surveying import EDGE, OPENING, Survey, SurveyedLine, survey_review
+from review.protocol.tails import odd_remark_in
 from review.vocabulary import Decision, DecisionSource, Severity
 
 _RANK = {Decision.PASS: 0, Decision.WARN: 1, Decision.FAIL: 2, Decision.ERROR: 3}
@@ -73,7 +75,9 @@ def _how_declared(survey: Survey, parsed: ParsedDecision) -> Declared:
         return Declared((last.line.number,), no_warn=True)
     return Declared(
         tuple(edge.line.number for edge, _ in stated),
-        opens=stated[0][0].opens or stated[0][0].line.number < survey.top_end,
+        opens=stated[0][0].opens
+        or stated[0][0].line.number < survey.top_end
+        or (stated[0][1].labelled and stated[0][0] in survey.first_lines()),
         weak=all(said.word in ("ok", "clean", "info") for _, said in stated),
         labelled=any(said.labelled for _, said in stated),
     )
@@ -114,7 +118,7 @@ def _by_result_line(survey: Survey, last: SurveyedLine, statement: Statement) ->
 
 def _doubt_of(statement: Statement) -> str:
     tail = statement.tail
-    return doubt_in(tail) or faults_counted_in(tail) or odd_parenthesis_in(tail)
+    return doubt_in(tail) or faults_counted_in(tail) or odd_remark_in(tail)
 
 
 def _differing_edges(survey: Survey, last: SurveyedLine, decision: Decision) -> Iterator[Said]:
@@ -149,7 +153,7 @@ def _by_declarations(survey: Survey, text: str) -> ParsedDecision:
             Said(said.decision, edge.line.number)
             for edge, said in stated
             if said.decision is not decision
-            and edge.line.number not in objections
+            and (edge.line.number not in objections or not said.tail.strip(" .!*_"))
             and not (said.word == "ok" and _is_of_item(survey, edge))
         ),
         *_contradicting(survey.strong_hints, decision),
@@ -160,6 +164,10 @@ def _by_declarations(survey: Survey, text: str) -> ParsedDecision:
         return _unknown(_difference(decision, number, others))
     if decision is Decision.PASS and (problem := _doubtful_pass(text, declared, objections)):
         return _unknown(problem)
+    if decision in (Decision.WARN, Decision.FAIL):
+        below = max(edge.line.number for edge in declared)
+        if turned := turned_into_pass(text, below=below):
+            return _unknown(_difference(decision, number, [Said(Decision.PASS, turned)]))
     return ParsedDecision(decision, DecisionSource.DECLARED, "")
 
 

@@ -6,6 +6,8 @@ import re
 from typing import NamedTuple
 
 from review.protocol.folding import ascii_lower, compiled, fold
+from review.protocol.gravity import is_not_meant, is_notice
+from review.protocol.signs import agree, without_signs
 from review.vocabulary import Decision
 
 # A statement stands at the start of its line; what follows the head is only searched for doubt.
@@ -31,7 +33,7 @@ _FIELD = r"\s*(?:[:=(\u2013\u2014]|-{1,2}\s)[\s\"'`(]*([^\W\d_]+)[\s\"'`)]*[.!]?
 _MILD = (
     r"yes|true|ok|okay|clean|clear|clearly|marginal|marginally|borderline|narrow|narrowly|"
     r"minor|mild|strong|solid|good|fine|easily|comfortably|info|infos|information|"
-    r"unconditional|unconditionally|final|confirmed"
+    r"unconditional|unconditionally|final|confirmed|trivial|cosmetic|unchanged"
 )
 _EXACT = r"result\s*:\s*(?:pass|warn|fail|error)\s*(?:\([^()]*\))?$"
 _TALLY = r"\s*\(\d+\)\s*(?::|$)|:\s*(?:\d|none\b|nothing\b|n/?a\b|zero\b|[-\u2013\u2014]?\s*$)"
@@ -62,6 +64,7 @@ _LOOSE_VALUE = (
 _REVISED = r"\b(?:revis\w+|updated?|edit|correct(?:ed|ion)|amended|changed|new|reconsidered)\b"
 _NEGATION = r"\b(?:not|no|never|zero|0|hardly|isn't)\b"
 _MENTION = '[`"\u201c\u201e\u00ab]'
+_ITEM_MARK = r"(?:[-*+\u2022]|\d{1,3}[.)])\s+"
 _LEADING_MARKS = r"[\W\d_]*"
 
 _DECISIONS = {
@@ -122,6 +125,7 @@ def read_statement(
 
     `after_label` says that the line above is a label alone, `first` that nothing stands above.
     """
+    text, signs = without_signs(text)
     shown, rest = _without_emphasis(text[:_HEAD]), text[_HEAD:]
     head = ascii_lower(shown)
     label = compiled(_LABELLED).match(head)
@@ -138,18 +142,34 @@ def read_statement(
         return None
     tail = shown[found.end() :] + rest
     word = " ".join(found["word"].split())
-    if not _is_delimited(tail) or is_denied_by(tail):
+    decision = _DECISIONS[word.removeprefix("clean ")]
+    if not _is_delimited(tail) or _is_denied(tail, decision) or not agree(signs, decision):
+        return None
+    if word == "warning" and is_notice(shown):
         return None
     if not labelled and not _stands_alone(word, tail, is_opening_heading=first and level > 0):
         return None
     return Statement(
-        decision=_DECISIONS[word.removeprefix("clean ")],
+        decision=decision,
         tail=tail,
         labelled=labelled,
         exact=level == _RESULT_LEVEL and not rest and compiled(_EXACT).match(head) is not None,
         firm=labelled or level > 0 or text[:1] in "*_" or text[: len(word)].isupper(),
         word=word,
     )
+
+
+def _is_denied(tail: str, decision: Decision) -> bool:
+    """A lone word behind a WARN or FAIL is its reason; behind a PASS it may be a field's value."""
+    if decision is Decision.PASS:
+        return is_denied_by(tail)
+    return compiled(_DENIED).match(ascii_lower(tail[:_HEAD])) is not None or is_not_meant(tail)
+
+
+def bare_item(text: str) -> str:
+    """Give a line without the mark of a list item."""
+    marker = compiled(_ITEM_MARK).match(text)
+    return text[marker.end() :] if marker else text
 
 
 def is_denied_by(tail: str) -> bool:

@@ -13,6 +13,10 @@ _NEGATED = (
     rf"\b(?:no|zero|0|without(?: any)?)\s+{_NOUNS}(?:\s+(?:or|nor)\s+(?:no\s+)?{_NOUNS})*\b(?!-)"
     r"|\binfos? only\b|\bonly (?:\w+ )?infos?\b"
     r"|\bfailure modes? (?:(?:is|are|was) )?(?:absent|not (?:present|found|observed|seen))\b"
+    r"|\bnot (?:a single|one) (?:\w+ ){1,3}?(?:is|was|remains|stays) (?:left )?(?:un(?!known)\w+|missing|broken|dead)\b"
+    r"|\b(?:no|without) (?:\w+ )?placeholders?\b"
+    r"|\bsuggested revisions?\s*:\s*(?:null|none|n/a|~)(?!\w)|\bsee (?:the )?infos?\b|\bnothing to (?:fix|change|correct|add)\b"
+    r"|\b0\s*(?:/|of)\s*\d{1,4} (?:\w+ )?(?:violated|broken|failed|unmet)\b"
     r"|\b(?:none|no (?:change|revision|correction|edit|fix|action)(?:s|es)?)\s+(?:is |are )?(?:needed|required)\b"
 )
 # What may stand between "no" and the fault it denies.
@@ -30,11 +34,13 @@ _FAULTS = (
 _DENIED_FAULT = (
     rf"\b(?:no|zero|0|without|free (?:of|from)|absence of|neither|nor|nothing(?: is)?|none(?: (?:is|are))?)\s+{_BETWEEN}{_FAULTS}"
     rf"(?:(?:\s*,?\s+(?:or|nor|and)\s+|\s*,\s*)(?:no\s+|any\s+|0\s+)?{_BETWEEN}{_FAULTS})*\b(?!-)"
+    rf"|\bnever (?:itself )?{_FAULTS}\b"
     r"|\bnone (?:of \w+ )?(?:is|are|was|were) (?:present|found|seen|undefined|missing|broken|wrong)\b"
     r"|\b(?:neither|no|nor|nothing|none)\s+(?!else|other)(?:(?!else|other)[\w'\u2019]+\s+){0,3}(?:contradicts?|fails?|breaks?|conflicts?|misleads?|violates?)\b"
     r"|\b(?:look|check|search|test|scan|hunt)\w* for [^.;:!?]{0,120}?(?=\s(?:and (?:found|saw|there|it|one|two|three)|but)\b|[.;:!?]|$)"
     rf"|\b(?:does|do|did|is|are|was|were|would|need)(?:\s+not|n['\u2019]t)\s+(?:(?:\w+ly|itself|a|an|the|any|show|exhibit|"
     rf"contain|have|in|be|been)\s+){{0,3}}{_FAULTS}\b"
+    r"|\bno (?!(?:\w+ )?(?:definition|source|citation|evidence|explanation|reference|link))(?:[\w,-]+ ){1,8}?(?:is|are|was|were) (?:present|found|left|visible)\b"
     rf"|\b(?:fail(?:ure)?(?: modes?)?|{_FAULTS}) (?:(?:is|are|was|were) )?(?:absent|not (?:present|found|observed|seen))\b"
 )
 _ENGLISH = (
@@ -95,7 +101,8 @@ _DOUBT = rf"\b(?:{_ENGLISH}|{_FOREIGN})\b|\d\s*%|[~\u2260\u00bf?\u274c\u274e\u27
 _TURN = (
     r"\W*(no(?=[,.:;!\s]*$|[,.:;!] )|nope|nah|just kidding|kidding|sarcasm|joking|"
     r"i (?:cannot|can['\u2019]?t|could not|couldn['\u2019]t|did not|didn['\u2019]t|was unable|am unable|am not|have no)|"
-    r"but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|not|"
+    r"but|except|however|although|though|unless|yet|still|nevertheless|nonetheless|only|"
+    r"not(?! (?:a single|one) (?:\w+ ){1,3}?(?:is|was|remains|stays) (?:left )?(?:un(?!known)\w+|missing|broken|dead)\b)|"
     r"caveat|(?:fail|warn|error)\w*|that said|having said|apart from|aside from|otherwise|if|provided|"
     r"pending|conditional\w*|on condition|assuming|as long as|subject to|once|until|with the exception|"
     r"one (?:exception|caveat|problem|blocker|issue)|wait|actually|correction|on reflection|on second|"
@@ -125,7 +132,7 @@ _REJECTION = (
     r"(?:do|does|did)(?: not|n['\u2019]t) (?:know|meet|satisfy|hold|deserve|qualify|comply)|is violated)\b"
     r"|^\W*(?:broken|contradictory|mostly|almost|only|partly|in part|if|provided|once|except|apart from|but|unless|until|or|not)\b"
     r"|^\W*(?:(?:final|overall|my|the)\s+){0,2}(?:result|grade|score|rating|verdict|outcome|decision|answer|call)\s*[:=](?!\W*(?:pass|clean|ok)\b)"
-    r"|^\W*(?:(?:an?|the)\s+)?(?:examples?|template|sample)\b|[?]\W*$|^\W*/s\W*$|[\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]|[!\u00ac]\s*pass\b"
+    r"|^\W*(?:(?:an?|the)\s+)?(?:examples?|template|sample)\b(?! (?:fits?|supports?|match(?:es)?|holds?|illustrates?|works?|shows?)\b)|[?]\W*$|^\W*/s\W*$|[\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f534\U0001f44e]|[!\u00ac]\s*pass\b"
     r"|~~|^\W*(?:update|edit|correction|erratum|amend\w*|ps|p\.s\.)\b"
 )
 _FAULT = (
@@ -143,7 +150,7 @@ _FAULTS_COUNTED = (
     r"(?:instances?|violations?|terms?|places?|faults?|flaws?|gaps?|exceptions?|offen[cs]es?)\b"
 )
 # Confidence is no doubt where it is high.
-_SURE = r"\b(?:high|full|very high|good|strong)(?:ly)? confiden\w*|\bconfidence\W{1,3}(?:is )?(?:high|full|very high)\b|\b100 ?%"
+_SURE = r"\b(?:high|full|very high|good|strong)(?:ly)? confiden\w*|\bconfidence\W{1,3}(?:is )?(?:high|full|very high|(?:0?\.|)[89]\d\b(?:\s?%)?|1\.0)|\b100 ?%"
 # A review that was none, or a fault in words of its own: against a PASS that is only implied.
 _UNREAD = (
     r"\b(?:no (?:note|text|gate|access|definition|source|content)s?|lies?|lied|stopped|ran out|cut off|mid-sentence|guess\w*|"
@@ -160,7 +167,8 @@ _PLAIN_WORD = (
     r"supported|checks|checked|terms|term|claims|claim|links|link|instances|instance|warn|"
     r"warns|warning|warnings|fail|fails|failure|failures|error|errors|issue|issues|mode|modes|"
     r"present|late|small|short|long|first|second|third|of|confirmed|text|title|body|met|nit|"
-    r"nits|cosmetic|trivial|optional|easily|unconditional|x"
+    r"nits|cosmetic|trivial|optional|easily|unconditional|x|agree|agrees|resolve|resolves|match|matches|hold|holds|stylistic|"
+    r"unchanged|nothing|criteria|criterion|both|throughout|sources|source|expanded|explained"
 )
 _SUGGESTED = r"\bsuggested revisions?\b"
 _COUNTED = r"\b(?:[1-9]\d*|one|two|three|four|five|several)\s+(?:warn|fail|error)\w*"
@@ -174,6 +182,7 @@ _CONTINUATION = ("(", "\u2026", "\u2014", "\u2013")
 _DECISION_WORD = r"\b(?:pass|warn|fail|error)\b"
 _FOOTNOTED = r"\b(?:pass|warn|fail|error)\*+(?=[\s(.,:;]|$)"
 _SHARE = r"\b(\d{1,9})\s*(?:/|of|out of)\s*(\d{1,9})\b"
+_NONE_OF = r"\b0\s*(?:/|of)\s*\d{1,4}(?= (?:\w+ )?(?:violated|broken|failed|unmet)\b)"
 _SENTENCE_END = r"[.!?][\"'\u201d\u2019)\]*_`]*(?:\s+(?=(\S))|$)"
 _ABBREVIATION = r"(?i:(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|nr|approx|resp|sec|p|pp|[a-z])$)"
 _ABBREVIATION_LENGTH = 8
@@ -210,7 +219,7 @@ def taken_back_by(paragraph: str, *, next_text: str) -> str:
 def doubt_in(text: str) -> str:
     """Give the first word of doubt anywhere in `text`, else an empty string."""
     folded = fold(text)
-    for share in compiled(_SHARE).finditer(folded):
+    for share in compiled(_SHARE).finditer(compiled(_NONE_OF).sub(" ", folded)):
         if share[1].lstrip("0") != share[2].lstrip("0"):
             return share[0]
     if found := compiled(_DOUBT).search(compiled(_SURE).sub(" ", without_denials(folded))):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from review.protocol.declarations import (
     Hint,
     Statement,
+    bare_item,
     is_label_alone,
     read_hint,
     read_statement,
@@ -36,6 +37,9 @@ _ITEM = r"(?:term|item|claim|section|paragraph|check|criterion|question|point|li
 _NOTHING = (
     r"\W*(?:none|nothing|n/?a|0|no (?:findings?|issues?|instances?|items?|points?))"
     r"(?: (?:found|noted|observed|here|to report))?\W*"
+)
+_LABEL_ITEM = (
+    r"\W*(?:\d{1,3}\W+)?(?:(?:final|overall|gate|review)\s+)*(?:result|verdict|decision)\s*:"
 )
 _MARKS = "<!->|+*# \t"
 _SENTENCE_END = r"[.!?:;)\]\"'\u201d*_`]$"
@@ -143,11 +147,14 @@ class _Surveyor:
 
     def _read(self, line: ReviewLine, above: SurveyedLine | None) -> SurveyedLine:
         plain = self._plain(line, above)
-        if line.place is not Place.BODY or (line.indented and line.number < self.survey.top_end):
+        if self._is_label_item(line):
+            line = line._replace(text=bare_item(line.text), place=Place.BODY, starts=True)
+        elif line.place is not Place.BODY or (line.indented and line.number < self.survey.top_end):
             self._misplace(line)
             return plain
+        after_label = self._label and plain.line.place is Place.BODY
         statement = read_statement(
-            line.text, level=line.level, after_label=self._label, first=above is None
+            line.text, level=line.level, after_label=after_label, first=above is None
         )
         if statement is None or not _stands(line, statement, after_label=self._label):
             return plain._replace(disguised=self._is_disguised(line))
@@ -155,6 +162,14 @@ class _Surveyor:
             self.survey.exact = line.number
         of_item = not statement.labelled and self._is_of_item(line, statement, above)
         return plain._replace(statement=statement, of_item=of_item)
+
+    def _is_label_item(self, line: ReviewLine) -> bool:
+        """Whether a list at the top of the review has this result for an item."""
+        if line.place is not Place.LIST or line.indented or len(self.survey.opening) >= EDGE:
+            return False
+        if bare_item(line.text) == line.text:
+            return False  # it goes on with the item above
+        return compiled(_LABEL_ITEM).match(fold(line.text[:_HEAD])) is not None
 
     def _is_disguised(self, line: ReviewLine) -> bool:
         """Whether only odd letters or unseen characters keep the line from stating something."""
@@ -243,6 +258,9 @@ def _stands(line: ReviewLine, statement: Statement, *, after_label: bool) -> boo
     if line.starts or line.level or after_label:
         return True
     before = line.before[-_HEAD:]
+    above = read_statement(before, level=0)
+    if statement.firm and above is not None and above.firm:
+        return True  # the words of a scale, or verdicts, one a line
     return statement.labelled and bool(
         compiled(_SENTENCE_END).search(before) or compiled(_KEY_VALUE).match(before)
     )

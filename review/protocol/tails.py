@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from review.protocol.claims import claim_in, count_in
-from review.protocol.declarations import read_statement
+from review.protocol.declarations import bare_item, read_statement
 from review.protocol.doubts import fault_in, rejection_in
 from review.protocol.folding import compiled, skeleton
 from review.protocol.review_lines import Place, ReviewLine
@@ -51,7 +51,7 @@ _MIN_SHARE = 0.25
 
 def tail_problem(line: ReviewLine) -> str:
     """Give what the rest of a line that declares a PASS holds against it, else an empty string."""
-    statement = read_statement(line.text, level=line.level, after_label=True)
+    statement = read_statement(bare_item(line.text), level=line.level, after_label=True)
     if statement is None:
         return ""
     tail = statement.tail.replace("*", "").replace("__", "")
@@ -60,6 +60,11 @@ def tail_problem(line: ReviewLine) -> str:
         if sentence and (word := _against(sentence, line.number, first=at == 0)):
             return word
     return ""
+
+
+def odd_remark_in(tail: str) -> str:
+    """Give what makes a parenthesis behind the exact result line something else than a remark."""
+    return foreign_in(tail.strip(" ()"), share=0.5)
 
 
 def _against(sentence: str, number: int, *, first: bool) -> str:
@@ -72,7 +77,7 @@ def _against(sentence: str, number: int, *, first: bool) -> str:
     return count_in(line) or rejection_in(sentence) or fault_in(sentence)
 
 
-def foreign_in(sentence: str) -> str:
+def foreign_in(sentence: str, *, share: float = _MIN_SHARE) -> str:
     """Give a word that shows a sentence to be no plain English, else an empty string."""
     shown = compiled(_MENTIONED).sub(" ", sentence)
     words = compiled(_LETTERS).findall(shown)
@@ -83,7 +88,7 @@ def foreign_in(sentence: str) -> str:
     if word := next((word for word in folded if word in foreign), ""):
         return word
     known = sum(word in english for word in folded)
-    return words[0] if words and known < _MIN_SHARE * len(words) else ""
+    return words[0] if words and known < share * len(words) else ""
 
 
 @cache
