@@ -49,7 +49,7 @@ class FindingPage:
 
     :param number: of its line on the board, None where it is not on it.
     :param passage: of today's note; of the reviewed one where `passage_is_old`.
-    :param gate_text: as the reviewer read it; the name and description are today's, or "".
+    :param gate_text: as the reviewer read it; the description is today's, or "".
     :param review_text: all that the review says.
     """
 
@@ -57,7 +57,6 @@ class FindingPage:
     number: int | None
     passage: tuple[PassageLine, ...]
     passage_is_old: bool
-    gate_name: str
     gate_description: str
     gate_text: str
     review_text: str
@@ -103,7 +102,6 @@ def read_finding(
         number=found.number,
         passage=passage,
         passage_is_old=is_old,
-        gate_name=gate.name if gate else "",
         gate_description=gate.description if gate else "",
         gate_text=found.pair.gate_snapshot.text,
         review_text=found.pair.review_text.text,

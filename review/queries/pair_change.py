@@ -51,7 +51,6 @@ class FileChange:
 
     path: str
     before: str
-    before_sha256: str
     before_snapshot_id: int
     now: str | None
     now_sha256: str | None
@@ -125,7 +124,6 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
         note=FileChange(
             path=note_path,
             before=before.text,
-            before_sha256=before.content_sha256,
             before_snapshot_id=before.pk,
             now=note_now,
             now_sha256=note_sha256,
@@ -134,7 +132,6 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
         gate=FileChange(
             path=gate_path,
             before=gate_before.text,
-            before_sha256=gate_before.content_sha256,
             before_snapshot_id=gate_before.pk,
             now=gate_now[0],
             now_sha256=gate_now[1],

@@ -131,16 +131,16 @@ def visible(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
-def finding_note(mark: Mark, *, with_id: bool = True) -> SafeString:
+def finding_note(mark: Mark) -> SafeString:
     """A finding as it stands beside a text."""
     text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
     words = format_html(
         '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
     )
     return format_html(
-        '<div class="finding-note {}" role="note"{}>{}</div>\n',
+        '<div class="finding-note {}" role="note" id="f-{}">{}</div>\n',
         mark.severity,
-        format_html(' id="f-{}"', mark.fingerprint) if with_id else "",
+        mark.fingerprint,
         format_html('<a href="{}">{}</a>', mark.href, words) if mark.href else words,
     )
 
