@@ -14,16 +14,19 @@ _ADVERB = r"(?:(?:\w+ly|still|also|thus|now|then|therefore)\s+){0,2}"
 _BREACHED = (
     rf"\b{_RULE}\s+{_ADVERB}{_BE}?{_ADVERB}(?:triggered|triggers|fired|fires|tripped|trips|violated|breached|"
     r"broken|unmet|infringed|contravened|unsatisfied|unfulfilled|missed|flouted|not\s+(?:yet\s+|fully\s+)?(?:met|satisfied|fulfilled|"
-    r"respected|kept|followed|observed|cleared|reached|passed)|appears?|shows? up|occurs?|applies|exists?|is (?:visible|here|there|present))\b"
+    r"respected|kept|followed|observed|cleared|reached|passed)|appears?|shows? up|occurs?|is (?:visible|here|there|present))\b"
     r"|\b(?:trip(?:s|ped)?|trigger(?:s|ed)?|breach(?:es|ed)?|infring(?:es?|ed|ing)|contraven(?:es?|ed)|flout(?:s|ed)?|violat(?:es?|ed)|"
-    rf"sets? off|runs? (?:afoul|foul) of|exhibits?|displays?|shows?)\s+(?:on\s+)?(?:the|this|that|its)\s+(?:\w+\s+)?{_RULE}\b"
+    rf"sets? off|runs? (?:afoul|foul) of|exhibits?|displays?|shows?)\s+(?:on\s+)?(?:the|this|that|its)\s+(?:\w+\s+)?{_RULE}\b(?!\s+of\b)"
     r"|\bin (?:clear |plain |open )?(?:breach|violation) of\b|\bfalls? (?:\w+ )?short\b|\b(?:infringes?|flouts?)\b"
+    rf"|\b{_RULE}\s+appl(?:ies|y) to (?:lines?|sections?|paragraphs?) \d"
     r"|\bbelow (?:the|our|any) (?:bar|standard|threshold)\b"
     r"|\b(?:does|do|did)(?:n['\u2019]t| not) (?:\w+ )?(?:meet|satisfy|fulfil|fulfill|clear|respect|comply)\b"
-    r"|\b(?:never|not) (?:been )?(?:defined|explained|introduced|sourced)\b|\bused without (?:an? |any )?(?:explanation|definition|introduction|source)\b"
+    r"|\bat odds with\b|\b(?:title|body|lead) (?:and (?:the )?(?:title|body|lead) )?disagrees?\b"
+)
+_FAULTY = (
+    r"\b(?:never|not) (?:been )?(?:defined|explained|introduced|sourced)\b|\bused without (?:an? |any )?(?:explanation|definition|introduction|source)\b"
     r"|\b(?:has|have|had|with|remains?|stays?) (?:no|without an?) (?:definition|source|citation|explanation|evidence|support|reference)s?\b"
     r"|\b(?:remains?|stays?) without\b|\bmajor revisions?\b|\bnot (?:yet )?(?:publishable|ready|acceptable)\b"
-    r"|\bat odds with\b|\b(?:title|body|lead) (?:and (?:the )?(?:title|body|lead) )?disagrees?\b"
     r"|\b(?:is|are) dead\b|\bforg[eo]ts? to\b|\bmiss(?:es|ed) the (?:gate|criterion|bar|requirement)\b|\bthe very thing\b|\bclear case of\b|\bfull of\b"
     r"|\bfound in (?:lines?|sections?|paragraphs?) \d|\bthere (?:is|are) (?:\w+ )?(?:residue|instances? of|violations?|contradictions?)\b|\bremains? in (?:lines?|section) \d"
     rf"|\b(?:has|have|had|found|is an instance of) the {_RULE}\b|\b(?:exactly|precisely) what the gate\b|\bwithout an? (?:source|citation|definition)\b"
@@ -88,12 +91,13 @@ _MENTIONED = r"\bx\s+(?:is|are|was|were)?\s*$"
 _CLAUSE = 100
 
 
-def breach_in(plain: str) -> str:
+def breach_in(plain: str, *, in_remark: bool = False) -> str:
     """Give what says that the gate is breached, or a field that amounts to it, else an empty string.
 
     `plain` is folded, with what it only mentions taken out. A denial in the same clause excuses.
+    A remark of INFO may find a fault of detail, but not that the gate is breached.
     """
-    for pattern in (_FIELDS, _NO_REVIEW, _WANTING):
+    for pattern in (_FIELDS, _NO_REVIEW) if in_remark else (_FIELDS, _NO_REVIEW, _WANTING):
         if found := compiled(pattern).search(plain):
             return found[0].strip()
     found = compiled(_DESERVED).search(plain)
@@ -101,12 +105,14 @@ def breach_in(plain: str) -> str:
         plain[max(0, found.start() - _CLAUSE) : found.start()]
     ):
         return found[0].strip()
-    asked = compiled(_ASKED).search(plain)
+    asked = compiled(_ASKED).search(plain) if "?" in plain else None
     if asked and not compiled(_ASKED_FOR_FAULTS).search(asked[1]):
         return asked[0].strip()
-    return next(
-        (found[0] for found in compiled(_BREACHED).finditer(plain) if _holds(plain, found)), ""
-    )
+    for pattern in (_BREACHED,) if in_remark else (_BREACHED, _FAULTY):
+        for breach in compiled(pattern).finditer(plain):
+            if _holds(plain, breach):
+                return breach[0]
+    return ""
 
 
 def _holds(plain: str, found: re.Match[str]) -> bool:

@@ -154,7 +154,7 @@ def _claim_in_remark(text: str) -> str:
     for pattern in (_TAKEN_BACK, *_STATEMENTS):
         if said := compiled(pattern).search(plain):
             return said[0].strip()
-    return breach_in(plain) or _denied_pass(plain)
+    return breach_in(plain, in_remark=True) or _denied_pass(plain)
 
 
 def _marked(text: str) -> str:

@@ -50,7 +50,10 @@ def is_notice(text: str) -> bool:
 
 def is_disclaimer(text: str) -> bool:
     """Whether the line says no more than that a machine wrote the text."""
-    return compiled(_DISCLAIMER).match(fold(text[:_HEAD])) is not None
+    head = text[:_HEAD]
+    return "arning" in head.replace("ARN", "arn").replace("ING", "ing") and bool(
+        compiled(_DISCLAIMER).match(fold(head))
+    )
 
 
 def turned_into_pass(text: str, *, below: int) -> int:

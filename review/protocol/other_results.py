@@ -23,6 +23,7 @@ _SAME = (
 _TICK = r"[\s\u2705\u2714\ufe0f\U0001f7e2\U0001f44d]+"
 # Prose about an outcome is no result: `Outcome: the note improves.`
 _PROSE = r"(?:the|an?|its|this|these|it|each|all|every|readers?)\s+\S+\s+\S"
+_TOLD = r"\W*the (?:decision|outcome)\b"
 _SENTENCE = r"[.!](?:\s|$)"
 
 
@@ -30,7 +31,7 @@ def other_result_in(text: str) -> str:
     """Give the value of a result line that is not the PASS declared, else an empty string."""
     head = fold(text[:_HEAD])
     found = compiled(_LABEL).match(head)
-    if found is None or names_several(head.lstrip("#>* ")):
+    if found is None or compiled(_TOLD).match(head) or names_several(head.lstrip("#>* ")):
         return ""
     value = found["value"].strip()
     if not without_denials(value).strip(" .!") or compiled(_TICK).fullmatch(value):

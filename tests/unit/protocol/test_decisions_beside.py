@@ -23,7 +23,10 @@ SAME_RESULTS = (
     "- Outcome: the note gains a lead.", "Outcome: no findings", "Decision: accept", "Ergebnis: bestanden", "\u7ed3\u8bba\uff1a\u901a\u8fc7",
     "<b>Result: PASS</b>", "The outcome of the trial is told in the lead.", "`Result: FAIL` is the line it quotes.",
     "Nothing calls for a WARN.", "No line trips the gate.", "The author says when a rule fires.", "Score: 100%", "Issues: 0", "Issues: none",
-    "- [x] Links resolve", "> Result: FAIL",
+    "- [x] Links resolve", "> Result: FAIL", "The decision: use a queue. The note gives the reasons.", "The rule applies to the lead, which is fine.",
+    "The body shows the failure mode of naive retries, with a diagram.", "The author argues that tests should fail fast; the argument is sourced.",
+    "The note lists three issues of the old design, with links.", "I checked each link; none is dead.", "No residue of a chat, no placeholders.",
+    "The requirement is stated in the first line, and met in the second section.", "It says what happens if a node is broken, and cites a source.",
 )  # fmt: skip
 
 
@@ -46,7 +49,7 @@ BREACHES = (
     "It falls short of the gate.", "Recommendation: major revision.", "Conformance: 55 %", "Quality: weak", "Problems: 4", "Mergeable: no",
     "- [ ] Sources given", "The failure mode shows up in the lead.", "There is no source for the main claim.", "The lead is at odds with the body.",
     "The link in line 3 is dead.", "The author forgot to name the source.", "I only looked at the lead.", "Action required: yes",
-    "Risk: critical", "The real verdict is elsewhere.",
+    "Risk: critical", "The real verdict is elsewhere.", "The gate applies to line 4.",
 )  # fmt: skip
 
 
@@ -100,7 +103,7 @@ class TestARemarkOfInfo:
         )
 
     @pytest.mark.parametrize(
-        "remark", ["A long sentence.", "The title could be shorter.", 'Consider changing "fails" to "failed".', "\"roughly\" is a loose word."]
+        "remark", ["A long sentence.", "The title could be shorter.", 'Consider changing "fails" to "failed".', "\"roughly\" is a loose word.", "The note does not define TLS, which its readers know.", "Lag is never explained, and common."]
     )  # fmt: skip
     def test_about_a_detail_takes_nothing_back(self, remark):
         text = f"### Findings\n- INFO: {remark}\n### Suggested revision\nNone.\n## Result: PASS"
