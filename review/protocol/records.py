@@ -95,7 +95,8 @@ def _scalar(value: str | int | None) -> str:
     if isinstance(value, int):
         return str(value)
     # A JSON string is a YAML string, but YAML takes fewer characters raw.
-    return "".join(map(_shown, _json(value)))
+    text = _json(value)
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(char: str) -> str:
