@@ -21,6 +21,7 @@ FILE_MODE = 0o600
 _LOCK_KEY = 0x436D5052
 _DRAFT_SUFFIX = ".new"
 _COMPANIONS = ("-wal", "-shm", "-journal")
+_OF_DJANGO = (MigrationSchemaMissing, transaction.TransactionManagementError)
 
 
 def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -109,12 +110,20 @@ def _migrate(using: str) -> None:
     executor = MigrationExecutor(connections[using])
     try:
         executor.migrate(executor.loader.graph.leaf_nodes())
-    except MigrationSchemaMissing as error:
-        # Django's words for what the database refused at its first table: a full disk, no right.
-        refused = error.__context__
-        if isinstance(refused, DatabaseError):
-            raise refused from refused.__cause__
-        raise
+    except _OF_DJANGO as error:
+        # Django's words for what it tried after the database refused something: a full disk, no right.
+        refused = _refused_first(error)
+        if refused is None:
+            raise
+        raise refused from refused.__cause__
+
+
+def _refused_first(error: BaseException | None) -> DatabaseError | None:
+    while error is not None:
+        if isinstance(error, DatabaseError) and not isinstance(error, _OF_DJANGO):
+            return error
+        error = error.__context__
+    return None
 
 
 @contextmanager

@@ -107,6 +107,17 @@ class TestMissingFile:
 
         assert names(file.parent) == [file.name]
 
+    def test_is_refused_by_name_wherever_the_room_for_it_ends(self, root, file, made):
+        with raw(made) as peek:
+            (pages,) = peek.execute("PRAGMA page_count").fetchone()
+        limits = range(2, pages, 9)
+
+        said = [look(root, f"pages={limit}") for limit in limits]
+
+        assert len(said) > 3
+        assert {words.partition("|")[0] for words in said} == {"StoreFull"}
+        assert names(file.parent) == []
+
     def test_does_not_play_the_log_of_a_store_that_is_gone(self, root, file, made):
         copy(made, file)
         write_and_die(file)

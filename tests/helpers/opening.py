@@ -23,6 +23,12 @@ if "as-nobody" in sys.argv:
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
+for word in sys.argv:
+    if word.startswith("pages="):
+        from django.db.backends.signals import connection_created
+        def limit(connection, pages=int(word[6:]), **_others):
+            connection.cursor().execute(f"PRAGMA max_page_count = {pages}")
+        connection_created.connect(limit, weak=False)
 try:
     store.ensure_store(write=write)
     with transaction.atomic():
@@ -41,7 +47,8 @@ except DatabaseError as error:
 def start(root: Path, *how: str, database: str = "") -> subprocess.Popen[str]:
     """Start a process that opens the store of `root`, else `database`, and says what it found.
 
-    :param how: `read` or `write`, and `as-nobody` to give up root's rights first.
+    :param how: `read` or `write`, `as-nobody` to give up root's rights first, and `pages=N` for a
+        database that is full with so many pages.
     """
     environment = process_environment(root) | {"PYTHONPATH": str(REPOSITORY)}
     if database:
