@@ -15,33 +15,30 @@ import time
 from contextlib import closing
 
 from tests.helpers.scripted import is_running, make_scripted, note
-from tests.helpers.sweeping import SWEEP, command, reviewed, start, sweep
+from tests.helpers.sweeping import SWEEP, command, reviewed, start, sweep, wait_for
 
 SEED = 20260131
 KILLS = int(os.environ.get("COMMONPLACE_TEST_KILLS", "4"))
 NOTES = 4 * KILLS
 GATES = ("prose/x", "prose/y")
+SECONDS_A_RUN = 0.4
+MOST_RUNS = 3  # that begin before a sweep is killed, of the four that it has at once
 BLOCK = re.compile(
     r"=== PAIR REVIEW START ([0-9a-f]{8})/(\d+): .*? ===\n(.*)\n=== PAIR REVIEW END", re.S
 )
 
 
-def kill_a_sweep(base, *, after):
-    """Start a sweep and kill it after so many seconds; whether it was still at work."""
+def kill_a_sweep(base, moments):
+    """Start a sweep and kill it at a random point of its work; whether it was still at work."""
+    runs = base.calls().total() + moments.randint(0, MOST_RUNS)
     process = start(base, *SWEEP)
-    time.sleep(after)
+    wait_for(lambda: base.calls().total() >= runs or process.poll() is not None, seconds=120)
+    # Within the time of a run: from its start to what is stored of the first that ended.
+    time.sleep(moments.uniform(0, SECONDS_A_RUN))
     was_at_work = process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.communicate()
     return was_at_work
-
-
-def moment(moments, base):
-    """A time to kill at: while a sweep starts, or in its first seconds at the machine's pace now."""
-    began = time.monotonic()
-    command(base, "review_job_list", "--json")
-    start_takes = time.monotonic() - began
-    return moments.uniform(0.7 * start_takes, 2 * start_takes + 1)
 
 
 def stored_texts(base):
@@ -63,12 +60,12 @@ def written_texts(base):
 
 def test_after_kills_at_random_moments_every_pair_is_reviewed_once_and_no_review_is_lost(tmp_path):
     moments = random.Random(SEED)  # noqa: S311
-    base = make_scripted(tmp_path, notes=NOTES, gates=GATES, seconds=0.4)
+    base = make_scripted(tmp_path, notes=NOTES, gates=GATES, seconds=SECONDS_A_RUN)
 
-    at_work = sum(kill_a_sweep(base, after=moment(moments, base)) for _ in range(KILLS))
+    at_work = sum(kill_a_sweep(base, moments) for _ in range(KILLS))
     done = sweep(base, timeout=900)
 
-    # A machine that stood still for a while may have let one sweep end first.
+    # On a machine that stands still at the wrong moment one may have ended first.
     assert at_work >= KILLS / 2
     assert done.exit == 0
     assert reviewed(base) == [(note(n), gate) for n in range(NOTES) for gate in GATES]
