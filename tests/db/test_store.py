@@ -14,11 +14,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
+from django.db.transaction import TransactionManagementError
 
 from review import store
 from review.errors import StoreRefused
 from review.models import ReviewStore
-from review.store import opening, sqlite_file, unfinished
+from review.store import creation, opening, sqlite_file, unfinished
 from review.store.refusals import (
     StoreForeign,
     StoreNewer,
@@ -110,13 +112,27 @@ class TestMissingFile:
     def test_is_refused_by_name_wherever_the_room_for_it_ends(self, root, file, made):
         with raw(made) as peek:
             (pages,) = peek.execute("PRAGMA page_count").fetchone()
-        limits = range(2, pages, 9)
+        limits = range(2, pages, 12)
 
         said = [look(root, f"pages={limit}") for limit in limits]
 
         assert len(said) > 3
         assert {words.partition("|")[0] for words in said} == {"StoreFull"}
         assert names(file.parent) == []
+
+    @pytest.mark.django_db
+    def test_what_the_database_refused_is_told_and_not_what_was_tried_after(self, monkeypatch):
+        def fails(*_arguments):
+            try:
+                raise OperationalError("disk I/O error")
+            except OperationalError:
+                # What Django raises where the rollback found no room either.
+                raise TransactionManagementError("You can't execute queries")  # noqa: B904
+
+        monkeypatch.setattr(creation.MigrationExecutor, "migrate", fails)
+
+        with pytest.raises(OperationalError, match="disk I/O error"):
+            creation._migrate("default")
 
     def test_does_not_play_the_log_of_a_store_that_is_gone(self, root, file, made):
         copy(made, file)
