@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench soak fuzz coverage lock clean \
+.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench bench-scale soak fuzz coverage lock clean \
 	check-style check-templates check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
@@ -80,6 +80,9 @@ serve: setup  ## the pages and the admin on http://127.0.0.1:8000/
 bench: setup  ## the speed of the commands beside their floors, and of the pages
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.pages
+
+bench-scale: setup  ## five million acceptances; half an hour and 7 GB
+	$(PY) -m benchmarks.scale
 
 coverage: setup  ## the suite on SQLite, with the lines it does not reach
 	$(PY) -m coverage run -m pytest

@@ -122,12 +122,12 @@ class TestMissingFile:
 
     @pytest.mark.django_db
     def test_what_the_database_refused_is_told_and_not_what_was_tried_after(self, monkeypatch):
+        # What Django raises where the rollback found no room either.
+        after = TransactionManagementError("You can't execute queries")
+        after.__context__ = OperationalError("disk I/O error")
+
         def fails(*_arguments):
-            try:
-                raise OperationalError("disk I/O error")
-            except OperationalError:
-                # What Django raises where the rollback found no room either.
-                raise TransactionManagementError("You can't execute queries")  # noqa: B904
+            raise after
 
         monkeypatch.setattr(creation.MigrationExecutor, "migrate", fails)
 

@@ -42,7 +42,7 @@ def start(base: Scripted, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(holds: Callable[[], object], *, seconds: float = 30.0) -> None:
+def wait_for(holds: Callable[[], object], *, seconds: float = 120.0) -> None:
     """Wait until something holds; fail when it never does."""
     until = time.monotonic() + seconds
     while not holds():
