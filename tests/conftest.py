@@ -31,9 +31,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _belongs(item: pytest.Item) -> bool:
-    if ON_POSTGRESQL:
-        return _uses_database(item) or _has_own_stores(item)
-    return item.get_closest_marker("postgresql") is None
+    if item.get_closest_marker("sqlite" if ON_POSTGRESQL else "postgresql"):
+        return False
+    return not ON_POSTGRESQL or _uses_database(item) or _has_own_stores(item)
 
 
 def _has_own_stores(item: pytest.Item) -> bool:
