@@ -19,13 +19,17 @@ end() {
 trap end INT TERM
 
 for target in "${targets[@]}"; do
-    (${MAKE:-make} --no-print-directory "$target" </dev/null 2>&1 | sed -u "s/^/${target#test-} | /") &
+    (
+        ${MAKE:-make} --no-print-directory "$target" </dev/null 2>&1 | sed -u "s/^/${target#test-} | /"
+        status=$?
+        echo "$target ended after $((SECONDS - began)) s"
+        exit $status
+    ) &
     parts+=($!)
 done
 
 failed=()
 for index in "${!parts[@]}"; do
     wait "${parts[$index]}" || failed+=("${targets[$index]}")
-    echo "${targets[$index]} ended after $((SECONDS - began)) s"
 done
 [ "${#failed[@]}" = 0 ] || { echo "failed: ${failed[*]}" >&2; exit 1; }
