@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.scripted import MODEL, is_running, make_scripted, note
 from tests.helpers.sweeping import command, listed, start, wait_for
 
-pytestmark = pytest.mark.own_stores
+pytestmark = pytest.mark.own_stores(on_server="soak")
 
 JOBS = ("run_review_jobs", "--json")
 
