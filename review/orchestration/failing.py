@@ -15,6 +15,7 @@ from review.contracts.jobs import IngestedJobJson
 from review.models import Ending, Evidence, JobEvent, JobOutput, ReviewJob, ReviewPair
 from review.orchestration.ingest_request import JobMoved, RunFailed
 from review.orchestration.mirroring import mirror_job
+from review.orchestration.output_reading import OutputReader
 from review.queries.ingested import findings_of, show_ingested
 from review.queries.job_board import require_job
 from review.vocabulary import JobStatus
@@ -44,15 +45,23 @@ def fail_job(
     :raises JobMoved: it is not, or no longer, in the state it was to leave.
     """
     job = require_job(job_id)
+    reasons = _why_missing(job, request, config)
     with transaction.atomic():
         _move(job, request, now=now)
-        ReviewPair.objects.mark_missing(job.pk)
+        ReviewPair.objects.mark_missing(job.pk, reasons=reasons)
         if request.raw is not None and request.raw.strip():
             digest = hashlib.sha256(request.raw).hexdigest()
             JobOutput.objects.get_or_create(
                 job=job, content_sha256=digest, defaults={"raw": request.raw, "at": now}
             )
     return _shown(job, config)
+
+
+def _why_missing(job: ReviewJob, request: FailRequest, config: Config) -> dict[int, str]:
+    """By ordinal, what an output without a whole block says of the pairs."""
+    if not request.raw:
+        return {}
+    return dict(OutputReader(job, config=config).read(request.raw).missing)
 
 
 def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:

@@ -12,7 +12,6 @@ from typing import Any
 from review.artifacts import ArtifactStore
 from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
-from review.domain.identity import gate_id_of
 from review.domain.parents import Parent
 from review.models import Provenance, ReviewJob
 from review.orchestration.claiming import ClaimRequest, JobNotClaimable, claim
@@ -28,8 +27,8 @@ from review.orchestration.ingest_request import (
     NothingMissing,
     RunFailed,
 )
-from review.orchestration.judging import parse_for_job
 from review.orchestration.news import JobRun, JobStarted, LeftQueued, News, RunAgain
+from review.orchestration.output_reading import OutputReader
 from review.orchestration.patience import patiently
 from review.orchestration.retries import RetryPolicy
 from review.protocol.telemetry import merge_runs, read_usage
@@ -38,6 +37,10 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.vocabulary import FailureCode, JobStatus
 
 _STOPPED = "stopped before it could run"
+_CUT_OFF = (
+    "where the model reached its output limit, give it less at once (--batch-size, or"
+    " max_prompt_tokens in kb/review.toml)"
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:
         try:
             return ingest_job(job.pk, request=request, config=worker.config, now=worker.clock())
         except (NoOutput, NoBlocks) as refused:
-            failure = failure or RunFailed(FailureCode.NO_OUTPUT, refused.message)
+            failure = failure or _nothing_whole(job, text, refused, worker.config)
     return fail_job(
         job.pk,
         request=FailRequest(
@@ -198,6 +201,15 @@ def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:
     )
 
 
+def _nothing_whole(
+    job: ReviewJob, text: bytes, refused: NoOutput | NoBlocks, config: Config
+) -> RunFailed:
+    """An answer that stops in its first block is an output, of which every pair is missing."""
+    if not OutputReader(job, config=config).read(text).is_begun:
+        return RunFailed(FailureCode.NO_OUTPUT, refused.message)
+    return RunFailed(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
+
+
 def _best_text(job: ReviewJob, runs: _Runs, config: Config) -> bytes | None:
     """The output to take in: of the run that succeeded, else that with the most complete blocks."""
     if runs.failure is None:
@@ -205,13 +217,5 @@ def _best_text(job: ReviewJob, runs: _Runs, config: Config) -> bytes | None:
     texts = [outcome.text for outcome in runs.outcomes if outcome.text is not None]
     if len(texts) < 2:
         return texts[0] if texts else None
-    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    gate_ids = {
-        pair.pk: gate_id_of(pair.gate.path, gates_folder=config.gates_folder) for pair in pairs
-    }
-
-    def complete(text: bytes) -> int:
-        parsed = parse_for_job(text, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
-        return len(parsed.blocks)
-
-    return max(reversed(texts), key=complete)
+    reader = OutputReader(job, config=config)
+    return max(reversed(texts), key=lambda text: len(reader.read(text).blocks))

@@ -11,14 +11,13 @@ from typing import Any
 from review.artifacts import ArtifactStore
 from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
-from review.domain.identity import gate_id_of
 from review.errors import ReviewError
 from review.models import ReviewJob
 from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import IngestRequest, NoBlocks, NoOutput, RunFailed
 from review.orchestration.ingesting import RefusedJob
-from review.orchestration.judging import parse_for_job
+from review.orchestration.output_reading import OutputReader
 from review.protocol.parser import ParsedOutput
 from review.protocol.telemetry import merge_runs
 from review.queries.job_board import require_job
@@ -138,12 +137,6 @@ def _last_failure(outcomes: Sequence[RunnerOutcome]) -> RunnerFailure | None:
 
 def _parse(job: ReviewJob, texts: Sequence[bytes], config: Config) -> dict[int, ParsedOutput]:
     """By place in `texts`: those that hold a block of the job."""
-    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    gate_ids = {
-        pair.pk: gate_id_of(pair.gate.path, gates_folder=config.gates_folder) for pair in pairs
-    }
-    parsed = {
-        index: parse_for_job(text, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
-        for index, text in enumerate(texts)
-    }
+    reader = OutputReader(job, config=config)
+    parsed = {index: reader.read(text) for index, text in enumerate(texts)}
     return {index: item for index, item in parsed.items() if item.has_own_blocks}

@@ -57,8 +57,8 @@ class ParsedOutput:
     """What an output holds for the expected pairs.
 
     Every expected ordinal is in `blocks` or in `missing` (with the reason). `has_own_blocks` says
-    that at least one block of the job's token was opened and closed. `misfits` are the lines that
-    look like a sentinel of a pair that is missing.
+    that at least one block of the job's token was opened and closed, `is_begun` that one was opened
+    at least. `misfits` are the lines that look like a sentinel of a pair that is missing.
     """
 
     blocks: Mapping[int, ParsedBlock]
@@ -67,6 +67,7 @@ class ParsedOutput:
     self_reported_model: str | None
     foreign_tokens: tuple[str, ...]
     has_own_blocks: bool
+    is_begun: bool = False
     misfits: tuple[str, ...] = ()
 
 
@@ -151,6 +152,7 @@ class _Reader:
             self_reported_model=self._model,
             foreign_tokens=tuple(self._foreign),
             has_own_blocks=bool(self._found),
+            is_begun=self._saw_start,
             misfits=(*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed)[:_MAX_MISFITS],
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 from review.runners.json_output import count, known, money, objects_in, table, text, total
 from review.runners.messages import failure_of
 from review.runners.outcome import Account, Captured, RunnerFailure
+from review.runners.output_limit import limit_named_by
 from review.runners.spec import Reading
 
 _USAGE = {
@@ -44,6 +45,7 @@ def read_claude_code(captured: Captured, _reading: Reading) -> Account:
         telemetry=_telemetry(result, usage),
         models=models,
         refused_writes=_refused_writes(result),
+        cut_off=limit_named_by(result.get("stop_reason")),
     )
 
 

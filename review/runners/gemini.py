@@ -9,6 +9,7 @@ from typing import Any
 from review.runners.json_output import count, known, objects_in, table, text, total
 from review.runners.messages import failure_of
 from review.runners.outcome import Account, Captured, RunnerFailure
+from review.runners.output_limit import tells_of_the_limit
 from review.runners.spec import Reading
 
 _TOKENS = {
@@ -39,6 +40,7 @@ def read_gemini(captured: Captured, _reading: Reading) -> Account:
         telemetry=_telemetry(account, models),
         models=tuple(models),
         refused_writes=_refused_writes(account),
+        cut_off=_cut_off(account),
     )
 
 
@@ -75,6 +77,12 @@ def _model_usage(used: Mapping[str, Any]) -> dict[str, Any]:
             for name, keys in _TOKENS.items()
         }
     )
+
+
+def _cut_off(account: Mapping[str, Any]) -> str:
+    warnings = account.get("warnings")
+    told = map(text, warnings if isinstance(warnings, list) else [])
+    return next((words for words in told if words and tells_of_the_limit(words)), "")
 
 
 def _refused_writes(account: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from review.protocol.kept_telemetry import masked
 from review.runners.outcome import RunnerFailure
+from review.runners.output_limit import stopped_at_limit, tells_of_the_limit
 from review.vocabulary import FailureCode
 
 MAX_REASON = 1000
@@ -78,6 +79,8 @@ def failure_of(message: str, *, status: int | None = None, fallback: str = "") -
     :param fallback: what to say when the message is blank.
     """
     raw = unwrap(message)
+    if tells_of_the_limit(raw):
+        return stopped_at_limit(clean(raw, limit=MAX_REASON // 2))
     kind = _kind(f"{message} {raw}", status)
     return RunnerFailure(
         code=kind.code,

@@ -75,6 +75,7 @@ class Account:
     :param answer: the final answer, byte-exact where the CLI allows; None when it gave none.
     :param failure: what the CLI itself calls a failure.
     :param refused_writes: paths of files that the CLI was not allowed to write.
+    :param cut_off: the CLI's own word for it where the model stopped at its output limit.
     """
 
     answer: bytes | None = None
@@ -82,3 +83,4 @@ class Account:
     telemetry: Mapping[str, Any] = field(default_factory=dict)
     models: tuple[str, ...] = ()
     refused_writes: tuple[str, ...] = ()
+    cut_off: str = ""

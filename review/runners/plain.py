@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from review.runners.json_output import count, known, look, money, objects_in, table, text
 from review.runners.messages import failure_of
 from review.runners.outcome import Account, Captured, RunnerFailure
+from review.runners.output_limit import limit_named_by
 from review.runners.spec import Reading
+
+_STOP_PATHS = (
+    "finish_reason", "choices.0.finish_reason", "stop_reason", "candidates.0.finishReason",
+    "incomplete_details.reason",
+)  # fmt: skip
 
 
 def read_text(captured: Captured, _reading: Reading) -> Account:
@@ -33,7 +39,13 @@ def read_llm(captured: Captured, reading: Reading) -> Account:
             output_tokens=count(record.get("output_tokens")),
         ),
         models=(model,) if model else (),
+        cut_off=next(filter(None, map(limit_named_by, _stops(record))), ""),
     )
+
+
+def _stops(record: Mapping[str, Any]) -> Iterator[object]:
+    """What a service said of the end of its answer, wherever the plugin for it keeps that."""
+    return (look(record, f"response_json.{path}") for path in _STOP_PATHS)
 
 
 def read_fields(captured: Captured, reading: Reading) -> Account:

@@ -19,6 +19,7 @@ from review.runners.messages import (
     opens_like_an_error,
 )
 from review.runners.outcome import Account, Captured, RunnerFailure, RunnerOutcome
+from review.runners.output_limit import ends_with_a_block, stopped_at_limit
 from review.runners.plain import read_fields, read_llm, read_text
 from review.runners.process import ProcessResult
 from review.runners.spec import Access, Dialect, Reading, RunnerSpec
@@ -96,8 +97,9 @@ def _text(run: Run, account: Account) -> tuple[bytes | None, str]:
 def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[RunnerFailure | None]:
     """The proofs in order; each gives a failure or None."""
     yield _not_to_its_end(run)
-    yield _cut_off(run)
+    yield _printed_too_much(run)
     yield account.failure
+    yield _cut_off(account, text)
     yield _misused_answer(run, account)
     yield _bad_exit(run)
     if run.access is Access.EDIT:
@@ -119,12 +121,18 @@ def _not_to_its_end(run: Run) -> RunnerFailure | None:
     return None
 
 
-def _cut_off(run: Run) -> RunnerFailure | None:
+def _printed_too_much(run: Run) -> RunnerFailure | None:
     if run.result is None or not run.result.stdout_truncated:
         return None
     size = len(run.captured.stdout)
     reason = f"it printed more than {size:,} bytes; the rest was cut off"
     return RunnerFailure(FailureCode.RUNNER_ERROR, reason)
+
+
+def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
+    if not account.cut_off or ends_with_a_block(text):
+        return None
+    return stopped_at_limit(clean(account.cut_off, limit=MAX_SAID))
 
 
 def _misused_answer(run: Run, account: Account) -> RunnerFailure | None:

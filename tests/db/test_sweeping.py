@@ -152,6 +152,20 @@ class TestRunsThatFail:
         assert (job.status, job.failure_code) == ("failed", code)
         assert set(job.pairs.values_list("status", flat=True)) == {"missing"}
 
+    def test_that_are_cut_off_in_their_first_block_say_so_of_each_pair(self, sweeper):
+        sweeper.executor.answers = [
+            lambda job_id: RunnerOutcome(text=make_output(job_id, only=(1,)).rpartition(b"===")[0])
+        ]
+
+        sweeper.sweep(max_jobs=1)
+
+        job = ReviewJob.objects.get(pk=1)
+        assert job.failure_code == "pairs-missing"
+        assert "max_prompt_tokens" in job.failure_reason
+        problems = list(job.pairs.order_by("ordinal").values_list("problem", flat=True))
+        assert problems[0].startswith("unclosed: its START on line")
+        assert problems[1] == "no block for this pair"
+
     def test_keep_even_what_is_no_review(self, sweeper):
         sweeper.executor.answers = [says(b"Sorry, I can't help with that.\n")]
 

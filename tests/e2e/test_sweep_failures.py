@@ -34,20 +34,26 @@ class TestFailures:
         assert base.calls() == {note(0): 1}
 
     @pytest.mark.parametrize(
-        ("written", "why"),
+        ("written", "code", "why"),
         [
-            ("cut-off", "the START of pair 1 on line 1 is never closed"),
-            ("headed", "line 1 looks like the START of pair 1, but '##' stands ahead of ==="),
+            ("cut-off", "pairs-missing", "the START of pair 1 on line 1 is never closed"),
+            (
+                "headed",
+                "no-output",
+                "line 1 looks like the START of pair 1, but '##' stands ahead of ===",
+            ),
         ],
     )
     def test_an_answer_that_comes_close_to_a_block_is_told_with_its_line(
-        self, tmp_path, written, why
+        self, tmp_path, written, code, why
     ):
         base = make_scripted(tmp_path, notes=1, script={"*": written})
 
         sweep(base, "--max-attempts", "1")
 
-        assert why in listed(base)[1]["failure_reason"]
+        job = listed(base)[1]
+        assert job["failure_code"] == code
+        assert why in job["failure_reason"]
 
     def test_the_runs_of_a_job_end_with_the_attempts_that_are_allowed(self, tmp_path):
         base = make_scripted(tmp_path, notes=1, script={"*": "overloaded"})

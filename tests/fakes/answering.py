@@ -26,6 +26,11 @@ def blocks(prompt: str, *, summary: str = "As it should be.") -> str:
     )
 
 
+def cut_off(prompt: str) -> str:
+    """The first review whole, and the second without its end."""
+    return blocks(prompt).rpartition("## Result")[0]
+
+
 def output_path(prompt: str) -> Path:
     """The file that the prompt asks for, as a worker in the repository's root would write it."""
     match = _OUTPUT.search(prompt)

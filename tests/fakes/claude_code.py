@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from answering import CASE, blocks, complain, output_path, read_prompt, say, write_output
+from answering import CASE, blocks, complain, cut_off, output_path, read_prompt, say, write_output
 
 MODEL = "claude-opus-4-6"
 USED = {
@@ -23,7 +23,11 @@ ERRORS = {
     ),
     "unauthorised": (401, "Failed to authenticate. API Error: 401 invalid bearer token"),
     "bad-request": (400, "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum"),
-    "output-limit": (None, "API Error: Claude's response exceeded the 32000 output token maximum."),
+    "output-limit": (
+        None,
+        "API Error: Claude's response exceeded the 32000 output token maximum. To configure this"
+        " behavior, set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.",
+    ),
     "not-logged-in": (None, "Not logged in · Please run /login"),
     "usage-limit": (None, "You've hit your limit · resets 1pm (Europe/Lisbon)"),
     "usage-limit-epoch": (None, "Claude AI usage limit reached|1764291600"),
@@ -73,6 +77,8 @@ def answer(prompt: str) -> int:
         "ok": lambda: envelope(result=blocks(prompt)),
         "empty": lambda: envelope(result=""),
         "apology": lambda: envelope(result="Sorry, I can't help with that."),
+        "cut-off": lambda: envelope(result=cut_off(prompt), stop_reason="max_tokens"),
+        "cut-off-at-its-end": lambda: envelope(result=blocks(prompt), stop_reason="max_tokens"),
         "helper-model": lambda: envelope(
             result=blocks(prompt),
             modelUsage={"claude-haiku-4-5-20251001": USED, f"{MODEL}-20260115": USED},

@@ -28,6 +28,7 @@ FATAL = {
         {"type": "error", "error": {"message": "input is too long", "code": 400}}
     ),
     "cut-stream": "stream disconnected before completion: stream closed before response.completed",
+    "output-limit": "stream disconnected before completion: Incomplete response returned, reason: max_output_tokens",
     "missing-key": "Missing environment variable: `OPENAI_API_KEY`.",
     "usage-limit": "You've hit your usage limit. Upgrade to Pro or try again at 6:12 PM.",
 }

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from answering import CASE, blocks, complain, read_prompt, say, write_output
+from answering import CASE, blocks, complain, cut_off, read_prompt, say, write_output
 
 STATS = {
     "models": {
@@ -65,6 +65,9 @@ CASES = {
     "ok": lambda prompt: say(account(response=blocks(prompt))),
     "noise": lambda prompt: say(
         "Loaded cached credentials.\nFlushing log events.\n" + account(response=blocks(prompt))
+    ),
+    "cut-off": lambda prompt: say(
+        account(response=cut_off(prompt), warnings=["Response truncated due to token limits."])
     ),
     "nothing": lambda _prompt: complain(
         "Quota exceeded for quota metric 'Gemini 2.5 Pro Requests'\n"

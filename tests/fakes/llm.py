@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from answering import CASE, blocks, complain, read_prompt, say
+from answering import CASE, blocks, complain, cut_off, read_prompt, say
 
 ERRORS = {
     "no-key": "Error: No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment variable",
@@ -19,6 +19,16 @@ ERRORS = {
 }
 
 
+# What services say of an answer that is cut off, as the plugins keep it.
+CUT_OFF: dict[str, dict[str, object]] = {
+    "cut-off": {"finish_reason": "length"},
+    "cut-off-choice": {"choices": [{"finish_reason": "length"}]},
+    "cut-off-stop-reason": {"stop_reason": "max_tokens"},
+    "cut-off-candidate": {"candidates": [{"finishReason": "MAX_TOKENS"}]},
+    "cut-off-incomplete": {"incomplete_details": {"reason": "max_output_tokens"}},
+}
+
+
 def record(prompt: str, response: str) -> str:
     """The record of a response; it repeats the prompt, template and all."""
     return json.dumps(
@@ -26,7 +36,7 @@ def record(prompt: str, response: str) -> str:
             {
                 "id": "01m8", "model": "gpt-5", "resolved_model": None, "prompt": prompt,
                 "conversation_id": "01m8-talk", "input_tokens": 11, "output_tokens": 7,
-                "response": response, "response_json": {"model": "gpt-5-2026-01-15"},
+                "response": response, "response_json": {"model": "gpt-5-2026-01-15", **CUT_OFF.get(CASE, {})},
             }
         ],
         indent=2,
@@ -42,7 +52,8 @@ def main() -> int:
     if CASE == "plain":
         say(blocks(prompt))
     else:
-        say(record(prompt, "" if CASE == "empty" else blocks(prompt)))
+        answers = {"empty": "", **dict.fromkeys(CUT_OFF, cut_off(prompt))}
+        say(record(prompt, answers.get(CASE, blocks(prompt))))
     return 0
 
 
