@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any, Literal
 
 from review.conf import Config
@@ -16,7 +17,10 @@ from review.errors import Conflict, UsageRefused
 from review.models import Provenance
 
 Validated = Literal["full", "model", "none"]
-_MODEL_KEYS = ("model", "models", "modelUsage")
+_ACCOUNT_KEYS = ("models", "modelUsage")
+_NAME_KEYS = ("id", "name", "model")
+_DEEPEST = 8
+_NOTHING: tuple[object, ...] = (None, "", [], {})
 
 
 class PartitionMismatch(Conflict):
@@ -97,28 +101,47 @@ def partition_contradicts(partition: str, models: Iterable[str], *, config: Conf
 def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
     """The models that a harness says it used, in the order it says so.
 
-    Read are the shapes that harnesses write: `model`, `models`, `modelUsage`, `stats.models`.
+    Read are the shapes that harnesses write: `model`, `models`, `modelUsage`, `stats.models`; a name
+    alone, an object with its `id`, `name` or `model`, accounts by name, and lists of these.
     """
     if telemetry is None:
         return ()
     stats = telemetry.get("stats")
-    places = [telemetry.get(name) for name in _MODEL_KEYS]
-    places.append(stats.get("models") if isinstance(stats, Mapping) else None)
-    return tuple(dict.fromkeys(name for place in places for name in _names(place)))
+    accounts = [telemetry.get(name) for name in _ACCOUNT_KEYS]
+    accounts.append(stats.get("models") if isinstance(stats, Mapping) else None)
+    names = chain(_names(telemetry.get("model")), *map(_names_of_accounts, accounts))
+    return tuple(dict.fromkeys(names))
 
 
 def names_no_model(telemetry: Mapping[str, Any]) -> bool:
     """Whether telemetry has a place for the model and no name in it that could be read."""
-    said = any(telemetry.get(name) not in (None, "", [], {}) for name in _MODEL_KEYS)
+    said = any(telemetry.get(name) not in _NOTHING for name in ("model", *_ACCOUNT_KEYS))
     return said and not telemetry_models(telemetry)
 
 
-def _names(place: object) -> list[str]:
-    if isinstance(place, str):
-        return [place] if place.strip() else []
-    if isinstance(place, Mapping | list):
-        return [name for name in place if isinstance(name, str) and name.strip()]
-    return []
+def _names(place: object, depth: int = 0) -> Iterator[str]:
+    """The models in a name, in a model's description, or in a list of these.
+
+    What describes a model without its name (its provider, its temperature) names none.
+    """
+    if isinstance(place, str) and place.strip():
+        yield place
+    elif isinstance(place, Mapping | list) and depth < _DEEPEST:
+        parts = place if isinstance(place, list) else [place.get(key) for key in _NAME_KEYS]
+        found = (name for part in parts for name in _names(part, depth + 1))
+        yield from found if isinstance(place, list) else islice(found, 1)
+
+
+def _names_of_accounts(place: object) -> Iterator[str]:
+    """As `_names`; else the keys, where none of them stands for words."""
+    names = list(_names(place))
+    if not names and isinstance(place, Mapping) and not any(map(_is_text, place.values())):
+        names = [name for name in place if name.strip()]
+    yield from names
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _agrees(partition: str, model: str, config: Config) -> bool:

@@ -13,6 +13,7 @@ from review.models import JobEvent, Provenance, ReviewJob
 from review.orchestration.claiming import ClaimRequest, JobNotClaimable, claim
 from review.orchestration.provenance import (
     PartitionMismatch,
+    names_no_model,
     partition_contradicts,
     telemetry_models,
     validate_provenance,
@@ -302,10 +303,30 @@ class TestTelemetry:
             pytest.param({"stats": {"models": {"m": {}}}}, ("m",), id="stats"),
             pytest.param({"models": ["m", 5, ""], "model": " "}, ("m",), id="odd-values"),
             pytest.param({"stats": 5, "model": None}, (), id="other-shapes"),
+            pytest.param({"model": {"id": "m", "display_name": "M 1"}}, ("m",), id="an-object"),
+            pytest.param({"model": {"provider": "p", "name": "m"}}, ("m",), id="an-object-s-name"),
+            pytest.param({"model": {"model": {"id": "m"}}}, ("m",), id="nested"),
+            pytest.param({"model": [{"id": "m"}, ["n"], "o"]}, ("m", "n", "o"), id="lists"),
+            pytest.param({"models": [{"name": "m", "calls": 3}]}, ("m",), id="objects-in-a-list"),
+            pytest.param({"models": {"m": 3, "n": None, "o": {}}}, ("m", "n", "o"), id="counts"),
+            pytest.param({"models": {"id": {"calls": 3}}}, ("id",), id="a-model-called-id"),
+            pytest.param({"model": {"settings": {"top": 3}}}, (), id="settings"),
+            pytest.param({"model": {"temperature": 1}}, (), id="a-number"),
+            pytest.param({"model": {"provider": "p", "temperature": 1}}, (), id="no-name"),
+            pytest.param({"models": {"main": "m"}}, (), id="by-part-played"),
+            pytest.param({"model": {"id": 5, "name": " "}}, (), id="names-that-are-none"),
         ],
     )
     def test_names_its_models(self, telemetry, expected):
         assert telemetry_models(telemetry) == expected
+
+    def test_that_is_nested_without_end_names_what_can_be_reached(self):
+        nested: object = "m"
+        for _ in range(5_000):
+            nested = [{"model": nested}]
+
+        assert telemetry_models({"model": nested}) == ()
+        assert names_no_model({"model": nested})
 
     @pytest.mark.parametrize(
         ("partition", "models", "expected"),
