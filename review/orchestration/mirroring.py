@@ -18,7 +18,7 @@ from review.protocol.records import (
     render_manifest,
     render_result,
 )
-from review.vocabulary import OPEN_JOB_STATUSES
+from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 
 # As many as sweeps that run at once can leave half closed, and some more.
 _LATEST = 100
@@ -80,8 +80,29 @@ def mirror(
 ) -> list[str]:
     """`mirror_job` for rows that are loaded already, with paths and snapshots.
 
+    Whoever moves the job meanwhile may have written its files before these: what was written is held
+    against the row once more, and written anew. So the last to write has written the last state.
+
     :param texts: the review texts as they are stored, by pair key.
     """
+    failures = _write(job, pairs, texts, config)
+    while _has_moved(job):
+        job, pairs = _load(job.pk)
+        failures = _write(job, pairs, _texts(job), config)
+    return failures
+
+
+def _has_moved(job: ReviewJob) -> bool:
+    """Whether the job was moved since its row was read; one that is completed never is."""
+    if job.status == JobStatus.COMPLETED:
+        return False
+    now = ReviewJob.objects.values_list("status", "completed_at").get(pk=job.pk)
+    return now != (job.status, job.completed_at)
+
+
+def _write(
+    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
+) -> list[str]:
     files = ArtifactStore(config)
     failures = []
     for path, text in _documents(job, pairs, texts, config):
