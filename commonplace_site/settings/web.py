@@ -26,6 +26,7 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
+    "django.contrib.sessions",
     "django.contrib.staticfiles",
     "django_extensions",
 ]
@@ -34,7 +35,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "commonplace_site.sessions.KeptSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -76,8 +77,8 @@ LOGIN_REDIRECT_URL = "start"
 PASSWORD_RESET_TIMEOUT = 15 * 60
 CSRF_FAILURE_VIEW = "review.web.refusals.csrf_failed"
 
-# Sessions live in signed cookies, without a table: a page view never queues behind an ingest.
-SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+# A row of the store for each login: a page reads it by its key, and queues behind no ingest.
+SESSION_ENGINE = "commonplace_site.sessions"
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
 CSRF_COOKIE_HTTPONLY = True

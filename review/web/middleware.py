@@ -7,7 +7,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, connection
@@ -31,7 +30,7 @@ class LoginNeeded(UsageRefused):
 
 
 class StoreLacksLogins(StoreRefused):
-    """Only agents have used the store so far: it has no tables for people."""
+    """Only agents have used the store so far, or an older version: it lacks tables for people."""
 
 
 class RefusalMiddleware:
@@ -95,17 +94,19 @@ class AccessMiddleware:
             return
         store.ensure_store(write=False)
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM django_migrations WHERE app = 'auth' LIMIT 1")
-            if cursor.fetchone() is None:
+            cursor.execute(
+                "SELECT COUNT(DISTINCT app) FROM django_migrations WHERE app IN ('auth', 'sessions')"
+            )
+            if cursor.fetchone() != (2,):
                 raise StoreLacksLogins(
-                    "the store has no tables for people yet", hint="run: commonplace migrate"
+                    "the store lacks tables for people", hint="run: commonplace migrate"
                 )
         self._store_checked = True
 
 
 def _claims_a_login(request: HttpRequest) -> bool:
     """Whether the store has to be asked who this is; logging in counts."""
-    return SESSION_KEY in request.session or request.method == "POST"
+    return request.session.session_key is not None or request.method == "POST"
 
 
 def ask_for_login(request: HttpRequest) -> HttpResponse:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from datetime import timedelta
 
 import pytest
 from django.conf import settings as site
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core import signing
+from django.core.management import call_command
+from django.db import OperationalError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from commonplace_site.logs import SafeFormatter
@@ -66,24 +71,50 @@ class TestSession:
 
         assert not is_in(with_cookie(session))
 
-    def test_dies_of_age(self, session, settings):
-        settings.SESSION_COOKIE_AGE = -1
+    def test_dies_of_age(self, session):
+        Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
 
         assert not is_in(with_cookie(session))
 
-    @pytest.mark.parametrize("place", [0, 5, -1], ids=["first", "middle", "signature"])
+    @pytest.mark.parametrize("place", [0, 5, -1], ids=["first", "middle", "last"])
     def test_that_was_changed_is_nobody_s(self, session, place):
         letters = list(session)
-        letters[place] = "A" if letters[place] != "A" else "B"
+        letters[place] = "a" if letters[place] != "a" else "b"
 
         assert not is_in(with_cookie("".join(letters)))
 
-    def test_of_another_kind_of_signature_is_nobody_s(self, operator):
+    @pytest.mark.parametrize(
+        "cookie",
+        [
+            pytest.param("", id="empty"),
+            pytest.param('"\\000abcdefghijklmnopqrstuvwxyz01234"', id="nul"),
+            pytest.param('"\\355\\240\\200bcdefghijklmnopqrstuvwxyz0"', id="surrogate"),
+            pytest.param("x" * 32, id="of-the-right-shape"),
+            pytest.param("x" * 7_000, id="long"),
+            pytest.param("' OR 1=1 --", id="sql"),
+        ],
+    )
+    def test_that_was_made_up_is_nobody_s(self, operator, root, cookie):
+        answer = Client(headers={"cookie": f"{site.SESSION_COOKIE_NAME}={cookie}"}).get("/events/")
+
+        assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/events/")
+
+    def test_that_somebody_wrote_into_the_store_is_nobody_s(self, operator, session):
         forged = signing.dumps({"_auth_user_id": str(operator.pk)}, salt="another")
+        Session.objects.update(session_data=forged)
 
-        assert not is_in(with_cookie(forged))
+        assert not is_in(with_cookie(session))
 
-    def test_is_taken_from_the_browser_that_logs_out(self, operator, root):
+    def test_cannot_be_taken_from_the_store(self, session):
+        kept = Session.objects.get()
+
+        assert session not in kept.session_key + kept.session_data
+        assert not is_in(with_cookie(kept.session_key))
+        assert not is_in(with_cookie(kept.session_key[:32]))
+
+
+class TestLogout:
+    def test_takes_the_session_from_the_browser(self, operator, root):
         browser = Client()
         browser.force_login(operator)
 
@@ -91,6 +122,88 @@ class TestSession:
 
         assert not is_in(browser)
 
+    def test_ends_every_copy(self, session):
+        assert is_in(with_cookie(session))
+
+        with_cookie(session).post("/logout/")
+
+        assert not is_in(with_cookie(session))
+
+    def test_leaves_the_other_browsers_of_the_person_alone(self, session, operator):
+        other = Client()
+        other.force_login(operator)
+
+        with_cookie(session).post("/logout/")
+
+        assert is_in(other)
+
+    def test_is_not_undone_by_a_form_that_was_under_way(self, session):
+        """The form's session was read before the logout, and is written after it."""
+        browser = with_cookie(session)
+        store = browser.session
+
+        store["last"] = "an act"
+        with_cookie(session).post("/logout/")
+        store.save()
+
+        assert not is_in(with_cookie(session))
+        assert not Session.objects.exists()
+
+    def test_leaves_no_row(self, session):
+        with_cookie(session).post("/logout/")
+
+        assert not Session.objects.exists()
+
+
+class TestRow:
+    def test_is_not_written_by_looking(self, session):
+        browser = with_cookie(session)
+        browser.get("/events/")
+
+        with CaptureQueriesContext(connection) as asked:
+            assert is_in(browser)
+
+        said = [query["sql"] for query in asked.captured_queries]
+        assert not [sql for sql in said if not sql.startswith("SELECT")]
+        assert len([sql for sql in said if "django_session" in sql]) == 1
+
+    def test_is_not_looked_for_without_a_cookie(self, operator, root):
+        with CaptureQueriesContext(connection) as asked:
+            Client().get("/events/")
+            Client().get("/login/")
+
+        assert asked.captured_queries == []
+
+    def test_is_cleared_away_when_it_is_too_old(self, session):
+        Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+
+        call_command("clearsessions")
+
+        assert not Session.objects.exists()
+
+    @pytest.mark.parametrize("write", [1, 2], ids=["in-the-view", "after-it"])
+    def test_that_cannot_be_written_is_a_refusal_in_words(self, operator, root, monkeypatch, write):
+        real, writes = Session.save, []
+
+        def busy_at_last(row, **options):
+            writes.append(row)
+            if len(writes) < write:
+                return real(row, **options)
+            cause = sqlite3.OperationalError("database is locked")
+            cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise OperationalError("database is locked") from cause
+
+        browser = Client(raise_request_exception=False)
+        monkeypatch.setattr(Session, "save", busy_at_last)
+
+        answer = browser.post("/login/", {"username": operator.username, "password": PASSWORD})
+
+        assert answer.status_code == 503
+        assert "busy" in answer.content.decode()
+        assert len(writes) == write
+
+
+class TestCookie:
     def test_is_read_by_no_script_and_sent_for_no_other_site(self, operator):
         answer = Client().post("/login/", {"username": operator.username, "password": PASSWORD})
         cookie = answer.cookies[site.SESSION_COOKIE_NAME]
@@ -99,9 +212,9 @@ class TestSession:
         assert cookie["samesite"] == "Lax"
 
     def test_holds_nothing_but_who_it_is_and_what_was_shown(self, session):
-        held = signing.loads(session, salt="django.contrib.sessions.backends.signed_cookies")
+        held = with_cookie(session).session
 
-        assert set(held) <= {"_auth_user_id", "_auth_user_backend", "_auth_user_hash"}
+        assert set(held.keys()) <= {"_auth_user_id", "_auth_user_backend", "_auth_user_hash"}
 
 
 class TestLink:

@@ -61,6 +61,7 @@ class Command(ReviewCommand):
         host = options["host"]
         _allow(host)
         call_command("migrate", verbosity=0)
+        call_command("clearsessions")
         if options["link"]:
             self._say_link(host, options["port"])
             return

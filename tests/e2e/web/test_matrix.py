@@ -290,7 +290,7 @@ class TestCost:
             pair = (f"kb/notes/many/{number:03}.md", f"prose/g{number % 10}")
             review_pairs(large, pair, review=WARN)
 
-        with django_assert_max_num_queries(19):
+        with django_assert_max_num_queries(20):
             web.get("/matrix/?fold=off")
 
     def test_a_full_page_stays_below_half_a_megabyte(self, web, tmp_path, monkeypatch):

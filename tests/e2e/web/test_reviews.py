@@ -318,7 +318,7 @@ class TestCost:
         review_pairs(root, ("b.md", "prose/x"), review=WARN)
         (pair,) = review_pairs(root, ("a.md", "prose/x"), review=f"{many}\n## Result: WARN")
 
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             response = web.get(f"/reviews/{pair}/?show=note")
 
         assert response.content.count(b'class="finding-note') == 60
