@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, NotSupportedError, connections
 
 from review.errors import ReviewError, StoreRefused, TryAgain
 
@@ -41,6 +41,10 @@ class StoreNotThere(StoreRefused):
 
 class StoreFull(StoreRefused):
     """There is no room to write."""
+
+
+class StoreServerOld(StoreRefused):
+    """The database is of a version that Django no longer speaks with."""
 
 
 class StoreBusy(TryAgain):
@@ -116,6 +120,8 @@ _UNCONNECTED = (
     ("certificate", "tls"),
     ("does not exist", "3D000"),
 )
+# Django's words at the first connection: "PostgreSQL 14 or later is required (found 13.2)."
+_TOO_OLD = "or later is required (found"
 _OF_THE_OPTIONS = ("options", "pooler")
 
 
@@ -144,12 +150,21 @@ def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> Review
     """The refusal that tells an operator about `error`, or None for a fault of ours."""
     cause = error.__cause__
     if cause is None:
-        return None
+        return _version_refused(error, using)
     meaning = _postgres_meaning(cause) if hasattr(cause, "sqlstate") else _sqlite_meaning(cause)
     if meaning is None:
         return None
     kind, what, hint = meaning
     return kind(f"{store_name(using)} {what}", hint=hint)
+
+
+def _version_refused(error: DatabaseError, using: str) -> ReviewError | None:
+    if not (isinstance(error, NotSupportedError) and _TOO_OLD in str(error)):
+        return None
+    return StoreServerOld(
+        f"{store_name(using)} cannot be used: {str(error).rstrip('.')}",
+        hint="upgrade the database server, then run the same command again",
+    )
 
 
 def _sqlite_meaning(cause: BaseException) -> Meaning | None:

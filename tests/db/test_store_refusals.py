@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, NotSupportedError, OperationalError, connection
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from review.errors import ExitCode
@@ -18,6 +18,7 @@ from review.store.refusals import (
     StoreCorrupt,
     StoreNotOpened,
     StoreReadOnly,
+    StoreServerOld,
     refusal_of,
 )
 
@@ -168,3 +169,21 @@ class TestServer:
             is None
         )
         assert refusal_of(server_error("syntax error", "42601", "ProgrammingError")) is None
+
+
+@pytest.mark.django_db
+class TestVersion:
+    def test_that_django_speaks_with_no_more_is_named(self, monkeypatch):
+        monkeypatch.setattr(
+            type(connection.features), "minimum_database_version", (99, 1), raising=True
+        )
+
+        with pytest.raises(DatabaseError) as raised:
+            connection.check_database_version_supported()
+
+        refused = refusal_of(raised.value)
+        assert isinstance(refused, StoreServerOld)
+        assert "99.1 or later is required (found " in refused.message
+
+    def test_of_a_feature_that_is_not_there_is_a_fault_of_ours(self):
+        assert refusal_of(NotSupportedError("contains lookup is not supported")) is None
