@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import pytest
 
-from review.artifacts import ArtifactStore
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -19,7 +17,6 @@ from review.models import (
     ReviewText,
 )
 from review.orchestration import finalization
-from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import (
     IngestRequest,
@@ -29,10 +26,8 @@ from review.orchestration.ingest_request import (
     NoBlocks,
     NoOutput,
     NothingMissing,
-    RunFailed,
 )
 from review.queries.job_board import UnknownJob
-from review.vocabulary import FailureCode, JobStatus
 from tests.builders import (
     NOTE,
     NOW,
@@ -75,41 +70,6 @@ def ingest(root, job, *reviews, only=(), now=LATER, raw=None, **request):
 
 def decisions():
     return list(ReviewPair.objects.order_by("ordinal").values_list("status", "decision"))
-
-
-class TestFilesOfTwoProcesses:
-    def test_a_late_writer_leaves_the_manifest_of_the_newer_rows(self, root, job, monkeypatch):
-        mirror = finalization.mirror
-
-        def overtaken(*rows, **texts):
-            monkeypatch.setattr(finalization, "mirror", mirror)
-            ingest(root, job, PASS, WARN, FAIL, now=LATER + timedelta(seconds=1))
-            return mirror(*rows, **texts)
-
-        monkeypatch.setattr(finalization, "mirror", overtaken)
-        ingest(root, job, PASS, only=(1,))
-
-        manifest = json.loads((root / job.manifest_path).read_text())
-        assert manifest["status"] == "completed"
-        assert [pair["decision"] for pair in manifest["pairs"]] == ["pass", "warn", "fail"]
-
-    def test_a_failure_told_late_does_not_hide_what_came_after(self, root, job, monkeypatch):
-        writes = []
-        write = ArtifactStore.write_text
-
-        def overtaken(files, path, text):
-            writes.append(path)
-            if len(writes) == 1:
-                ingest(root, job, PASS, WARN, FAIL, now=LATER + timedelta(seconds=1))
-            write(files, path, text)
-
-        monkeypatch.setattr(ArtifactStore, "write_text", overtaken)
-        failure = RunFailed(FailureCode.RUNNER_ERROR, "it broke")
-        request = FailRequest(failure=failure, actor="agent:test", leaving=JobStatus.QUEUED)
-        fail_job(job.review_job_id, request=request, config=make_config(root), now=LATER)
-
-        manifest = json.loads((root / job.manifest_path).read_text())
-        assert manifest["status"] == "completed"
 
 
 class TestACompleteOutput:
