@@ -1,11 +1,12 @@
-"""Makes folders that are for their owner alone."""
+"""What is for its owner alone: the modes of files and folders, and the making of folders."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
 
-_PRIVATE = 0o700
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
 
 
 def make_private(folder: Path) -> None:
@@ -21,5 +22,5 @@ def make_private(folder: Path) -> None:
         missing.append(missing[-1].parent)
     for path in reversed(missing[1:]):
         with suppress(FileExistsError):
-            path.mkdir(mode=_PRIVATE)
-    folder.mkdir(mode=_PRIVATE, exist_ok=True)
+            path.mkdir(mode=FOLDER_MODE)
+    folder.mkdir(mode=FOLDER_MODE, exist_ok=True)

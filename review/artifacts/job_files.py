@@ -107,9 +107,11 @@ class ArtifactStore:
         """
         files, name = self._locate(bundle_output_path)
         with _refusing_to_write(bundle_output_path):
-            if files.exists_there(name) and not _holds(files, name, data):
+            if _holds(files, name, data):
+                files.write(name, data)  # in its own right, should it be a link
+                return
+            while not files.write_new(name, data):
                 files.move_aside(name)
-            files.write(name, data)
 
     def _locate(self, path: str) -> tuple[ArtifactFolder | RemoteFolder, str]:
         full = self._config.root / path  # an absolute path stays what it is

@@ -7,12 +7,13 @@ import secrets
 import shutil
 import stat
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from django.core.files.storage import FileSystemStorage
 
-from review.folders import make_private
+from review.folders import FILE_MODE, FOLDER_MODE, make_private
 
 
 class ArtifactFolder(FileSystemStorage):
@@ -26,17 +27,15 @@ class ArtifactFolder(FileSystemStorage):
         super().__init__(
             location=str(location),
             base_url="",
-            file_permissions_mode=0o600,
-            directory_permissions_mode=0o700,
+            file_permissions_mode=FILE_MODE,
+            directory_permissions_mode=FOLDER_MODE,
             allow_overwrite=True,
         )
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file in one step; a folder that stands in its place is moved aside."""
         path = Path(self.path(name))
-        # A worker may write in its job's folder: it must not lead us to write in another.
-        if not self._is_here(path.parent):
-            raise OSError(f"a link leads out of {self.location}")
+        self._refuse_way_out(path)
         make_private(path.parent)
         unfinished = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
@@ -47,6 +46,20 @@ class ArtifactFolder(FileSystemStorage):
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
+
+    def write_new(self, name: str, data: bytes) -> bool:
+        """`write`, but only where nothing is; False when something is there."""
+        path = Path(self.path(name))
+        if self.exists_there(name):
+            return False
+        self._refuse_way_out(path)
+        make_private(path.parent)
+        unfinished = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            _write_new(unfinished, data)
+            return _give_name(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def read(self, name: str, *, limit: int) -> bytes:
         """At most `limit` bytes of an ordinary file."""
@@ -80,11 +93,34 @@ class ArtifactFolder(FileSystemStorage):
         return True
 
     def move_aside(self, name: str) -> None:
-        """Rename a file or folder to the first free `<name>.aside-<n>`."""
-        number = 1
-        while self.exists_there(f"{name}.aside-{number}"):
-            number += 1
-        Path(self.path(name)).rename(self.path(f"{name}.aside-{number}"))
+        """Rename a file or folder to a free `<name>.aside-<n>`; one that is gone by then is moved.
+
+        The new name is taken first, by something empty: of two that move at once, neither renames
+        over what the other has moved.
+        """
+        source = Path(self.path(name))
+        is_folder = source.is_dir() and not source.is_symlink()
+        target = next(filter(None, (self._reserve(name, n, is_folder) for n in count(1))))
+        try:
+            source.rename(target)
+        except OSError as error:
+            if is_folder:
+                target.rmdir()
+            else:
+                target.unlink()
+            if not isinstance(error, FileNotFoundError):
+                raise
+
+    def _reserve(self, name: str, number: int, is_folder: bool) -> Path | None:
+        target = Path(self.path(f"{name}.aside-{number}"))
+        try:
+            if is_folder:
+                target.mkdir(mode=FOLDER_MODE)
+            else:
+                _write_new(target, b"")
+        except FileExistsError:
+            return None
+        return target
 
     def remove_folder(self, name: str) -> None:
         """Remove a folder and all that is in it; one that is not there is fine."""
@@ -99,6 +135,11 @@ class ArtifactFolder(FileSystemStorage):
         """Whether a link in the folder, at `name` or on the way there, leads somewhere else."""
         return not self._is_here(self.path(name))
 
+    def _refuse_way_out(self, path: Path) -> None:
+        # A worker may write in its job's folder: it must not lead us to write in another.
+        if not self._is_here(path.parent):
+            raise OSError(f"a link leads out of {self.location}")
+
     def _is_here(self, path: str | Path) -> bool:
         real, base = os.path.realpath(path), os.path.realpath(self.location)
         return real == base or real.startswith(f"{base}{os.sep}")
@@ -112,19 +153,32 @@ class ArtifactFolder(FileSystemStorage):
         return name
 
 
+def _give_name(unfinished: Path, path: Path) -> bool:
+    """A finished file's name, unless something has it; where there are no hard links, by a rename."""
+    try:
+        path.hardlink_to(unfinished)
+    except FileExistsError:
+        return False
+    except OSError:
+        if os.path.lexists(path):
+            return False
+        unfinished.replace(path)
+    return True
+
+
 def _make_empty(folder: Path) -> None:
     try:
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=FOLDER_MODE)
     except FileNotFoundError:
         make_private(folder)
     except FileExistsError:
         # A creator was killed here. Ids are allocated one creator at a time, so it is nobody's.
         shutil.rmtree(folder)
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=FOLDER_MODE)
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
     with os.fdopen(descriptor, "wb", buffering=0) as stream:
         view = memoryview(data)
         while view:

@@ -24,6 +24,13 @@ class RemoteFolder:
             self._storage.delete(name)
         self._storage.save(name, ContentFile(data))
 
+    def write_new(self, name: str, data: bytes) -> bool:
+        """`write`, but only where nothing is; False when something is there."""
+        if self._storage.exists(name):
+            return False
+        self._storage.save(name, ContentFile(data))
+        return True
+
     def read(self, name: str, *, limit: int) -> bytes:
         """At most `limit` bytes of a file."""
         with self._storage.open(name) as stream:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from review.corpus.reading import UnreadableFile, read_file, resolve_inside
 from review.errors import Conflict, ReviewError
+from review.folders import FILE_MODE
 
 if TYPE_CHECKING:
     from review.corpus import NoteText
@@ -53,7 +54,7 @@ def replace_note(root: str, note: NoteText, data: bytes) -> None:
 
 def _write(path: Path, data: bytes, mode: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as stream:
+    with os.fdopen(os.open(path, flags, FILE_MODE), "wb") as stream:
         stream.write(data)
         stream.flush()
         os.fchmod(stream.fileno(), mode)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from review.errors import ReviewError
+from review.folders import FILE_MODE
 from review.runners.leftovers import end_leftovers
 
 _FIRST_LOOK = 0.0005
@@ -222,7 +223,7 @@ def _not_started(request: ProcessRequest, error: OSError | ValueError) -> str:
 def _captured(path: Path, max_bytes: int) -> Iterator[_Capture]:
     # Appending, so that a program that was cut off goes on at the new end.
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, 0o600)
+    descriptor = os.open(path, flags, FILE_MODE)
     try:
         yield _Capture(descriptor, max_bytes)
     finally:

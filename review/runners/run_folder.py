@@ -8,6 +8,7 @@ import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from review.folders import make_private
 from review.runners.environment import is_mark
 from review.runners.outcome import Captured
 from review.runners.process import ProcessResult
@@ -83,7 +84,7 @@ class RunFolder:
 
         :raises OSError: the system refuses.
         """
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path)
         for file in (self.record, self.output, self.last_message, self.stdout, self.stderr):
             file.unlink(missing_ok=True)
         self.prompt.write_bytes(prompt)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from review.errors import Conflict, InputRejected, ReviewError
-from review.store.creation import FILE_MODE
+from review.folders import FILE_MODE
 from review.store.refusals import AGAIN, StoreBusy
 from review.store.sqlite_file import read_only_uri
 

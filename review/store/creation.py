@@ -13,11 +13,10 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.executor import MigrationExecutor
 
-from review.folders import make_private
+from review.folders import FILE_MODE, make_private
 from review.store.header import APPLICATION_ID
 from review.store.refusals import StoreNotOpened
 
-FILE_MODE = 0o600
 _LOCK_KEY = 0x436D5052
 _DRAFT_SUFFIX = ".new"
 _COMPANIONS = ("-wal", "-shm", "-journal")

@@ -10,9 +10,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from review.errors import TryAgain
-from review.folders import make_private
+from review.folders import FILE_MODE, make_private
 
-FILE_MODE = 0o600
 _ATTEMPTS = 5
 _POLL = 0.01  # seconds between two looks at a lock
 _IDENTITY = "SELECT value FROM marks WHERE name = 'identity'"

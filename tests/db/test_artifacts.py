@@ -6,6 +6,9 @@ import errno
 import json
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -307,6 +310,53 @@ class TestReadOutput:
 
         with pytest.raises(OutputNotReadable, match="larger than 3 bytes"):
             store.read_output(path)
+
+
+class TestManyAtOnce:
+    PATH = "kb/reports/bundle-reviews/review-job-7/bundle-output.md"
+
+    @staticmethod
+    def at_once(tasks):
+        """Run each task in a thread of its own, all let go at the same moment."""
+        ready = threading.Barrier(len(tasks))
+
+        def run(task):
+            ready.wait()
+            task()
+
+        with ThreadPoolExecutor(len(tasks)) as pool:
+            for done in [pool.submit(run, task) for task in tasks]:
+                done.result()
+
+    def test_outputs_that_are_kept_move_each_other_aside_and_none_is_lost(self, config):
+        store = ArtifactStore(config)
+        for number in range(20):
+            outputs = [b"%d by %d" % (number, writer) for writer in range(6)]
+            self.at_once([partial(store.keep_input, self.PATH, data) for data in outputs])
+
+        folder = config.artifacts / "review-job-7"
+        kept = {path.read_bytes() for path in folder.iterdir()}
+        assert kept == {b"%d by %d" % (number, w) for number in range(20) for w in range(6)}
+
+    def test_what_is_moved_aside_takes_a_name_of_its_own(self, config):
+        folder = ArtifactFolder(config.artifacts)
+        for number in range(30):
+            names = [f"{writer}.md" for writer in range(6)]
+            for name in names:
+                folder.write(name, b"%d" % number)
+            self.at_once([partial(folder.move_aside, name) for name in names for _ in range(2)])
+
+        assert len(names_in(config.artifacts)) == 180
+        assert all(path.stat().st_size for path in config.artifacts.iterdir())
+
+    def test_folders_likewise(self, config):
+        folder = ArtifactFolder(config.artifacts)
+        for number in range(20):
+            folder.create_folder("review-job-7", {"a": b"%d" % number}, owner=OURS)
+            self.at_once([partial(folder.move_aside, "review-job-7")] * 4)
+
+        found = {(path / "a").read_text() for path in config.artifacts.iterdir()}
+        assert found == {str(number) for number in range(20)}
 
 
 class TestKeepInput:
