@@ -78,9 +78,14 @@ _SQLITE: dict[int, Meaning] = {
     15: (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
     26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
 }
+_POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
+_BETWEEN = "is behind a pooler that gave our connection to others between two transactions"
 _POSTGRES: dict[str, Meaning] = {
     "08": (StoreUnreachable, "cannot be reached", REACH_HINT),
     "25006": (StoreReadOnly, "is read-only", "reading commands work"),
+    # A cursor or a prepared statement that was there a moment ago.
+    "26000": (StoreNotOpened, _BETWEEN, _POOLED),
+    "34000": (StoreNotOpened, _BETWEEN, _POOLED),
     "28": (StoreNotOpened, "refused the login", "check the user and the password in its URL"),
     "3D000": (StoreNotOpened, "does not exist", "create the database, or name another"),
     "3F000": (StoreNotOpened, "has no such schema", "check search_path in the options of its URL"),
@@ -95,10 +100,7 @@ _POSTGRES: dict[str, Meaning] = {
     "options": (
         StoreNotOpened, "cannot be opened with these options", "check what follows ? in its URL"
     ),
-    "pooler": (
-        StoreNotOpened, "is behind a pooler that takes no such options",
-        "add pooler=transaction to its URL, after ?; see docs/deploy.md",
-    ),
+    "pooler": (StoreNotOpened, "is behind a pooler that takes no such options", _POOLED),
     "tls": (
         StoreNotOpened, "does not offer the encryption that its URL asks for",
         "check sslmode and sslrootcert",

@@ -123,6 +123,8 @@ class TestServer:
             pytest.param("3D000", StoreNotOpened, id="no-database"),
             pytest.param("53100", refusals.StoreFull, id="disk-full"),
             pytest.param("3F000", StoreNotOpened, id="no-schema"),
+            pytest.param("34000", StoreNotOpened, id="cursor-given-away-by-a-pooler"),
+            pytest.param("26000", StoreNotOpened, id="statement-given-away-by-a-pooler"),
             pytest.param("54000", StoreNotOpened, id="path-beyond-an-index"),
         ],
     )
