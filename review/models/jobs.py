@@ -101,6 +101,24 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         now: datetime,
     ) -> bool:
         """`leaving` to the ending, on the row and on `job`; False when it was moved meanwhile."""
+        jobs = (job,)
+        return self.close_all(
+            jobs, leaving=leaving, ending=ending, evidence=evidence, claim=claim, now=now
+        )
+
+    def close_all(
+        self,
+        jobs: Sequence[ReviewJob],
+        *,
+        leaving: JobStatus,
+        ending: Ending,
+        evidence: Evidence = Evidence(),
+        claim: Claim | None = None,
+        now: datetime,
+    ) -> bool:
+        """`close` for jobs that all end alike; False, with nothing said on `jobs`, when one of them
+        was moved meanwhile: roll the transaction back.
+        """
         fields: dict[str, Any] = {
             "status": ending.status,
             "completed_at": now,
@@ -114,10 +132,12 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         if claim is not None:
             fields |= {"started_at": now, "claimed_by": claim.claimed_by}
             fields |= asdict(claim.provenance)
-        if not self._unreplaced().filter(pk=job.pk, status=leaving).update(**fields):
+        leaving_now = self._unreplaced().filter(pk__in=[job.pk for job in jobs], status=leaving)
+        if leaving_now.update(**fields) != len(jobs):
             return False
-        for name, value in fields.items():
-            setattr(job, name, value)
+        for job in jobs:
+            for name, value in fields.items():
+                setattr(job, name, value)
         return True
 
     def fail(

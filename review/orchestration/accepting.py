@@ -36,17 +36,24 @@ def accept(candidates: Sequence[Candidate], *, now: datetime) -> list[Candidate]
     """Accept what is not superseded; answers the candidates that are. Call inside a transaction.
 
     A candidate is superseded when the key's current acceptance pins other text that was read
-    later (DESIGN section 7). Of two candidates for one key the later in the sequence counts.
+    later (DESIGN section 7). Candidates are taken in their order: for the second of one key, the
+    first is the current one.
     """
     if not candidates:
         return []
     # First, so that two transactions move acceptances one after the other on every database.
     ReviewStore.objects.move_acceptances()
-    current = _current(candidates)
-    superseded = [item for item in candidates if _is_superseded(item, current.get(item.key))]
-    refused = set(map(id, superseded))
+    current: dict[tuple[int, int, int], _Baseline | Candidate] = {**_current(candidates)}
+    accepted: list[Candidate] = []
+    superseded: list[Candidate] = []
+    for item in candidates:
+        if _is_superseded(item, current.get(item.key)):
+            superseded.append(item)
+        else:
+            accepted.append(item)
+            current[item.key] = item
     events = Acceptance.objects.bulk_create(
-        [_event(item, now=now) for item in candidates if id(item) not in refused], batch_size=100
+        [_event(item, now=now) for item in accepted], batch_size=100
     )
     CurrentAcceptance.objects.point_at(list({_key(event): event for event in events}.values()))
     return superseded
@@ -75,7 +82,7 @@ def _current(candidates: Sequence[Candidate]) -> dict[tuple[int, int, int], _Bas
     return {row[:3]: _Baseline(row[3], row[4], row[5]) for row in rows}
 
 
-def _is_superseded(item: Candidate, current: _Baseline | None) -> bool:
+def _is_superseded(item: Candidate, current: _Baseline | Candidate | None) -> bool:
     if current is None or current.text_read_at <= item.text_read_at:
         return False
     same_text = (item.note_snapshot_id, item.gate_snapshot_id) == (

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
-from review.models import FileSnapshot, Finding, ReviewPair, batched
+from review.models import ReviewPair
+from review.orchestration.known_findings import KnownFindings
 from review.protocol.decisions import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, locate_quote, read_findings
 from review.protocol.parser import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
@@ -15,7 +16,6 @@ from review.vocabulary import Decision, PairStatus, Severity
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
 MAX_REVIEW_CHARACTERS = 600_000
 MAX_FINDINGS = 1_000
-_EARLIER_FINDINGS = 500
 
 
 @dataclass(frozen=True)
@@ -69,39 +69,57 @@ def parse_for_job(
     return parse_output(data, token=token, expected=expected)
 
 
-def judge_output(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> JudgedOutput:
-    """Read decisions and findings of the pairs that are not completed yet."""
-    wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
-    read = {
+def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:
+    """What the blocks say of the pairs that are not completed yet, by pair key."""
+    return {
         pair.pk: read_block(parsed.blocks[pair.ordinal])
-        for pair in wanted
-        if pair.ordinal in parsed.blocks
+        for pair in pairs
+        if pair.status != PairStatus.COMPLETED and pair.ordinal in parsed.blocks
     }
-    with_findings = [pair for pair in wanted if pair.pk in read and read[pair.pk].findings]
-    texts = _note_texts(with_findings)
-    earlier = _earlier_findings(with_findings)
+
+
+def judge_output(
+    parsed: ParsedOutput,
+    *,
+    pairs: Sequence[ReviewPair],
+    reviews: Mapping[int, ReadReview],
+    known: KnownFindings,
+) -> JudgedOutput:
+    """Decisions and findings of the pairs that are not completed yet.
+
+    :param reviews: as `read_blocks` gives them.
+    """
+    wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
+    earlier = known.earlier(with_findings(wanted, reviews))
     judged = tuple(
         JudgedPair(
             pair=pair,
             text=parsed.blocks[pair.ordinal].text,
-            decision=read[pair.pk].decision,
+            decision=reviews[pair.pk].decision,
             findings=_judge_findings(
-                pair, read[pair.pk].findings, texts.get(pair.note_snapshot_id, ""), earlier
+                pair, reviews[pair.pk].findings, known.note_text(pair), earlier
             ),
         )
         for pair in wanted
-        if pair.pk in read
+        if pair.pk in reviews
     )
     return JudgedOutput(
         judged=judged,
         missing={
             pair.ordinal: parsed.missing.get(pair.ordinal, "no block for this pair")
             for pair in wanted
-            if pair.pk not in read
+            if pair.pk not in reviews
         },
         problems=tuple(parsed.problems),
         self_reported_model=parsed.self_reported_model or "",
     )
+
+
+def with_findings(
+    pairs: Sequence[ReviewPair], reviews: Mapping[int, ReadReview]
+) -> list[ReviewPair]:
+    """The pairs whose review reports a finding."""
+    return [pair for pair in pairs if pair.pk in reviews and reviews[pair.pk].findings]
 
 
 def read_block(block: ParsedBlock) -> ReadReview:
@@ -171,23 +189,3 @@ def _judge_findings(
         )
         for finding, fingerprint in zip(raw, fingerprints, strict=True)
     )
-
-
-def _note_texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
-    keys = {pair.note_snapshot_id for pair in pairs}
-    return dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
-
-
-def _earlier_findings(
-    pairs: Sequence[ReviewPair],
-) -> dict[tuple[int, int], list[KnownFinding]]:
-    found: dict[tuple[int, int], list[KnownFinding]] = {}
-    for chunk in batched(pairs, 100):
-        rows = Finding.objects.filter(
-            pair__note_id__in={pair.note_id for pair in chunk},
-            pair__gate_id__in={pair.gate_id for pair in chunk},
-        ).order_by("-pk")
-        columns = ("pair__note_id", "pair__gate_id", "fingerprint", "quote", "text")
-        for note_id, gate_id, *known in rows.values_list(*columns)[:_EARLIER_FINDINGS]:
-            found.setdefault((note_id, gate_id), []).append(KnownFinding(*known))
-    return found

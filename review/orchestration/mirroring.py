@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from review.artifacts import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
 from review.conf import Config
@@ -36,7 +36,8 @@ def mirror_job(job_id: int, *, config: Config) -> list[str]:
 def mirrored_documents(job_id: int, *, config: Config) -> Iterator[tuple[str, str]]:
     """Path and text of every file that mirrors rows of the job, the manifest last."""
     job, pairs = _load(job_id)
-    return _documents(job, pairs, _texts(job), config)
+    store_id = ReviewStore.objects.identity()
+    return _documents(job, pairs, _texts(job), config, store_id=store_id)
 
 
 def _texts(job: ReviewJob) -> dict[int, str]:
@@ -76,7 +77,12 @@ def _told_status(prompt_path: str, config: Config) -> str | None:
 
 
 def mirror(
-    job: ReviewJob, pairs: Sequence[ReviewPair], *, texts: Mapping[int, str], config: Config
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    *,
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str = "",
 ) -> list[str]:
     """`mirror_job` for rows that are loaded already, with paths and snapshots.
 
@@ -84,11 +90,14 @@ def mirror(
     against the row once more, and written anew. So the last to write has written the last state.
 
     :param texts: the review texts as they are stored, by pair key.
+    :param store_id: the store's own id; asked for when it is not given.
     """
-    failures = _write(job, pairs, texts, config)
+    store_id = store_id or ReviewStore.objects.identity()
+    failures = _write(_documents(job, pairs, texts, config, store_id=store_id), config)
     while _has_moved(job):
         job, pairs = _load(job.pk)
-        failures = _write(job, pairs, _texts(job), config)
+        documents = _documents(job, pairs, _texts(job), config, store_id=store_id)
+        failures = _write(documents, config)
     return failures
 
 
@@ -100,12 +109,10 @@ def _has_moved(job: ReviewJob) -> bool:
     return now != (job.status, job.completed_at)
 
 
-def _write(
-    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
-) -> list[str]:
+def _write(documents: Iterable[tuple[str, str]], config: Config) -> list[str]:
     files = ArtifactStore(config)
     failures = []
-    for path, text in _documents(job, pairs, texts, config):
+    for path, text in documents:
         try:
             files.write_text(path, text)
         except ArtifactNotWritten as refused:
@@ -114,16 +121,25 @@ def _write(
 
 
 def _documents(
-    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    texts: Mapping[int, str],
+    config: Config,
+    *,
+    store_id: str,
 ) -> Iterator[tuple[str, str]]:
     for pair in pairs:
         if pair.result_path and pair.pk in texts:
             yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
-    yield manifest_path(job.prompt_path), render_manifest(manifest_of(job, pairs, config))
+    yield (
+        manifest_path(job.prompt_path),
+        render_manifest(_manifest(job, pairs, config, store_id=store_id)),
+    )
 
 
-def manifest_of(job: ReviewJob, pairs: Sequence[ReviewPair], config: Config) -> Manifest:
-    """The manifest of a job as its rows are now."""
+def _manifest(
+    job: ReviewJob, pairs: Sequence[ReviewPair], config: Config, *, store_id: str
+) -> Manifest:
     manifest_pairs = [
         ManifestPair(
             review_pair_id=pair.pk,
@@ -139,7 +155,6 @@ def manifest_of(job: ReviewJob, pairs: Sequence[ReviewPair], config: Config) -> 
         )
         for pair in pairs
     ]
-    store_id = ReviewStore.objects.identity()
     return manifest_of_job(job, manifest_pairs, store_id=store_id)
 
 

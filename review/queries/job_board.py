@@ -94,8 +94,13 @@ def require_job(job_id: int) -> ReviewJob:
     """
     job = ReviewJob.objects.with_names().filter(pk=job_id).first()
     if job is None:
-        raise UnknownJob(
-            f"no review job {job_id} in this store",
-            hint="list them with: commonplace review_job_list --json",
-        )
+        raise unknown_job(job_id)
     return job
+
+
+def unknown_job(job_id: int) -> UnknownJob:
+    """The refusal of an id that no job has."""
+    return UnknownJob(
+        f"no review job {job_id} in this store",
+        hint="list them with: commonplace review_job_list --json",
+    )
