@@ -78,11 +78,31 @@ class DecisionEventJson(Document, kw_only=True):
     gate_id: str
 
 
+class AcceptanceEventJson(Document, kw_only=True):
+    """An acceptance that is no review's own: `ack`, `auto-ack`, `override` or `carry-over`.
+
+    `review_pair_id` is the evidence; an override may have none.
+    """
+
+    kind: str
+    note_path: str
+    gate_id: str
+    model_partition: str
+    review_pair_id: int | None
+    actor: str
+    reason: str
+    at: str | None
+
+
 class EventListJson(Document, kw_only=True):
-    """The answer of the page of events, each list newest first; `events` are the moves of jobs."""
+    """The answer of the page of events, each list newest first; `events` are the moves of jobs.
+
+    A page of a narrowed list may hold few or none and still have a `next`, which looks further back.
+    """
 
     schema: str = "review-events/1"
     events: list[JobEventJson]
     dispositions: list[DispositionEventJson]
     decisions: list[DecisionEventJson]
+    acceptances: list[AcceptanceEventJson]
     next: str | None

@@ -1,61 +1,29 @@
-"""Who did what: moves of jobs, dispositions of findings and decisions of people, newest first."""
+"""Who did what: moves of jobs, dispositions, decisions of people, acks and overrides, newest first."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, TypeAlias
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max
 
 from review.contracts.base import timestamp
-from review.contracts.job_pages import DecisionEventJson, DispositionEventJson, JobEventJson
-from review.models import DecisionEvent, Disposition, Finding, JobEvent
-from review.queries.event_log import by_actors, show_event
+from review.contracts.job_pages import (
+    AcceptanceEventJson,
+    DecisionEventJson,
+    DispositionEventJson,
+    JobEventJson,
+)
+from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent
+from review.queries.act_streams import ActFilter, ActKind, Place, Stream, read_stream
+from review.queries.event_log import show_event
 from review.queries.review_details import gate_label
-from review.vocabulary import DispositionState, JobStatus
 
-ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson
-# Below which key each kind goes on; a kind that is not in it starts with its newest.
-Place: TypeAlias = Mapping["ActKind", int]
-
-
-class ActKind(StrEnum):
-    """What was acted on."""
-
-    JOB = "job"
-    FINDING = "finding"
-    REVIEW = "review"
-
-
-@dataclass(frozen=True)
-class ActFilter:
-    """Which acts to give; an empty filter keeps all.
-
-    Who names statuses or a job asks for moves of jobs, and who names states for dispositions.
-
-    :param actors: whole names; one that ends in `:` stands for all of its kind, such as `human:`.
-    """
-
-    kinds: tuple[ActKind, ...] = ()
-    to_statuses: tuple[JobStatus, ...] = ()
-    states: tuple[DispositionState, ...] = ()
-    actors: tuple[str, ...] = ()
-    job_id: int | None = None
-
-    def asked(self) -> tuple[ActKind, ...]:
-        """The kinds that are left."""
-        implied = set()
-        if self.to_statuses or self.job_id is not None:
-            implied.add(ActKind.JOB)
-        if self.states:
-            implied.add(ActKind.FINDING)
-        wanted = self.kinds or tuple(ActKind)
-        return tuple(kind for kind in wanted if not implied or kind in implied)
+ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | AcceptanceEventJson
 
 
 @dataclass(frozen=True)
@@ -68,45 +36,51 @@ class Act:
     event: ActJson
 
 
-def newest_acts(wanted: ActFilter, *, place: Place, limit: int, gates_folder: str) -> list[Act]:
+@dataclass(frozen=True)
+class ActPage:
+    """Acts, newest first, and where the list goes on; None at its end.
+
+    :param looked_back_to: before this moment nothing was looked at yet, though the page has room.
+    """
+
+    acts: tuple[Act, ...]
+    next_place: Place | None
+    looked_back_to: datetime | None = None
+
+
+def newest_acts(wanted: ActFilter, *, place: Place, limit: int, gates_folder: str) -> ActPage:
     """The acts that match, newest first, each kind below its key in `place`.
 
-    Keys are given in the order of time, so that every kind is read by its key alone.
+    Keys are given in the order of time, so that every kind is read by its key alone. Where a kind was
+    not looked through to its end, the page ends at the moment it was looked back to.
     """
-    streams = [list(_rows(kind, wanted, before=place.get(kind))[:limit]) for kind in wanted.asked()]
-    rows = [*islice(heapq.merge(*streams, key=_moment, reverse=True), limit)]
-    return list(_shown(rows, gates_folder))
+    streams = [
+        read_stream(kind, wanted, before=place.get(kind), limit=limit + 1)
+        for kind in wanted.asked()
+    ]
+    edges = [(one.since, one.kind, one.low) for one in streams if one.since is not None]
+    since, last, low = max(edges, default=(None, None, 0))
+    known = [one.rows if one.kind is last else _known(one, since) for one in streams]
+    rows = [*islice(heapq.merge(*known, key=_moment, reverse=True), limit + 1)]
+    acts = tuple(_shown(rows[:limit], gates_folder))
+    then = {**place, **{act.kind: act.key for act in acts}}
+    if len(rows) > limit:
+        return ActPage(acts, then)
+    if last is not None:
+        return ActPage(acts, {**then, last: low}, since)
+    return ActPage(acts, None)
 
 
-def place_after(acts: Iterable[Act], place: Place) -> Place:
-    """Where the list goes on behind these acts."""
-    return {**place, **{act.kind: act.key for act in acts}}
+def _known(stream: Stream, since: datetime | None) -> Sequence[Any]:
+    """The rows among which no other kind's can be missing."""
+    if since is None:
+        return stream.rows
+    return [*takewhile(lambda row: row.at >= since, stream.rows)]
 
 
 def _moment(row: Any) -> datetime:
     moment: datetime = row.at
     return moment
-
-
-def _rows(kind: ActKind, wanted: ActFilter, *, before: int | None) -> QuerySet[Any]:
-    rows: QuerySet[Any]
-    if kind is ActKind.JOB:
-        rows = JobEvent.objects.all()
-        if wanted.job_id is not None:
-            rows = rows.filter(job_id=wanted.job_id)
-        if wanted.to_statuses:
-            rows = rows.filter(to_status__in=wanted.to_statuses)
-    elif kind is ActKind.FINDING:
-        rows = Disposition.objects.all()
-        if wanted.states:
-            rows = rows.filter(state__in=wanted.states)
-    else:
-        rows = DecisionEvent.objects.select_related("pair__note", "pair__gate")
-    if wanted.actors:
-        rows = rows.filter(by_actors(wanted.actors))
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
-    return rows.order_by("-pk")
 
 
 def _shown(rows: Sequence[Any], gates_folder: str) -> Iterator[Act]:
@@ -117,8 +91,10 @@ def _shown(rows: Sequence[Any], gates_folder: str) -> Iterator[Act]:
         elif isinstance(row, Disposition):
             event = _disposition(row, named.get(row.fingerprint), gates_folder)
             yield Act(ActKind.FINDING, row.pk, row.at, event)
-        else:
+        elif isinstance(row, DecisionEvent):
             yield Act(ActKind.REVIEW, row.pk, row.at, _decision(row, gates_folder))
+        else:
+            yield Act(ActKind.ACCEPTANCE, row.pk, row.at, _acceptance(row, gates_folder))
 
 
 def _findings(marks: Sequence[str]) -> dict[str, Finding]:
@@ -157,4 +133,17 @@ def _decision(row: DecisionEvent, gates_folder: str) -> DecisionEventJson:
         at=timestamp(row.at),
         note_path=row.pair.note.path,
         gate_id=gate_label(row.pair.gate.path, gates_folder),
+    )
+
+
+def _acceptance(row: Acceptance, gates_folder: str) -> AcceptanceEventJson:
+    return AcceptanceEventJson(
+        kind=row.kind,
+        note_path=row.note.path,
+        gate_id=gate_label(row.gate.path, gates_folder),
+        model_partition=row.model_partition.name,
+        review_pair_id=row.review_pair_id,
+        actor=row.actor,
+        reason=row.reason,
+        at=timestamp(row.accepted_at),
     )

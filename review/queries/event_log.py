@@ -1,10 +1,6 @@
-"""The moves of a job as documents show them, and whose acts a log is narrowed to."""
+"""The moves of a job as documents show them."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-
-from django.db.models import Q
 
 from review.contracts.base import timestamp
 from review.contracts.job_pages import JobEventJson
@@ -27,11 +23,3 @@ def show_event(event: JobEvent) -> JobEventJson:
         note=event.note,
         at=timestamp(event.at),
     )
-
-
-def by_actors(actors: Iterable[str]) -> Q:
-    """Rows of these actors; a name that ends in `:` stands for all of its kind."""
-    found = Q()
-    for actor in actors:
-        found |= Q(actor__startswith=actor) if actor.endswith(":") else Q(actor=actor)
-    return found

@@ -1,4 +1,4 @@
-"""The page of events: who did what to jobs, findings and reviews, newest first."""
+"""The page of events: who did what to jobs, findings, reviews and acceptances, newest first."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from django.urls import path
 
 from review import conf
 from review.contracts.job_pages import (
+    AcceptanceEventJson,
     DecisionEventJson,
     DispositionEventJson,
     EventListJson,
     JobEventJson,
 )
-from review.queries.act_log import Act, ActFilter, ActKind, Place, newest_acts, place_after
+from review.queries.act_log import Act, ActPage, newest_acts
+from review.queries.act_streams import ActFilter, ActKind, Place
 from review.vocabulary import DispositionState, JobStatus
 from review.web.facets import make_facet
 from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters
@@ -33,7 +35,12 @@ _KNOWN = {
     "actor": None,
     "job": None,
 }
-_WHAT = {"job": "jobs", "finding": "findings", "review": "decisions"}
+_WHAT = {
+    "job": "jobs",
+    "finding": "findings",
+    "review": "decisions",
+    "acceptance": "acks and overrides",
+}
 _ACTORS = {"human:": "people", "agent:": "agents", "sweep:": "sweeps"}
 
 
@@ -48,14 +55,13 @@ class ShownAct:
 def events(request: HttpRequest) -> HttpResponse:
     """Who did what."""
     filters = parse_filters(request, _KNOWN)
-    place = _read_place(filters)
     found = newest_acts(
         _wanted(filters),
-        place=place,
-        limit=EVENTS_A_PAGE + 1,
+        place=_read_place(filters),
+        limit=EVENTS_A_PAGE,
         gates_folder=conf.current().gates_folder,
     )
-    part = _paged(filters, found, place)
+    part = _paged(filters, found)
     return page(
         request,
         "review/events.html",
@@ -64,13 +70,14 @@ def events(request: HttpRequest) -> HttpResponse:
             "facets": _facets(filters),
             "paged": part,
             "events": list(shown_acts(part.items)),
+            "looked_back_to": found.looked_back_to,
         },
         document=lambda: _document(part),
     )
 
 
 def shown_acts(acts: Sequence[Act]) -> Iterator[ShownAct]:
-    """The acts, with what was done to many findings at once as one."""
+    """The acts, with what was done to many findings or pairs at once as one."""
     for _what, some in groupby(acts, key=_deed):
         first, *more = some
         yield ShownAct(first, tuple(more))
@@ -80,6 +87,8 @@ def _deed(act: Act) -> tuple[object, ...]:
     event = act.event
     if isinstance(event, DispositionEventJson):
         return (act.kind, act.at, event.actor, event.state, event.reason)
+    if isinstance(event, AcceptanceEventJson):
+        return (act.kind, act.at, event.actor, event.kind, event.reason)
     return (act.kind, act.key)
 
 
@@ -104,17 +113,16 @@ def _facets(filters: Filters) -> list[Any]:
 
 def _read_place(filters: Filters) -> Place:
     """A key of each kind; 0 stands for its newest."""
-    keys = read_place(filters, int, int, int)
+    keys = read_place(filters, *[int] * len(ActKind))
     return {kind: int(key) for kind, key in zip(ActKind, keys or (), strict=False) if key}
 
 
-def _paged(filters: Filters, found: Sequence[Act], place: Place) -> Paged[Act]:
-    items = tuple(found[:EVENTS_A_PAGE])
-    then = place_after(items, place)
-    after = write_place(tuple(then.get(kind, 0) for kind in ActKind))
+def _paged(filters: Filters, found: ActPage) -> Paged[Act]:
+    then = found.next_place
+    after = write_place(tuple((then or {}).get(kind, 0) for kind in ActKind))
     return Paged(
-        items=items,
-        next_url=filters.url(**{AFTER: after}) if len(found) > len(items) else "",
+        items=found.acts,
+        next_url="" if then is None else filters.url(**{AFTER: after}),
         first_url=filters.url() if filters.after else "",
     )
 
@@ -125,6 +133,7 @@ def _document(part: Paged[Act]) -> EventListJson:
         events=[event for event in found if isinstance(event, JobEventJson)],
         dispositions=[event for event in found if isinstance(event, DispositionEventJson)],
         decisions=[event for event in found if isinstance(event, DecisionEventJson)],
+        acceptances=[event for event in found if isinstance(event, AcceptanceEventJson)],
         next=part.next_url or None,
     )
 

@@ -14,6 +14,7 @@ from review import conf
 from review.contracts.acks import AcksJson
 from review.contracts.jobs import CreatedJson
 from review.corpus import Corpus
+from review.domain.identity import MAX_PATH_BYTES
 from review.errors import UsageRefused
 from review.orchestration.deciding import OverrideRequest, override_acceptance
 from review.orchestration.picking import Pick, ack_picks, request_reviews
@@ -25,7 +26,6 @@ from review.web.words import count_words
 _NONE = "-"
 _TRIVIAL = "trivial"
 _PARTS = 5
-_MAX_PATH = 4096
 _NAMED = 3
 
 
@@ -52,7 +52,7 @@ def read_picks(request: HttpRequest) -> list[Pick]:
 
     :raises NoSuchPick, MissingField: the form is none of ours.
     """
-    note = required(request, "note", max_length=_MAX_PATH)
+    note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
     return [_read_pick(note, value) for value in request.POST.getlist(name)]
 
@@ -95,10 +95,10 @@ def ack(request: HttpRequest) -> HttpResponse:
 def override(request: HttpRequest) -> HttpResponse:
     """Accept today's texts of a pair as passed, without a review."""
     require_permission(request, "review.change_reviewpair")
-    note = required(request, "note", max_length=_MAX_PATH)
+    note = required(request, "note", max_length=MAX_PATH_BYTES)
     wanted = OverrideRequest(
         note=note,
-        gates=(required(request, "gate", max_length=_MAX_PATH),),
+        gates=(required(request, "gate", max_length=MAX_PATH_BYTES),),
         model_partition=required(request, "model"),
         reason=required(request, "reason"),
         actor=actor(request),

@@ -17,7 +17,8 @@ from review.contracts.recovery import RecoverableJson
 from review.contracts.status import GateStatusJson, PartitionStatusJson
 from review.corpus import Corpus
 from review.orchestration.recovery import RecoveryAction
-from review.queries.act_log import Act, ActFilter, newest_acts
+from review.queries.act_log import Act, newest_acts
+from review.queries.act_streams import ActFilter
 from review.queries.queue_choice import QueueFilter
 from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
@@ -180,9 +181,9 @@ def _context(answer: Answer[Standing]) -> dict[str, Any]:
     }
 
 
-def _last_acts() -> list[Act]:
+def _last_acts() -> tuple[Act, ...]:
     folder = conf.current().gates_folder
-    return newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=folder)
+    return newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=folder).acts
 
 
 def _open_findings(now: datetime) -> dict[str, int]:

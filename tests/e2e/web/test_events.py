@@ -8,9 +8,11 @@ import pytest
 
 from review.contracts.job_pages import JobEventJson
 from review.models import DecisionEvent, ReviewPair
-from tests.builders import NOW
+from review.orchestration.ack import AckRequest, ack_gate_review
+from review.orchestration.deciding import OverrideRequest, override_acceptance
+from tests.builders import NOTE, NOW, PARTITION, make_gate, write_gate, write_note
 from tests.helpers.jobs import queued
-from tests.helpers.reviewed import ingest
+from tests.helpers.reviewed import ingest, open_corpus, review_pairs
 from tests.helpers.triage import decide, report
 
 LATER = NOW + timedelta(hours=2)
@@ -41,6 +43,57 @@ def eventful(root, db):
         pair=pair, decision="pass", actor="human:cy", reason="mild", at=LATER + timedelta(hours=1)
     )
     return mark
+
+
+@pytest.fixture
+def acked(root, db):
+    """Two pairs whose note changed and was acked, and one that was overridden."""
+    write_gate(root, "prose/y", make_gate("prose/y"))
+    review_pairs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+    write_note(root, "a.md", NOTE + "\nOne more line.\n")
+    names = {"note": "kb/notes/a.md", "model_partition": PARTITION}
+    acks = AckRequest(gates=("prose/x", "prose/y"), actor="human:ana", **names)
+    ack_gate_review(acks, corpus=open_corpus(root), now=LATER)
+    override = OverrideRequest(gates=("prose/x",), reason="leave it", actor="human:bo", **names)
+    override_acceptance(override, corpus=open_corpus(root), now=LATER + timedelta(hours=1))
+
+
+class TestAcceptances:
+    def test_acks_and_overrides_stand_among_the_moves(self, web, acked):
+        page = web.get("/events/")
+
+        override, ack, *_more = acts_of(page)
+        assert (override.kind, override.actor, override.reason) == (
+            "override",
+            "human:bo",
+            "leave it",
+        )
+        assert (ack.kind, ack.note_path, ack.model_partition) == (
+            "ack",
+            "kb/notes/a.md",
+            PARTITION,
+        )
+        assert "with 1 more pair at once" in page.content.decode()
+
+    def test_one_s_own_acks_can_be_asked_for(self, web, acked):
+        page = web.get("/events/?what=acceptance&actor=human:ana")
+
+        assert [event.gate_id for event in acts_of(page)] == ["prose/y"]
+
+    def test_the_document_has_them_apart(self, web, acked):
+        document = web.get("/events/?what=acceptance&format=json").json()
+
+        assert [item["kind"] for item in document["acceptances"]] == ["override", "ack", "ack"]
+        assert document["events"] == []
+
+    def test_a_page_says_how_far_back_it_looked(self, web, acked, monkeypatch):
+        monkeypatch.setattr("review.queries.act_streams.SEARCHED", 1)
+
+        page = web.get("/events/?what=acceptance&actor=human:ana")
+
+        assert acts_of(page) == []
+        assert "Looked back to" in page.content.decode()
+        assert page.context["paged"].next_url
 
 
 class TestEvents:

@@ -1,0 +1,144 @@
+"""The log of acts: every act once, in the order of time, whatever it is narrowed to, at a bounded cost."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from review.models import Acceptance, JobEvent
+from review.queries import act_streams
+from review.queries.act_log import newest_acts
+from review.queries.act_streams import ActFilter, ActKind
+from review.vocabulary import AcceptanceKind, JobStatus
+from tests.builders import NOW
+from tests.rows import (
+    acceptance_row,
+    completed_pair_row,
+    decision_event_row,
+    disposition_row,
+    job_event_row,
+    job_row,
+)
+
+pytestmark = pytest.mark.django_db
+GATES = "kb/instructions/review-gates"
+
+
+def pages(wanted, *, limit=3):
+    """Every page of the log, to its end."""
+    place, found = {}, []
+    while place is not None:
+        page = newest_acts(wanted, place=place, limit=limit, gates_folder=GATES)
+        found.append(page)
+        place = page.next_place
+        assert len(found) < 300
+    return found
+
+
+def acts(wanted, *, limit=3):
+    return [(act.kind, act.key) for page in pages(wanted, limit=limit) for act in page.acts]
+
+
+@pytest.fixture
+def history(monkeypatch):
+    """120 acts of all kinds, drawn by a seed, and windows that hold a few of them."""
+    monkeypatch.setattr(act_streams, "SEARCHED", 7)
+    monkeypatch.setattr(act_streams, "GLANCED", 5)
+    draw = random.Random(7)  # noqa: S311 - a repeatable history
+    pair, job = completed_pair_row(), job_row()
+    for number in range(120):
+        at = NOW + timedelta(minutes=number)
+        actor = draw.choice(["human:ana", "agent:x", "sweep:here:1"])
+        match draw.randrange(8):
+            case 0:
+                disposition_row(at=at, actor=actor)
+            case 1:
+                decision_event_row(pair=pair, at=at, actor=actor)
+            case 2:
+                kind = draw.choice([AcceptanceKind.ACK, AcceptanceKind.CARRY_OVER])
+                acceptance_row(review_pair=pair, kind=kind, actor=actor, accepted_at=at)
+            case 3 | 4 | 5:
+                acceptance_row(review_pair=pair, actor=actor, accepted_at=at)
+            case _:
+                status = draw.choice([JobStatus.FAILED, JobStatus.RUNNING])
+                job_event_row(job=job, to_status=status, at=at, actor=actor)
+
+
+def expected(*kinds, actor="", **conditions):
+    """The acts as a look at all rows has them."""
+    tables = {
+        kind: table for kind, table in act_streams._TABLES.items() if not kinds or kind in kinds
+    }
+    rows = [
+        (row.accepted_at if kind is ActKind.ACCEPTANCE else row.at, kind, row.pk)
+        for kind, table in tables.items()
+        for row in table.objects.filter(actor__startswith=actor, **conditions)
+        if getattr(row, "kind", "") != AcceptanceKind.FULL_REVIEW
+    ]
+    return [(kind, key) for _at, kind, key in sorted(rows, reverse=True)]
+
+
+@pytest.mark.usefixtures("history")
+class TestEveryActStandsOnceInTheOrderOfTime:
+    @pytest.mark.parametrize("limit", [1, 3, 50, 500])
+    def test_of_all_kinds(self, limit):
+        assert acts(ActFilter(), limit=limit) == expected()
+
+    @pytest.mark.parametrize("kind", list(ActKind))
+    def test_of_one_kind(self, kind):
+        assert acts(ActFilter(kinds=(kind,))) == expected(kind)
+
+    @pytest.mark.parametrize("actor", ["human:", "agent:x", "nobody:"])
+    @pytest.mark.parametrize("limit", [1, 4, 500])
+    def test_of_some_actors(self, actor, limit):
+        assert acts(ActFilter(actors=(actor,)), limit=limit) == expected(actor=actor)
+
+    def test_of_moves_to_a_status(self):
+        wanted = ActFilter(to_statuses=(JobStatus.FAILED,))
+
+        assert acts(wanted) == expected(ActKind.JOB, to_status="failed")
+
+    def test_of_acks_of_some_actors(self):
+        wanted = ActFilter(kinds=(ActKind.ACCEPTANCE, ActKind.FINDING), actors=("sweep:",))
+
+        assert acts(wanted) == expected(ActKind.ACCEPTANCE, ActKind.FINDING, actor="sweep:")
+
+
+class TestCost:
+    def test_does_not_follow_the_acceptances_of_reviews(self, monkeypatch):
+        """Each statement looks through a window of keys, however long the table is."""
+        monkeypatch.setattr(act_streams, "SEARCHED", 10)
+        pair = completed_pair_row()
+        acceptance_row(review_pair=pair, kind=AcceptanceKind.ACK)
+        last = acceptance_row(review_pair=pair)
+        Acceptance.objects.bulk_create([self.copy_of(last) for _ in range(400)])
+        wanted = ActFilter(kinds=(ActKind.ACCEPTANCE,))
+
+        with connection.execute_wrapper(self.refuse_open_scans):
+            page = newest_acts(wanted, place={}, limit=5, gates_folder=GATES)
+
+        assert page.acts == ()
+        assert page.looked_back_to == NOW
+        assert len(acts(wanted)) == 1
+
+    def copy_of(self, row):
+        row.pk = None
+        return Acceptance(**{f.attname: getattr(row, f.attname) for f in Acceptance._meta.fields})
+
+    def refuse_open_scans(self, execute, sql, params, many, context):
+        if "<>" in sql or " NOT " in sql:
+            assert '"id" >= ' in sql
+            assert '"id" < ' in sql
+        return execute(sql, params, many, context)
+
+    def test_is_three_statements_for_a_kind_at_the_most(self, django_assert_max_num_queries):
+        job = job_row()
+        JobEvent.objects.bulk_create(
+            [JobEvent(job=job, to_status="queued", actor="human:a", at=NOW) for _ in range(50)]
+        )
+
+        with django_assert_max_num_queries(4 * 3 + 1):
+            newest_acts(ActFilter(actors=("x:",)), place={}, limit=5, gates_folder=GATES)
