@@ -17,13 +17,14 @@ from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewP
 from review.orchestration.recovery import RecoveryAction
 from review.vocabulary import ACCEPTING_DECISIONS
 from review.web.acting import SeeOther
-from review.web.long_lists import BoundedPaginator, search_rows
+from review.web.long_lists import LOOKED_THROUGH, BoundedPaginator, Searched, search_rows
 from review.web.people import register_people
 from review.web.recovering import MAX_AT_ONCE, PERMISSION, recover_jobs
 from review.web.template_tags import badge
 
 SHOWN_CHARACTERS = 100_000
 JOBS_A_PAGE = 100
+AMONG_THE_LATEST = f"among the latest {LOOKED_THROUGH:,}"
 
 
 # The lists need the width; the start page of the administration names them all.
@@ -38,6 +39,13 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
     actions_selection_counter = True
+    searched = Searched()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By what an index finds, else among the latest rows."""
+        return search_rows(queryset, search_term, by=self.searched), False
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -133,8 +141,18 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         *("grouping", "model_partition", "lens"),
     )
     list_select_related = ("model_partition",)
-    search_fields = ("=id", "claimed_by", "lens", "failure_reason", "model_partition__name")
-    search_help_text = "a job's number, who claimed it, its lens or partition, or why it failed"
+    search_fields = ("pk",)  # so that there is a form for `searched`
+    searched = Searched(
+        numbers=("id",),
+        texts=(
+            *("claimed_by__icontains", "lens__icontains", "failure_reason__icontains"),
+            "model_partition__name__icontains",
+        ),
+    )
+    search_help_text = (
+        "a job's number; or who claimed it, its lens or partition, or why it failed:"
+        f" {AMONG_THE_LATEST}"
+    )
     show_facets = ShowFacets.ALWAYS
     ordering = ("-pk",)
     actions = ("ingest_now", "fail", "replace")
@@ -225,20 +243,18 @@ class ReviewPairAdmin(ReadOnlyAdmin):
     list_display = ("id", "job", "note", "gate", "status", "decided", "not_accepted", "reviewed_at")
     list_filter = ("status", "decision", "decision_source", "not_accepted")
     list_select_related = ("note", "gate", "job")
-    search_fields = ("=id", "=job__id", "note__path", "gate__path")  # see get_search_results
-    search_help_text = "a pair's or job's number, or a part of a note's or gate's path"
+    search_fields = ("pk",)
+    searched = Searched(paths=("note", "gate"), numbers=("id", "job"))
+    search_help_text = (
+        "a pair's or job's number, or a part of a note's path;"
+        f" or a part of a gate's: {AMONG_THE_LATEST}"
+    )
     ordering = ("-pk",)
     fields = (
         *("review", "job", "ordinal", "note", "gate", "note_snapshot", "gate_snapshot"),
         *("status", "decision", "decision_source", "problem", "not_accepted"),
         *("result_path", "reviewed_at"),
     )
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[ReviewPair], search_term: str
-    ) -> tuple[QuerySet[ReviewPair], bool]:
-        """By the paths that hold the words, which are few."""
-        return search_rows(queryset, search_term, numbers=("id", "job")), False
 
     @admin.display(description="decision", ordering="decision")
     def decided(self, pair: ReviewPair) -> SafeString:
@@ -262,8 +278,9 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
     list_display = ("id", "path", "content_sha256", "byte_size", "captured_at")
     list_filter = ("captured_at",)
     list_select_related = ("path",)
-    search_fields = ("path__path", "content_sha256__startswith")
-    search_help_text = "a part of a path, or the beginning of a digest"
+    search_fields = ("pk",)
+    searched = Searched(paths=("path",), texts=("content_sha256__startswith",))
+    search_help_text = f"a part of a path; or the beginning of a digest: {AMONG_THE_LATEST}"
     ordering = ("-pk",)
     fields = ("path", "content_sha256", "byte_size", "captured_at", "shown")
 
@@ -306,15 +323,12 @@ class AcceptanceAdmin(ReadOnlyAdmin):
     )
     list_filter = ("kind", AcceptedDecisionFilter, "model_partition")
     list_select_related = ("note", "gate", "model_partition")
-    search_fields = ("note__path", "gate__path", "actor", "reason")  # see get_search_results
-    search_help_text = "a part of a note's or gate's path, who, or why"
+    search_fields = ("pk",)
+    searched = Searched(paths=("note", "gate"), texts=("actor__icontains", "reason__icontains"))
+    search_help_text = (
+        f"a part of a note's path; or a part of a gate's, who, or why: {AMONG_THE_LATEST}"
+    )
     ordering = ("-pk",)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Acceptance], search_term: str
-    ) -> tuple[QuerySet[Acceptance], bool]:
-        """By the paths that hold the words, which are few; by who and why where none does."""
-        return search_rows(queryset, search_term, texts=("actor", "reason")), False
 
     @admin.display(description="decision", ordering="decision")
     def decided(self, event: Acceptance) -> SafeString:

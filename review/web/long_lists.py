@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from review.web.numbers import read_number
 MAX_PAGES = 100
 # Paths that a word may stand in before it says too little to search by.
 MAX_PATHS = 500
+# Rows that a search looks through where no index finds them.
+LOOKED_THROUGH = 100_000
 
 
 if TYPE_CHECKING:
@@ -36,39 +39,66 @@ class BoundedPaginator(_Paginator):
         return min(MAX_PAGES, -(-rows // self.per_page))
 
 
-def search_rows(
-    rows: QuerySet[Any], words: str, *, numbers: Sequence[str] = (), texts: Sequence[str] = ()
-) -> QuerySet[Any]:
-    """Rows of a note and a gate that hold every word.
+@dataclass(frozen=True)
+class Searched:
+    """What a list can be searched by.
 
-    A number is a row's; a word stands in the path of note or gate, else in another text: there are few
-    paths and many rows, so that paths are searched first, and rows by the keys of those found.
-
-    :param numbers: fields that are numbers; `texts`: fields other than paths.
+    :param paths: fields that are files, the first of which has an index of its own.
+    :param numbers: fields that are numbers.
+    :param texts: lookups of other fields, which have no index.
     """
+
+    paths: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def search_rows(rows: QuerySet[Any], words: str, *, by: Searched) -> QuerySet[Any]:
+    """Rows that hold every word.
+
+    A number is a row's; a word stands in a path, else in another text: there are few paths and many
+    rows, so that paths are searched first, and rows by the keys of those found. What no index
+    answers is looked for among the latest rows, so that no search reads a table of millions.
+    """
+    is_indexed = False
     for word in words.split():
         number = read_number(word)
-        if number is not None and numbers:
-            rows = rows.filter(_any(numbers, "", number))
+        if number is not None and by.numbers:
+            condition, by_index = _any(by.numbers, number), True
         else:
-            rows = rows.filter(_of_path(word) or _any(texts, "__icontains", word))
-    return rows
+            condition, by_index = _of_word(word, by)
+        rows = rows.filter(condition)
+        is_indexed = is_indexed or by_index
+    return rows if is_indexed or not words.split() else _latest(rows)
 
 
-def _of_path(word: str) -> Q | None:
-    """Rows of the notes and gates in whose path the word stands; None when it stands in none."""
+def _latest(rows: QuerySet[Any]) -> QuerySet[Any]:
+    newest = rows.model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0
+    return rows.filter(pk__gt=newest - LOOKED_THROUGH)
+
+
+def _of_word(word: str, by: Searched) -> tuple[Q, bool]:
+    """The condition, and whether an index finds its rows."""
+    texts = _any(by.texts, word)
+    if not by.paths:
+        return texts, False
     found = KbPath.objects.filter(path__icontains=word).values_list("pk", "path")[: MAX_PATHS + 1]
     if len(found) > MAX_PATHS:
-        return Q(note__path__icontains=word) | Q(gate__path__icontains=word)
+        return _any([f"{name}__path__icontains" for name in by.paths], word) | texts, False
     folder = f"{conf.current().gates_folder}/"
     gates = [key for key, path in found if path.startswith(folder)]
     notes = [key for key, path in found if not path.startswith(folder)]
-    # Only what can match: a condition on gates alone has no index, and would have every row read.
+    first, *others = by.paths
+    if not others:
+        return (Q(**{f"{first}__in": notes + gates}), True) if found else (texts, False)
+    # Only what can match: a condition on gates has no index, and nor has one of both.
     conditions = [
-        Q(**{field: keys}) for field, keys in (("note__in", notes), ("gate__in", gates)) if keys
+        Q(**{f"{name}__in": keys})
+        for name, keys in zip(by.paths, (notes, gates), strict=True)
+        if keys
     ]
-    return reduce(or_, conditions) if conditions else None
+    return (reduce(or_, conditions), not gates) if conditions else (texts, False)
 
 
-def _any(fields: Sequence[str], lookup: str, value: object) -> Q:
-    return reduce(or_, (Q(**{f"{name}{lookup}": value}) for name in fields), Q(pk__in=()))
+def _any(names: Sequence[str], value: object) -> Q:
+    return reduce(or_, (Q(**{name: value}) for name in names), Q(pk__in=()))

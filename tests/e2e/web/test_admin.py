@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from review.models import Acceptance, FileSnapshot, ReviewJob, ReviewPair
-from tests.builders import write_gate, write_note
+from tests.builders import make_gate, write_gate, write_note
 from tests.helpers.reviewed import review_pairs
 
 LISTS = {
@@ -122,6 +123,52 @@ class TestLongLists:
         shown = web.get(f"/admin/review/{name}/", {"q": words}).context["cl"]
 
         assert shown.result_count == found
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            pytest.param("acceptance", "agent:test", id="acceptances-by-actor"),
+            pytest.param("acceptance", "prose/x", id="acceptances-by-gate"),
+            pytest.param("reviewpair", "prose/x", id="pairs-by-gate"),
+            pytest.param("reviewjob", "prose", id="jobs-by-lens"),
+            pytest.param("filesnapshot", "", id="texts-by-digest"),
+        ],
+    )
+    def test_look_through_the_latest_rows_where_no_index_finds_them(
+        self, web, root, monkeypatch, name, words
+    ):
+        write_gate(root, "prose/x", make_gate("prose/x", body="It asks for something else.\n"))
+        review_pairs(root, ("a.md", "prose/x"))
+        words = words or FileSnapshot.objects.latest("pk").content_sha256[:9]
+        monkeypatch.setattr("review.web.long_lists.LOOKED_THROUGH", 1)
+        statements = []
+
+        def note(execute, sql, params, many, context):
+            statements.append(sql)
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(note):
+            shown = web.get(f"/admin/review/{name}/", {"q": words}).context["cl"]
+
+        assert shown.result_count == 1
+        table = LISTS[name]._meta.db_table
+        searches = [sql for sql in statements if "LIKE" in sql.upper() or '"gate_id" IN' in sql]
+        assert searches
+        assert all(f'"{table}"."id" > ' in sql for sql in searches if f'FROM "{table}"' in sql)
+
+    @pytest.mark.parametrize("name", ["acceptance", "reviewpair"])
+    def test_find_every_row_of_a_note(self, web, root, monkeypatch, name):
+        review_pairs(root, ("a.md", "prose/x"))
+        monkeypatch.setattr("review.web.long_lists.LOOKED_THROUGH", 1)
+
+        shown = web.get(f"/admin/review/{name}/", {"q": "notes/a"}).context["cl"]
+
+        assert shown.result_count == 2
+
+    def test_say_what_they_look_through(self, web):
+        page = web.get("/admin/review/acceptance/").content.decode()
+
+        assert "among the latest 100,000" in page
 
     def test_find_a_pair_by_its_number_and_its_jobs(self, web):
         pair = ReviewPair.objects.get()
