@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,38 @@ def answers(deployed):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
+
+
+class TestStart:
+    def start(self, root, static):
+        return subprocess.run(
+            [sys.executable, "-c", "import commonplace_site.wsgi"], cwd=REPOSITORY, text=True,
+            capture_output=True, check=False, timeout=60,
+            env=process_environment(root) | TEAM | {"COMMONPLACE_STATIC": str(static)},
+        )  # fmt: skip
+
+    def test_without_the_static_files_is_refused_with_the_command_that_collects_them(
+        self, deployed, tmp_path
+    ):
+        done = self.start(deployed, tmp_path / "nothing")
+
+        assert done.returncode != 0
+        assert "run commonplace collectstatic --noinput" in done.stderr.splitlines()[-1]
+        assert str(tmp_path / "nothing") in done.stderr
+
+    def test_after_an_upgrade_that_brought_a_file_likewise(self, deployed, tmp_path):
+        static = tmp_path / "static"
+        shutil.copytree(deployed / "kb/reports/static", static)
+        manifest = json.loads((static / "staticfiles.json").read_text())
+        del manifest["paths"]["review/review.css"]
+        (static / "staticfiles.json").write_text(json.dumps(manifest))
+
+        done = self.start(deployed, static)
+
+        assert "review/review.css is not in" in done.stderr
+
+    def test_with_them_is_none(self, deployed):
+        assert self.start(deployed, deployed / "kb/reports/static").returncode == 0
 
 
 class TestTeam:

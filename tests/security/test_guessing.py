@@ -22,7 +22,6 @@ import json
 from commonplace_site.wsgi import application
 from django.conf import settings
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 from django.contrib.auth.models import User
 from django.test import Client
 User.objects.create_user("ana", password="right", is_staff=True)
@@ -47,7 +46,8 @@ print(json.dumps(told))
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     root = make_root(tmp_path_factory.mktemp("team"))
-    assert run_process("migrate", root=root, env=TEAM).exit == 0
+    for command in (("migrate",), ("collectstatic", "--noinput")):
+        assert run_process(*command, root=root, env=TEAM).exit == 0
     done = subprocess.run(
         [sys.executable, "-c", GUESSES], cwd=REPOSITORY, capture_output=True, check=False, timeout=120,
         env=process_environment(root) | TEAM,
