@@ -13,10 +13,15 @@ from review.domain.identity import sha256_hex
 from review.models import JobEvent, ReviewJob, ReviewStore
 from review.orchestration.mirroring import mirror_job, mirrored_documents
 from review.orchestration.prompt_repair import PromptMaker
+from review.orchestration.review_text_checks import belied_texts
 from review.queries.checks import Check, CheckState, Faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
+_LASTING = (
+    "files of jobs cannot be written again; where a review is unlike its copies, find out which is right:"
+    " once the others are removed, --repair writes what the store says"
+)
 _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
@@ -59,26 +64,34 @@ def _wrong_prompt(files: ArtifactStore, job: ReviewJob) -> str:
 
 
 def check_result_files(config: Config, *, repair: bool) -> Check:
-    """Result files and manifests say what the rows say; they can always be written again."""
-    files, faults, repaired = ArtifactStore(config), Faults(), 0
+    """Result files and manifests say what the rows say, and can be written again.
+
+    But not the result file of a review that its copies belie: it is a witness, or would hide one.
+    """
+    files, wrong, lasting = ArtifactStore(config), Faults(), Faults()
     for job_id, is_open in _jobs():
-        wrong = list(_wrong_files(job_id, files, config, is_open=is_open))
-        if wrong and repair:
-            still = mirror_job(job_id, config=config)
-            repaired += len(wrong) - len(still)
-            wrong = still
-        for detail in wrong:
-            faults.add(f"job {job_id}: {detail}")
-        faults.looked_at += 1
-    check = faults.check(
+        wrong.looked_at += 1
+        differing = list(_wrong_files(job_id, files, config, is_open=is_open))
+        if not differing:
+            continue
+        belied = belied_texts(job_id, config=config)
+        for key, copies in belied.items():
+            lasting.add(f"job {job_id}: pair {key} is unlike {copies}: left as they are")
+        still = mirror_job(job_id, config=config, leaving=belied) if repair else ()
+        for detail in still:
+            lasting.add(f"job {job_id}: {detail}")
+        for detail in differing:
+            wrong.add(f"job {job_id}: {detail}")
+    if lasting.number:
+        return lasting.check("job-files", fine="", wrong=_LASTING)
+    if repair and wrong.number:
+        return Check("job-files", CheckState.REPAIRED, f"{wrong.number} files were written again")
+    return wrong.check(
         "job-files",
-        fine=f"the files of {faults.looked_at} jobs mirror the store",
+        fine=f"the files of {wrong.looked_at} jobs mirror the store",
         wrong="files of jobs are missing or differ; --repair writes them again",
-        state=CheckState.PROBLEM if repair else CheckState.REPAIRABLE,
+        state=CheckState.REPAIRABLE,
     )
-    if repaired and not faults.number:
-        return Check(check.name, CheckState.REPAIRED, f"{repaired} files were written again")
-    return check
 
 
 def check_folders(config: Config) -> Check:

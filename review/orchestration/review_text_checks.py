@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import QuerySet
+
 from review.artifacts import ArtifactStore, OutputNotReadable
 from review.conf import Config
-from review.domain.identity import gate_id_of
 from review.models import JobOutput, ReviewPair
-from review.orchestration.judging import parse_for_job
+from review.orchestration.output_reading import OutputReader
 from review.queries.checks import Check, Faults
 
 _PAIRS_AT_ONCE = 200
+_END_OF_FRONTMATTER = b"\n---\n\n"
 
 
 def check_review_texts(config: Config) -> Check:
@@ -22,9 +24,7 @@ def check_review_texts(config: Config) -> Check:
     is kept, as after pruning, nothing can be said.
     """
     copies, faults, agreed = _Copies(config), Faults(), 0
-    pairs = ReviewPair.objects.completed().exclude(review_text=None)
-    related = ("review_text", "job", "note", "gate")
-    for pair in pairs.select_related(*related).order_by("pk").iterator(chunk_size=_PAIRS_AT_ONCE):
+    for pair in _pairs().iterator(chunk_size=_PAIRS_AT_ONCE):
         faults.looked_at += 1
         told = copies.of(pair)
         if any(told.values()):
@@ -36,8 +36,23 @@ def check_review_texts(config: Config) -> Check:
         "review-texts",
         fine=f"{agreed} reviews are what a result file or an output says"
         + (f"; of {alone} neither is kept" if alone else ""),
-        wrong="reviews are not what was written; look into them before --repair writes the files",
+        wrong="reviews are not what was written; --repair leaves their files as they are",
     )
+
+
+def belied_texts(job_id: int, *, config: Config) -> dict[int, str]:
+    """The job's reviews that no kept copy confirms and one belies: which copies, by pair key."""
+    copies = _Copies(config)
+    told = {pair.pk: copies.of(pair) for pair in _pairs().filter(job_id=job_id)}
+    return {
+        key: " and ".join(said) for key, said in told.items() if said and not any(said.values())
+    }
+
+
+def _pairs() -> QuerySet[ReviewPair]:
+    """Completed pairs with their texts, those of a job one after the other."""
+    pairs = ReviewPair.objects.completed().exclude(review_text=None)
+    return pairs.select_related("review_text", "job").order_by("pk")
 
 
 @dataclass
@@ -54,13 +69,17 @@ class _Copies:
     def of(self, pair: ReviewPair) -> dict[str, bool]:
         """The copies there are by name, with whether they say what the row says.
 
-        The outputs are only read when the result file does not agree.
+        The outputs are only read when the result file does not agree. One that was torn is none.
         """
         text = pair.review_text.text
+        expected = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "replace")
         told: dict[str, bool] = {}
         data = self._read(pair.result_path)
         if data is not None and f"\nreview_pair_id: {pair.pk}\n".encode() in data:
-            told[pair.result_path] = _ends_with(data, text)
+            said = data.partition(_END_OF_FRONTMATTER)[2]
+            is_torn = len(said) < len(expected) and expected.startswith(said)
+            if not is_torn:
+                told[pair.result_path] = said == expected
         if any(told.values()):
             return told
         for name, blocks in self._blocks_of(pair):
@@ -75,13 +94,10 @@ class _Copies:
         return self.blocks
 
     def _parsed(self, one: ReviewPair) -> Iterator[tuple[str, Mapping[int, str]]]:
-        job = one.job
-        pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-        folder = self.config.gates_folder
-        gate_ids = {pair.pk: gate_id_of(pair.gate.path, gates_folder=folder) for pair in pairs}
+        reader = OutputReader(one.job, config=self.config)
         for name, data in self._outputs(one):
-            parsed = parse_for_job(data, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
-            yield name, {ordinal: block.text for ordinal, block in parsed.blocks.items()}
+            blocks = reader.read(data).blocks
+            yield name, {ordinal: block.text for ordinal, block in blocks.items()}
 
     def _outputs(self, pair: ReviewPair) -> Iterator[tuple[str, bytes]]:
         written = self._read(pair.job.bundle_output_path)
@@ -96,8 +112,3 @@ class _Copies:
             return self._files.read_output(path) if path else None
         except OutputNotReadable:
             return None
-
-
-def _ends_with(data: bytes, text: str) -> bool:
-    end = "" if text.endswith("\n") else "\n"
-    return data.endswith(f"\n---\n\n{text}{end}".encode("utf-8", "replace"))

@@ -103,6 +103,67 @@ class TestReviewTexts:
 
         assert (code, checks["review-texts"]["state"]) == (0, "ok")
 
+    @pytest.mark.parametrize(
+        ("gone", "witness"),
+        [
+            pytest.param((), "pair-1-a.prose.x.md", id="both-files-there"),
+            pytest.param(("bundle-output.md",), "pair-1-a.prose.x.md", id="the-result-alone"),
+            pytest.param(("pair-1-a.prose.x.md",), "bundle-output.md", id="the-output-alone"),
+        ],
+    )
+    def test_no_repair_takes_the_witness_away(self, jobs, gone, witness):
+        for name in gone:
+            (jobs / "review-job-1" / name).unlink()
+        before = (jobs / "review-job-1" / witness).read_bytes()
+        self.alter()
+
+        code, checks = examine("--repair", "--check")
+
+        assert (code, checks["job-files"]["state"]) == (1, "problem")
+        assert "left as" in checks["job-files"]["details"][0]
+        assert (jobs / "review-job-1" / witness).read_bytes() == before
+        assert state("review-texts", "--check") == "problem"
+
+    def test_without_repair_it_is_not_called_repairable(self, jobs):
+        self.alter()
+
+        assert examine()[1]["job-files"]["state"] == "problem"
+
+    def test_the_rest_of_the_job_is_written_again(self, jobs):
+        (jobs / "review-job-1" / "MANIFEST.json").unlink()
+        (jobs / "review-job-2" / "pair-1-a.prose.x.md").unlink()
+        self.alter()
+
+        examine("--repair")
+
+        assert (jobs / "review-job-1" / "MANIFEST.json").exists()
+        assert (jobs / "review-job-2" / "pair-1-a.prose.x.md").exists()
+
+    @pytest.mark.parametrize("size", [-1, -40, 300])
+    def test_a_torn_file_is_no_witness(self, jobs, size):
+        (jobs / "review-job-1" / "bundle-output.md").unlink()
+        file = jobs / "review-job-1" / "pair-1-a.prose.x.md"
+        whole = file.read_bytes()
+        file.write_bytes(whole[:size])
+
+        assert state("review-texts", "--check") == "ok"
+        assert state("job-files", "--repair") == "repaired"
+        assert file.read_bytes() == whole
+
+    def test_who_takes_the_store_s_word_removes_the_copies(self, jobs):
+        self.alter()
+        for name in ("pair-1-a.prose.x.md", "bundle-output.md"):
+            (jobs / "review-job-1" / name).unlink()
+
+        assert state("job-files", "--repair") == "repaired"
+        assert "a source" in (jobs / "review-job-1" / "pair-1-a.prose.x.md").read_text()
+
+    def test_a_result_file_that_the_output_belies_is_written_again(self, jobs):
+        edit(jobs / "review-job-1" / "pair-1-a.prose.x.md", "no source", "a source")
+
+        assert state("job-files", "--repair") == "repaired"
+        assert "no source" in (jobs / "review-job-1" / "pair-1-a.prose.x.md").read_text()
+
     def test_says_of_how_many_nothing_is_kept(self, jobs):
         shutil.rmtree(jobs / "review-job-1")
 
