@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 MARKDOWN = ".md"
+# What else people call a Markdown file: in any case, `.MD` among them.
+_MISNAMED = (MARKDOWN, ".markdown")
 # How often one folder may be entered through links: ten folders that link to one another
 # ten times each would otherwise make ten billion notes.
 _MAX_LINKED_VISITS = 16
@@ -162,7 +164,7 @@ class Scanner:
         # Strings and directory entries, no pathlib: this runs for every note of the base.
         name = entry.name
         if name.startswith(".") or (
-            not name.endswith(self._rules.suffix) and entry.is_file(follow_symlinks=False)
+            not name.endswith(self._rules.suffix) and self._is_other_file(folder, entry)
         ):
             return
         path = disk_path = f"{folder.disk_path}/{name}"
@@ -179,6 +181,24 @@ class Scanner:
             self._problems.append(problem_of_error(path, error))
         else:
             self._take(folder, path, disk_path, status)
+
+    def _is_other_file(self, folder: _Folder, entry: os.DirEntry[str]) -> bool:
+        """Whether a walk passes it by; one that is called Markdown in another way is named."""
+        is_file = entry.is_file(follow_symlinks=False)
+        if is_file and entry.name.lower().endswith(_MISNAMED):
+            self._name_misnamed(folder, entry.name)
+        return is_file
+
+    def _name_misnamed(self, folder: _Folder, name: str) -> None:
+        path = f"{folder.path}/{unicodedata.normalize('NFC', name)}"
+        if self._has_bad_name(path) or (self._excluded is not None and self._excluded(path)):
+            return
+        ending = name[name.rindex(".") :]
+        message = (
+            f"only names that end in {self._rules.suffix!r} are taken, and this one ends in {ending!r};"
+            " rename it, or exclude it in kb/review.toml"
+        )
+        self._problems.append(Problem(path, ProblemCode.BAD_NAME, message, skipped=True))
 
     def _has_bad_name(self, path: str) -> bool:
         reason = name_problem(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,10 @@ from review.vocabulary import ProblemCode
 
 _OPENER = re.compile(r"\ufeff?---[ \t]*(?:\r\n?|\n|\Z)")
 _CLOSER = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
+_TOML_OPENER = re.compile(r"\ufeff?\+\+\+[ \t]*(?:\r\n?|\n)")
+_TOML_CLOSER = re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n?|\n|\Z)")
+_JSON_OPENER = re.compile(r"\ufeff?(\{)\s*[\"}]")
+_BLANK_REST = re.compile(r"[ \t]*(?:\r\n?|\n|\Z)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _FIRST_KEY_LINE = 2
 
@@ -71,12 +76,14 @@ _NONE = Frontmatter({}, "", 0)
 def parse_frontmatter(text: str) -> Frontmatter:
     """Read the block between `---` on the first line and the next `---` or `...` line.
 
-    A BOM, CRLF and lone carriage returns are taken. A text that starts in any other way
-    (TOML `+++` and JSON included) has no frontmatter; one that never closes it is all body.
+    A BOM, CRLF and lone carriage returns are taken. A text that starts in any other way has no
+    frontmatter; one that never closes it is all body, and so is one with TOML or JSON in its place,
+    which is named: who wrote it means it to be read.
     """
     opener = _OPENER.match(text)
     if opener is None:
-        return _NONE
+        other = _other_language(text)
+        return Frontmatter({}, "", 0, _not_yaml(other)) if other else _NONE
     closer = _CLOSER.search(text, opener.end())
     if closer is None:
         message = (
@@ -86,6 +93,32 @@ def parse_frontmatter(text: str) -> Frontmatter:
             {}, "", 0, FrontmatterProblem(ProblemCode.UNCLOSED_FRONTMATTER, 1, message)
         )
     return _read(text[opener.end() : closer.start()], closer.end())
+
+
+def _other_language(text: str) -> str:
+    """What static site generators read at the start of a text beside YAML; empty for none of it."""
+    toml = _TOML_OPENER.match(text)
+    if toml is not None:
+        return "TOML" if _TOML_CLOSER.search(text, toml.end()) else ""
+    json_start = _JSON_OPENER.match(text)
+    return "JSON" if json_start and _is_json_block(text, json_start.start(1)) else ""
+
+
+def _is_json_block(text: str, start: int) -> bool:
+    """Whether an object stands there, and ends its line."""
+    try:
+        _object, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return False
+    return _BLANK_REST.match(text, end) is not None
+
+
+def _not_yaml(language: str) -> FrontmatterProblem:
+    message = (
+        f"frontmatter in {language} is not read; expected YAML between two lines `---`."
+        " It counts as part of the body"
+    )
+    return FrontmatterProblem(ProblemCode.INVALID_FRONTMATTER, 1, message)
 
 
 def _read(raw: str, body_offset: int) -> Frontmatter:

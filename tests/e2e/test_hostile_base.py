@@ -25,8 +25,6 @@ GOOD: dict[str, bytes] = {
     "lone-cr.md": b"---\rstatus: current\r---\r# A\r",
     "bom.md": b"\xef\xbb\xbf---\nstatus: current\n---\n# A\n",
     "no-frontmatter.md": b"Text only",
-    "toml.md": b"+++\ntitle = 'x'\n+++\nText\n",
-    "json.md": b'{"title": "x"}\n\nText\n',
     "dots.md": b"---\ntitle: x\n...\nText\n",
     "words.md": b"---\ntitle: 2024-12-19\nid: 0012\nversion: 1.10\npublished: on\n---\nText\n",
     "two-rules.md": b"---\na: b\n---\nText\n\n---\n\nMore\n",
@@ -58,11 +56,15 @@ KEPT: dict[str, tuple[bytes, str, int | None]] = {
     "bomb.md": (b"---\n" + ALIASES.encode() + b"---\nText\n", "invalid-frontmatter", 6),
     "loop.md": (b"---\na: &x [*x]\n---\nText\n", "invalid-frontmatter", 2),
     "deep.md": (b"---\na: " + b"[" * 10_000 + b"\n---\nText\n", "invalid-frontmatter", 2),
+    "toml.md": (b"+++\ntitle = 'x'\n+++\nText\n", "invalid-frontmatter", 1),
+    "json.md": (b'{"title": "x"}\n\nText\n', "invalid-frontmatter", 1),
     "Case.md": (b"Text\n", "case-collision", None),
     "case.md": (b"Text\n", "case-collision", None),
 }
 # What is no note: code and line.
 SKIPPED: dict[str, tuple[bytes, str, int | None]] = {
+    "SHOUTED.MD": (b"Text\n", "bad-name", None),
+    "long.Markdown": (b"Text\n", "bad-name", None),
     "empty.md": (b"", "empty-note", None),
     "blank.md": (b" \n\t\n", "empty-note", None),
     "utf-16.md": ("Text".encode("utf-16"), "not-utf8", 1),

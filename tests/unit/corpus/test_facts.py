@@ -38,8 +38,6 @@ class TestFacts:
         "text",
         [
             pytest.param("# Title\n\nstatus: current\n", id="no-frontmatter"),
-            pytest.param("+++\nstatus = 'current'\n+++\nBody\n", id="toml"),
-            pytest.param('{"status": "current"}\n\nBody\n', id="json"),
             pytest.param(
                 "---\ntitle: x\n---\nBody\n\n---\nstatus: current\n---\n", id="rules-in-body"
             ),
@@ -52,6 +50,19 @@ class TestFacts:
         assert found.status == ""
         assert found.kind.readable
         assert found.problems == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("+++\nstatus = 'current'\n+++\nBody\n", id="toml"),
+            pytest.param('{"status": "current"}\n\nBody\n', id="json"),
+        ],
+    )
+    def test_that_are_declared_in_another_language_are_unknown_and_named(self, text):
+        found = facts(text)
+
+        assert (found.status, found.kind.readable) == ("", False)
+        assert [problem.skipped for problem in found.problems] == [False]
 
     @pytest.mark.parametrize(
         "text",

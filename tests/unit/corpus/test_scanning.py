@@ -120,6 +120,25 @@ class TestWalk:
         assert found.problems[0].skipped
         assert found.problems[0].message.isprintable()
 
+    @pytest.mark.parametrize("name", ["README.MD", "a.Md", "b.markdown", "d/c.MARKDOWN"])
+    def test_reports_what_is_called_markdown_in_another_way(self, tmp_path, name):
+        write(tmp_path, f"kb/notes/{name}")
+
+        found = scan(tmp_path)
+
+        assert found.entries == []
+        assert [(one.path, one.code, one.skipped) for one in found.problems] == [
+            (f"kb/notes/{name}", "bad-name", True)
+        ]
+        assert "rename it, or exclude it" in found.problems[0].message
+
+    def test_says_nothing_of_it_where_it_is_excluded(self, tmp_path):
+        write(tmp_path, "kb/notes/README.MD")
+        write(tmp_path, "kb/notes/.hidden.MD")
+        (tmp_path / "kb/notes/folder.MD").mkdir()
+
+        assert scan(tmp_path, excludes=("kb/notes/README.*",)).problems == []
+
     def test_reports_a_folder_with_a_bad_name_once(self, tmp_path):
         write(tmp_path, "kb/notes/a\tb/x.md")
         write(tmp_path, "kb/notes/a\tb/y.md")

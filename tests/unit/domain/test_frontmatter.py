@@ -57,8 +57,12 @@ class TestSplitting:
         [
             pytest.param("", id="empty"),
             pytest.param("# Title\n\nText", id="no-frontmatter"),
-            pytest.param("+++\ntitle = 'x'\n+++\nBody", id="toml"),
-            pytest.param('{\n"title": "x"\n}\n\nBody', id="json"),
+            pytest.param("+++\ntitle = 'x'\n\nBody", id="pluses-that-never-close"),
+            pytest.param("++++\ntitle = 'x'\n++++\nBody", id="four-pluses"),
+            pytest.param('{"a": 1} is an object.', id="json-in-a-sentence"),
+            pytest.param("{{< figure >}}\n", id="a-shortcode"),
+            pytest.param("{% raw %}\n", id="a-tag"),
+            pytest.param('{"a": ' * 100_000, id="json-without-end"),
             pytest.param("\n---\ntitle: x\n---\n", id="not-on-the-first-line"),
             pytest.param(" ---\ntitle: x\n---\n", id="indented"),
             pytest.param("----\ntitle: x\n----\n", id="four-dashes"),
@@ -71,6 +75,24 @@ class TestSplitting:
         frontmatter = parse_frontmatter(text)
 
         assert (frontmatter.fields, frontmatter.body_offset, frontmatter.problem) == ({}, 0, None)
+
+    @pytest.mark.parametrize(
+        ("text", "language"),
+        [
+            pytest.param("+++\ntitle = 'x'\n+++\nBody", "TOML", id="toml"),
+            pytest.param("\ufeff+++ \r\ntitle = 'x'\r\n+++\r\n", "TOML", id="toml-of-windows"),
+            pytest.param("+++\n+++", "TOML", id="toml-without-a-key"),
+            pytest.param('{\n"title": "x"\n}\n\nBody', "JSON", id="json"),
+            pytest.param('{"title": "x"}', "JSON", id="json-alone"),
+            pytest.param("{}\r\nBody", "JSON", id="json-without-a-key"),
+        ],
+    )
+    def test_names_what_is_not_read_and_leaves_it_in_the_body(self, text, language):
+        frontmatter = parse_frontmatter(text)
+
+        assert (frontmatter.fields, frontmatter.body_offset) == ({}, 0)
+        assert frontmatter.problem.code is ProblemCode.INVALID_FRONTMATTER
+        assert (frontmatter.problem.line, language in frontmatter.problem.message) == (1, True)
 
     @pytest.mark.parametrize(
         "text",
