@@ -6,6 +6,8 @@ the way to a command, or under it, ends here without a traceback when an operato
 
 from __future__ import annotations
 
+import commonplace_site.interrupts  # noqa: F401  # isort: skip - first, for its effect
+
 import errno
 import gc
 import os
