@@ -189,7 +189,12 @@ def pipeline(place: Place, *, jobs: int) -> None:
     """Create, claim and ingest in one process, in each tenth of the store's filling."""
     told = _told("pipeline.py", place, "--jobs", str(jobs))
     title(f"{place.kind}: one process, jobs of 3 pairs, in each tenth of the store's filling")
-    budgets = {"create_jobs": 500, "claims": None, "ingest_pairs": 300}
+    budgets = {
+        "create_jobs": 500,
+        "claims": None,
+        "ingest_pairs": 300,
+        "ingest_pairs_singly": None,
+    }
     for name, budget in budgets.items():
         for clock, unit in (("wall", "a second"), ("cpu", "a second of the processor")):
             rates = [tenth[clock][name] for tenth in told]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -15,13 +15,17 @@ from review.contracts.base import timestamp
 from review.contracts.recovery import RecoverableJson, RecoveryListJson
 from review.domain.identity import gate_id_of
 from review.errors import ReviewError
-from review.models import ReviewJob, ReviewPair, batched
+from review.models import ReviewJob, ReviewPair
 from review.protocol.parser import ExpectedPair, parse_output
 from review.queries.left_runs import left_outcomes
 from review.runners.process_table import Processes
 from review.vocabulary import JobStatus, PairStatus
 
 OutputState = Literal["none", "unreadable", "foreign", "partial", "complete"]
+
+# Outputs that are in memory together, where no single one is larger.
+_JOBS_AT_ONCE = 50
+_BYTES_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -95,15 +99,6 @@ def output_states(
     :param processes: where they can be asked for a parent that is gone, what its run left in files
         of its own counts too.
     """
-    found: dict[int, OutputState] = {}
-    for chunk in batched(jobs, 50):  # outputs are read, and can be large
-        found |= _states_of(chunk, config=config, processes=processes)
-    return found
-
-
-def _states_of(
-    jobs: Sequence[ReviewJob], *, config: Config, processes: Processes | None
-) -> dict[int, OutputState]:
     store = ArtifactStore(config)
     found: dict[int, OutputState] = {}
     written: dict[ReviewJob, bytes] = {}
@@ -115,12 +110,19 @@ def _states_of(
             continue
         if data is None or not data.strip():
             found[job.pk] = "none"
-        else:
-            written[job] = data
+            continue
+        written[job] = data
+        if len(written) == _JOBS_AT_ONCE or sum(map(len, written.values())) > _BYTES_AT_ONCE:
+            found |= _states_of(written, config=config)
+            written = {}
+    return found | _states_of(written, config=config)
+
+
+def _states_of(written: Mapping[ReviewJob, bytes], *, config: Config) -> dict[int, OutputState]:
     expected = _expected([job.pk for job in written], config=config)
-    for job, data in written.items():
-        found[job.pk] = _state(data, job.sentinel_token, expected[job.pk])
-    return found
+    return {
+        job.pk: _state(data, job.sentinel_token, expected[job.pk]) for job, data in written.items()
+    }
 
 
 def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes | None:

@@ -8,14 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.db.models.sql.compiler import SQLCompiler
+from django.test.utils import CaptureQueriesContext
 
 from review.corpus import Corpus
+from review.orchestration.ingest_request import IngestRequest
+from review.orchestration.ingesting import ingest_jobs
 from review.queries.status import read_status
 from review.queries.targets import SelectionRequest, select_targets
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from tests.builders import NOTE, NOW, PARTITION, make_config, make_gate, make_root, write_note
-from tests.helpers.jobs import queued
+from tests.helpers.jobs import queued, write_output
 from tests.helpers.reviewed import PASS, WARN, ingest, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -142,6 +146,25 @@ class TestIngest:
             ingest(root, second, review=WARN)
 
         assert len(after) == len(before)
+
+    @pytest.mark.parametrize("review", [PASS, WARN])
+    def test_takes_as_many_statements_for_many_jobs_as_for_a_few(self, tmp_path, review):
+        root = make_base(tmp_path, 20)
+        request = IngestRequest(actor="agent:test")
+        taken = []
+        for count in (2, 20):
+            ids = [
+                queued(root, *((f"n{number:02}.md", gate) for gate in GATES))
+                for number in range(1, count)
+            ]
+            for job_id in ids:
+                write_output(root, job_id, review)
+            with CaptureQueriesContext(connection) as statements:
+                told = ingest_jobs(ids, request=request, config=make_config(root), now=NOW)
+            assert len(told.jobs) == len(ids)
+            taken.append(len(statements))
+
+        assert taken[0] == taken[1] <= 20
 
 
 class TestStatus:

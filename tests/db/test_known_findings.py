@@ -1,0 +1,78 @@
+"""What a review is held against: the findings before it, stored or brought by the job before."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.domain.finding_identity import KnownFinding
+from review.models import Finding, ReviewPair
+from review.orchestration import known_findings
+from review.orchestration.known_findings import KnownFindings
+from review.vocabulary import Severity
+from tests.builders import NOTE, make_jobs, make_root
+
+pytestmark = pytest.mark.django_db
+
+NOTES = ("a.md", "b.md")
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """One pair of each note, with two findings that were stored one after the other."""
+    root = make_root(tmp_path, notes=dict.fromkeys(NOTES, NOTE))
+    make_jobs(root, *((name, "prose/x") for name in NOTES))
+    found = list(ReviewPair.objects.order_by("pk"))
+    for name in ("older", "newer"):
+        for number, pair in enumerate(found):
+            Finding.objects.create(
+                pair=pair,
+                ordinal=Finding.objects.filter(pair=pair).count() + 1,
+                severity=Severity.WARN,
+                text=f"{name} {NOTES[number]}",
+                fingerprint=name,
+            )
+    return found
+
+
+def texts(known: KnownFindings, pair: ReviewPair) -> list[str]:
+    return [found.text for found in known.earlier([pair]).get((pair.note_id, pair.gate_id), [])]
+
+
+class TestEarlierFindings:
+    @pytest.mark.parametrize("at_most", [1_000, 3])
+    def test_are_those_of_the_pair_the_newest_first(self, pairs, monkeypatch, at_most):
+        monkeypatch.setattr(known_findings, "_SHARED_FINDINGS", at_most)
+        first, second = pairs
+
+        known = KnownFindings([[first], [second]])
+
+        assert texts(known, first) == ["newer a.md", "older a.md"]
+        assert texts(known, second) == ["newer b.md", "older b.md"]
+
+    @pytest.mark.parametrize("at_most", [1_000, 3])
+    def test_begin_with_what_the_jobs_before_brought(self, pairs, monkeypatch, at_most):
+        monkeypatch.setattr(known_findings, "_SHARED_FINDINGS", at_most)
+        first, second = pairs
+        known = KnownFindings([[first], [second]])
+
+        known.bring(first, [KnownFinding("f", "", text) for text in ("third", "fourth")])
+
+        assert texts(known, first) == ["fourth", "third", "newer a.md", "older a.md"]
+        assert texts(known, second) == ["newer b.md", "older b.md"]
+
+    def test_are_no_more_than_a_limit(self, pairs, monkeypatch):
+        monkeypatch.setattr(known_findings, "_EARLIER_FINDINGS", 2)
+        known = KnownFindings([[pairs[0]], [pairs[1]]])
+
+        known.bring(pairs[0], [KnownFinding("f", "", "third")])
+
+        assert texts(known, pairs[0]) == ["third", "newer a.md"]
+
+
+class TestNoteTexts:
+    def test_are_those_that_were_reviewed(self, pairs):
+        assert KnownFindings([pairs]).note_text(pairs[0]) == NOTE
+
+    def test_are_not_fetched_for_nobody(self, django_assert_num_queries):
+        with django_assert_num_queries(0):
+            KnownFindings([[], []])
