@@ -19,7 +19,6 @@ from review.management.commands.review_doctor import Command as Doctor
 from review.models import JobOutput, ReviewJob, ReviewStore
 from review.orchestration import doctoring
 from review.queries.checks import Check, CheckState
-from review.queries.invariants import broken_invariants
 
 # They depend on the token, which is drawn; and a process has another number each time.
 _LEFT_OUT = {
@@ -32,34 +31,37 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?")
 _PAIR_KEY = re.compile(r"(review_pair_id\"?: )\d+")
 _ASIDE = re.compile(r"\.aside-\d+$")
 _DRAFT = re.compile(r"^\..*\.tmp$")
+_TOKEN = re.compile(r"PAIR REVIEW START ([0-9a-f]+)/")
+_JOB = re.compile(r"review-job-(\d+)")
+# The store, what SQLite keeps beside it, one that is being made, and what files' states are known by.
+_ENGINE = re.compile(r"^\.?[\w-]+\.(sqlite|index)\b")
 
 
 def look(*, repair: bool = False) -> dict[str, Any]:
-    """What the doctor says, what is broken, and the whole content in words that can be compared.
+    """What the doctor says of every invariant and hash, and the whole content in words that can be compared.
 
     :param repair: whether the doctor repairs before the rest is looked at.
     """
-    config = conf.current()
-    if config.uses_sqlite and not Path(config.database).exists():
-        return {"exists": False, "doctor": [], "broken": [], "store": [], "files": {}, "left": []}
-    seen = {
-        "exists": True,
-        "doctor": _doctor("--repair") if repair else _doctor(),
-        "broken": _broken(),
-        "store": sorted(_rows()),
-        **_files(config.artifacts, config.root / "new"),
-    }
+    doctor = _doctor("--check", *(["--repair"] if repair else [])) if _exists() else []
+    seen = _content() | {"doctor": doctor}
     connection.close()
     return seen
 
 
-def look_and_repair() -> tuple[dict[str, Any], list[str]]:
-    """`look`, and what is still wrong after a repair."""
-    seen = look()
-    is_well = not (seen["doctor"] or seen["broken"])
-    still = [] if is_well else [*_doctor("--repair"), *_broken()]
+def look_after_a_strike(*, known: list[str], repair: bool) -> dict[str, Any]:
+    """`look`; what is `still` wrong after a repair; and the `aftermath`, a digest of all that a next run meets.
+
+    :param known: aftermaths of which no more is asked.
+    :param repair: whether to repair; what is looked at is a copy, then.
+    """
+    seen = _content()
+    seen["aftermath"] = _digest(json.dumps(seen, sort_keys=True))
+    if seen["aftermath"] not in known:
+        seen |= look()
+        ails = repair and bool(seen["doctor"])
+        seen["still"] = [*_doctor("--check", "--repair"), *_doctor("--check")] if ails else []
     connection.close()
-    return seen, still
+    return seen
 
 
 def accepted() -> list[str]:
@@ -73,8 +75,22 @@ def accepted() -> list[str]:
     return found
 
 
-def _broken() -> list[str]:
-    return [f"{item.name}: {item.detail}" for item in broken_invariants()]
+def _exists() -> bool:
+    """Whether there is a store: one that was never made whole is none, and the next run makes it."""
+    config = conf.current()
+    if config.uses_sqlite:
+        return Path(config.database).exists()
+    made = ReviewStore._meta.db_table in connection.introspection.table_names()
+    return made and ReviewStore.objects.exists()
+
+
+def _content() -> dict[str, Any]:
+    """Whether there is a store, its rows, and the files below the root with a digest of each."""
+    exists = _exists()
+    root = conf.current().root
+    words = dict(_words_of_prompts(root)) | (_words_that_differ() if exists else {})
+    rows = sorted(_rows()) if exists else []
+    return {"exists": exists, "store": rows, **_files(root, words)}
 
 
 def _doctor(*options: str) -> list[str]:
@@ -156,23 +172,42 @@ def _words_that_differ() -> dict[str, str]:
     return words
 
 
+def _words_of_prompts(root: Path) -> Iterator[tuple[str, str]]:
+    """The same of jobs whose files are there, and whose rows are not."""
+    for prompt in root.rglob("prompt.md"):
+        token, number = (
+            _TOKEN.search(prompt.read_text(errors="replace")),
+            _JOB.search(prompt.parent.name),
+        )
+        if token and number:
+            yield token[1], f"(token {number[1]})"
+            yield hashlib.sha256(prompt.read_bytes()).hexdigest(), f"(prompt {number[1]})"
+
+
 def _in_common_words(text: str, words: dict[str, str]) -> str:
     for word, common in words.items():
         text = text.replace(word, common)
     return _TIME.sub("(time)", text)
 
 
-def _files(*folders: Path) -> dict[str, Any]:
-    """The files by path with a digest of their content; what was set aside stands apart."""
-    words, files, left = _words_that_differ(), {}, []
-    for path in sorted(path for folder in folders for path in folder.rglob("*")):
-        name = path.relative_to(conf.current().root)
-        if any(_ASIDE.search(part) or _DRAFT.search(part) for part in name.parts):
-            left.append(name.as_posix())
-        elif path.is_file():
+def _files(root: Path, words: dict[str, str]) -> dict[str, Any]:
+    """The files by path with a digest of each; those set aside or never finished stand apart."""
+    files, left = {}, []
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root)
+        if not path.is_file() or _ENGINE.search(path.name):
+            continue
+        parts = [_ASIDE.sub(".aside", _DRAFT.sub("(draft)", part)) for part in name.parts]
+        if parts != list(name.parts):
+            left.append("/".join(parts))
+        else:
             text = _in_common_words(path.read_text(errors="replace"), words)
-            if connection.vendor == "postgresql":
-                # What was rolled back there has used up its numbers.
-                text = _PAIR_KEY.sub(r"\1(key)", text)
-            files[name.as_posix()] = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return {"files": files, "left": left}
+            files[name.as_posix()] = _digest(text)
+    return {"files": files, "left": sorted(left)}
+
+
+def _digest(text: str) -> str:
+    if connection.vendor == "postgresql":
+        # What was rolled back there has used up its numbers.
+        text = _PAIR_KEY.sub(r"\1(key)", text)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -41,6 +41,8 @@ class Bench:
     zygote: Zygote
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
+    # What was wrong after each aftermath that differs, which is judged once.
+    judged: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
     def base(self) -> Base:
@@ -142,26 +144,35 @@ class Bench:
     def _judge(
         self, root: Path, struck: Ran, reference: Reference, *, repair: bool = True
     ) -> list[str]:
-        still: list[str] = []
-        if repair:
-            mended = Base(root, self.folder).copy("mended")
-            crashed, still = self.zygote.call(mended, "judging.look_and_repair", env=self.env)
-        else:
-            crashed = self.look(root)
-        faults = self._after_the_crash(crashed, struck, reference)
-        faults += [f"after --repair: {item}" for item in still]
-        again = self.finish(root)
-        return faults + self._after_the_next(root, crashed, again, reference)
+        place = Base(root, self.folder).copy("mended") if repair else root
+        crashed = self.zygote.call(
+            place,
+            "judging.look_after_a_strike",
+            known=list(self.judged),
+            repair=repair,
+            env=self.env,
+        )
+        key = crashed["aftermath"]
+        if key not in self.judged:
+            faults = self._after_the_crash(crashed, reference)
+            faults += [f"after --repair: {item}" for item in crashed["still"]]
+            again = self.finish(root)
+            self.judged[key] = faults + self._after_the_next(root, crashed, again, reference)
+        return self._told_and_not_stored(crashed, struck, reference) + self.judged[key]
 
-    def _after_the_crash(
+    def _told_and_not_stored(
         self, crashed: dict[str, Any], struck: Ran, reference: Reference
     ) -> list[str]:
-        faults = [
-            f"broken: {item}"
-            for item in crashed["broken"]
-            if item not in reference.before["broken"]
+        after = reference.after[0]["store"]
+        if not struck.out.strip() or crashed["store"] == after:
+            return []
+        return [
+            "it told its result, and not all of it is stored:",
+            *_differences(crashed["store"], after),
         ]
-        faults += [
+
+    def _after_the_crash(self, crashed: dict[str, Any], reference: Reference) -> list[str]:
+        faults = [
             f"the doctor says {item}"
             for item in crashed["doctor"]
             if not item.startswith(("exit ", _MENDED)) and item not in reference.before["doctor"]
@@ -172,10 +183,22 @@ class Bench:
         if self.scenario.whole and not fresh and crashed["store"] not in (before, after):
             faults += ["the rows are neither those of before nor those of after:"]
             faults += _differences(crashed["store"], after)
-        if struck.out.strip() and crashed["store"] != after:
-            faults += ["it told its result, and not all of it is stored:"]
-            faults += _differences(crashed["store"], after)
-        return faults
+        return faults + self._files_too_early(crashed, reference)
+
+    def _files_too_early(self, crashed: dict[str, Any], reference: Reference) -> list[str]:
+        """A file is as it was or as it will be, and that of a review is there after its row."""
+        if not self.scenario.whole:
+            return []
+        before, after = reference.before["files"], reference.after[0]["files"]
+        torn = [
+            f"{name} is neither that of before nor that of after"
+            for name, digest in crashed["files"].items()
+            if digest not in (before.get(name), after.get(name))
+        ]
+        if crashed["store"] != reference.before["store"]:
+            return torn
+        new = set(crashed["files"]) - set(before)
+        return torn + [f"{name} is there, and no row says so" for name in new if "/pair-" in name]
 
     def _after_the_next(
         self, root: Path, crashed: dict[str, Any], again: Ran, reference: Reference
@@ -227,7 +250,7 @@ def _names_a_reason(ran: Ran) -> bool:
 
 
 def _unhealthy(seen: dict[str, Any], when: str) -> list[str]:
-    return [f"{when}: {item}" for item in (*seen["doctor"], *seen["broken"])]
+    return [f"{when}: {item}" for item in seen["doctor"]]
 
 
 def _differences(found: list[str], wanted: list[str], limit: int = 4) -> list[str]:

@@ -80,6 +80,7 @@ class TestKilled:
         for at, moment in strikes(struck.calls, every=struck.scenario.every):
             faults += struck.kill(at, moment)
             tried[f"kills: {name}, {len(struck.calls)} writes"] += 1
+        tried[f"kills and refusals: {name}, aftermaths that differ"] = len(struck.judged)
 
         assert not faults, "\n".join(faults)
 
@@ -115,8 +116,9 @@ class TestRefused:
         faults = []
 
         # A transaction that is refused one of its pages is refused, whichever it is.
-        for at in chosen(struck.calls, every=_EVERY_FOURTH):
+        for at in chosen(struck.calls, every=max(struck.scenario.every, _EVERY_FOURTH)):
             faults += struck.refuse(at, error)
             tried[f"refused ({errno.errorcode[error]}): {name}"] += 1
+        tried[f"kills and refusals: {name}, aftermaths that differ"] = len(struck.judged)
 
         assert not faults, "\n".join(faults)

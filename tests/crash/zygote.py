@@ -49,6 +49,11 @@ def _load() -> None:
             import_module(found.name)
     for name in ("msgspec", "yaml", "rapidfuzz", "difflib", "tomllib", "getpass"):
         import_module(name)
+    from django.db import connections
+
+    # A child that imports its database's adapter spends more on that than on its work.
+    import_module(f"{connections['default'].settings_dict['ENGINE']}.base")
+    import_module("django.db.models.sql.compiler")
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
