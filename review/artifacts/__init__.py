@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from review.artifacts.fix_record import FixRecord
 from review.artifacts.job_files import MAX_OUTPUT_BYTES, ArtifactStore
 from review.artifacts.naming import JobPaths, folder_name, job_paths, manifest_path, result_name
 from review.artifacts.refusals import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
@@ -10,6 +11,7 @@ __all__ = [
     "MAX_OUTPUT_BYTES",
     "ArtifactNotWritten",
     "ArtifactStore",
+    "FixRecord",
     "ForeignJobFolder",
     "JobPaths",
     "OutputNotReadable",

@@ -77,7 +77,8 @@ class SweepJson(Document, kw_only=True):
     `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep. `jobs` counts
     `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent) and `not-started`.
     `pairs` counts decisions, `missing` and `not-accepted`. `skipped` counts targets by reason, and
-    `skipped_pairs` gives the first of them. `fixes` has the notes of `--fix`.
+    `skipped_pairs` gives the first of them. `fixes` has the notes of `--fix`, and `fix_record` is the
+    file, one JSON object a line, that keeps who did what to them; null where no note was handed out.
     """
 
     schema: str = "review-sweep/1"
@@ -102,6 +103,7 @@ class SweepJson(Document, kw_only=True):
     seconds: float
     problems: list[ProblemJson]
     fixes: list[FixJson] = []
+    fix_record: str | None = None
 
 
 class GateSweepJson(SweepJson, kw_only=True):

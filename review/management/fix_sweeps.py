@@ -46,6 +46,7 @@ def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
         slots=options["jobs"] or config.sweep_jobs,
         apply=options["apply"],
         dry_run=options["dry_run"],
+        clock=timezone.now,
     )
     with stop_on_signals() as stop, open_corpus(config) as corpus:
         fixed = fix_notes(request, corpus=corpus, config=config, stop=stop)
@@ -80,6 +81,7 @@ def _document(fixed: Fixed, hired: Hired, *, partition: str | None, seconds: flo
         seconds=round(seconds, 3),
         problems=[],
         fixes=list(fixed.notes),
+        fix_record=fixed.record,
     )
 
 

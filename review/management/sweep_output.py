@@ -48,6 +48,8 @@ def _fix_lines(answer: SweepJson) -> Iterator[str]:
     for note in answer.fixes:
         yield f"{note.note_path}: {note.outcome}" + (f": {note.reason}" if note.reason else "")
         yield from note.diff.splitlines()
+    if answer.fix_record is not None:
+        yield f"recorded in {answer.fix_record}"
     if not answer.fixes:
         yield "no note has an open finding"
     elif any(note.outcome == "changed" for note in answer.fixes):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+import msgspec
+
+from review.artifacts import ArtifactNotWritten, FixRecord
 from review.conf import Config
+from review.contracts.base import timestamp
 from review.contracts.sweeps import FixJson
 from review.corpus import Corpus, NoteText
 from review.corpus.facts import read_note_text
@@ -41,11 +45,13 @@ class FixSweep:
     :param gates: only notes of which these gates found something; the prompt has all findings.
     :param slots: how many at once.
     :param apply: whether to write what changed; else it is shown only.
+    :param clock: read when something happens, for the record.
     """
 
     hired: Hired
     limits: Limits
     timeout: timedelta
+    clock: Callable[[], datetime]
     notes: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     slots: int = 1
@@ -55,11 +61,16 @@ class FixSweep:
 
 @dataclass(frozen=True)
 class Fixed:
-    """What became of each note, sorted by path; the brake says why it ended early, if it did."""
+    """What became of each note, sorted by path; the brake says why it ended early, if it did.
+
+    :param record: the file that tells of it afterwards, relative to the root; None where none was
+        begun.
+    """
 
     notes: tuple[FixJson, ...]
     usages: tuple[Usage, ...]
     brake: Brake
+    record: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     """Have the notes mended, each in a copy of its own; findings stay open until a new review.
 
     :raises NoSuchNote, UnknownGate: a name does not resolve.
+    :raises ArtifactNotWritten: it cannot be recorded; no note is handed out.
     """
     places = named_places(corpus, request.notes, root=str(config.root))
     queue = QueueRequest(notes=places, gates=request.gates, with_rationale=False)
@@ -81,6 +93,9 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     brake = Brake(limits=request.limits, stop=stop, slots=request.slots)
     if request.dry_run:
         return Fixed(tuple(_answer(path, PLANNED) for path in sorted(waiting)), (), brake)
+    if not waiting:
+        return Fixed((), (), brake)
+    record = _begin_record(request, config, waiting)
     work = _Work(
         request=request,
         corpus=corpus,
@@ -88,6 +103,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
         stop=stop,
         brake=brake,
         waiting=waiting,
+        record=record,
     )
     with ThreadPoolExecutor(max_workers=request.slots) as pool:
         try:
@@ -98,8 +114,27 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     # A limit that was reached with the last note has cut nothing off.
     if not work.waiting and brake.reason is StopReason.MAX_JOBS:
         brake.reason = None
+    work.tell("end", {"stopped": brake.reason, "because": brake.because})
     notes = sorted(work.notes, key=lambda note: note.note_path)
-    return Fixed(tuple(notes), tuple(work.usages), brake)
+    path = record.path.relative_to(config.root).as_posix()
+    return Fixed(tuple(notes), tuple(work.usages), brake, path)
+
+
+def _begin_record(request: FixSweep, config: Config, waiting: Collection[str]) -> FixRecord:
+    """Say who does what with which notes, in a new file below the reports."""
+    now, hired = request.clock(), request.hired
+    record = FixRecord(config, started=now)
+    told = {
+        "actor": config.actor,
+        "runner": hired.spec.name,
+        "runner_model": hired.provenance.runner_model,
+        "runner_effort": hired.provenance.runner_effort,
+        "apply": request.apply,
+        "gates": request.gates,
+        "notes": sorted(waiting),
+    }
+    record.add("begin", {"at": timestamp(now), **told})
+    return record
 
 
 @dataclass
@@ -110,6 +145,7 @@ class _Work:
     stop: threading.Event
     brake: Brake
     waiting: deque[str]
+    record: FixRecord
     notes: list[FixJson] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
 
@@ -123,6 +159,7 @@ class _Work:
                 draft = next(drafts, None) if self.brake.may_start(len(under_way)) else None
                 more = draft is not None
                 if draft is not None:
+                    self.tell("handed-out", _handed(draft))
                     under_way[pool.submit(self._run, draft)] = draft
             if not under_way:
                 return
@@ -174,7 +211,7 @@ class _Work:
         answer.fingerprints = list(draft.prompt.fingerprints)
         answer.said = outcome.said
         answer.cost_usd = usage.cost_usd
-        self.notes.append(answer)
+        self._keep(answer)
 
     def _judge(self, draft: _Draft, outcome: RunnerOutcome) -> FixJson:
         """What came back, and what is done with it."""
@@ -195,7 +232,24 @@ class _Work:
         return _answer(path, what, diff=diff)
 
     def _add(self, path: str, what: str, *, reason: str) -> None:
-        self.notes.append(_answer(path, what, reason=reason))
+        self._keep(_answer(path, what, reason=reason))
+
+    def _keep(self, answer: FixJson) -> None:
+        self.notes.append(answer)
+        self.tell("note", msgspec.structs.asdict(answer))
+
+    def tell(self, what: str, told: Mapping[str, object]) -> None:
+        """Add to the record; a disk that is full by now costs the record, and not the work."""
+        with suppress(ArtifactNotWritten):
+            self.record.add(what, {"at": timestamp(self.request.clock()), **told})
+
+
+def _handed(draft: _Draft) -> dict[str, object]:
+    return {
+        "note_path": draft.note.path,
+        "note_sha256": draft.note.sha256,
+        "fingerprints": list(draft.prompt.fingerprints),
+    }
 
 
 def _answer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -113,6 +114,65 @@ class TestFix:
 
         assert len(done.json["fixes"]) == 1
         assert done.json["stopped"] == "max-jobs"
+
+
+class TestRecord:
+    """A run that mends notes has no rows: a file says afterwards what it did."""
+
+    def lines(self, base):
+        (file,) = (base.root / "kb/reports/fixes").iterdir()
+        assert file.stat().st_mode & 0o777 == 0o600
+        return [json.loads(line) for line in file.read_text().splitlines()]
+
+    def test_says_who_did_what_to_which_notes(self, base):
+        base.store["COMMONPLACE_ACTOR"] = "human:ana"
+
+        done = command(base, *FIX, "--apply", "--runner-model", "m-2")
+
+        begin, *steps, end = self.lines(base)
+        assert (begin["what"], begin["actor"], begin["runner"], begin["runner_model"]) == (
+            "begin", "human:ana", "scripted", "m-2",
+        )  # fmt: skip
+        assert (begin["apply"], begin["notes"]) == (True, [note(0), note(1)])
+        handed = [step for step in steps if step["what"] == "handed-out"]
+        assert {step["note_path"] for step in handed} == {note(0), note(1)}
+        told = {step["note_path"]: step for step in steps if step["what"] == "note"}
+        assert told[note(0)]["outcome"] == "applied"
+        assert "+The text, mended, of note 0." in told[note(0)]["diff"]
+        assert told[note(0)]["fingerprints"] == done.json["fixes"][0]["fingerprints"]
+        assert (end["what"], end["stopped"]) == ("end", None)
+
+    def test_is_named_in_the_answer(self, base):
+        done = command(base, *FIX)
+        shown = command(base, "review_sweep", "--fix", "--runner", "scripted")
+
+        assert (base.root / done.json["fix_record"]).is_file()
+        assert "recorded in kb/reports/fixes/" in shown.out
+
+    @pytest.mark.parametrize("arguments", [("--dry-run",), ("--note", note(2))])
+    def test_of_nothing_is_none(self, base, arguments):
+        done = command(base, *FIX, *arguments)
+
+        assert done.json["fix_record"] is None
+        assert not (base.root / "kb/reports/fixes").exists()
+
+    def test_of_a_run_that_was_killed_has_what_was_handed_out(self, base):
+        base.script["*"] = "hang"
+        process = start(base, *FIX, "--apply")
+        wait_for(lambda: base.calls().total() == 2)
+
+        process.kill()
+        process.communicate(timeout=20)
+
+        assert [line["what"] for line in self.lines(base)] == ["begin", "handed-out", "handed-out"]
+
+    def test_that_cannot_be_begun_keeps_the_run_from_beginning(self, base):
+        (base.root / "kb/reports/fixes").write_text("a file in its place")
+
+        done = command(base, *FIX, "--apply")
+
+        assert (done.exit, done.error["code"]) == (1, "artifact-not-written")
+        assert not base.calls()
 
 
 class TestWhatGoesWrong:
