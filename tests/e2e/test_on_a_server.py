@@ -34,28 +34,30 @@ class Deployed:
     """A database made as the page says, under names of its own."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
 
     def sql(self, text: str) -> bytes:
         """Statements of the page with our names in place of its."""
         roles = "|".join(ROLES)
         text = re.sub(rf"\b({roles})\b", lambda match: self.role(match[1]), text)
-        return text.replace("DATABASE reviews ", f"DATABASE {self._name} ").encode()
+        return text.replace("DATABASE reviews ", f"DATABASE {self.name} ").encode()
 
     def role(self, role: str) -> str:
-        return f"{role}_{self._name}"
+        return f"{role}_{self.name}"
 
     def url(self, role: str) -> str:
-        return as_role(url_of(self._name), self.role(role))
+        return as_role(url_of(self.name), self.role(role))
 
 
 @pytest.fixture(scope="module")
 def deployed():
     made = Deployed(f"d{secrets.token_hex(4)}")
-    (statements,) = blocks("sql", under="1. The database")
+    statements, in_database = blocks("sql", under="1. The database")
     with psycopg.connect(url_of("postgres"), autocommit=True) as server:
         for statement in statements.split(";\n"):
             server.execute(made.sql(f"{statement};\n"))
+        with psycopg.connect(url_of(made.name)) as inside:
+            inside.execute(made.sql(in_database))
         try:
             yield made
         finally:
