@@ -6,7 +6,9 @@ import os
 import sqlite3
 import stat
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
@@ -23,6 +25,18 @@ from review.store.refusals import (
 
 # By device and inode: see `_descriptor`.
 _descriptors: dict[tuple[int, int], int] = {}
+
+
+@dataclass(frozen=True)
+class _ReadOnly:
+    """A store that was opened read-only, and how its settings said that it is opened."""
+
+    path: Path
+    name: str
+    options: dict[str, Any]
+
+
+_read_only: dict[str, _ReadOnly] = {}  # by alias
 
 
 def prepare(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -48,6 +62,26 @@ def prepare(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) ->
         if write:
             raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
         _open_read_only(path, using)
+
+
+def look_again(using: str = DEFAULT_DB_ALIAS) -> None:
+    """Open a read-only store anew, as it must be opened now; for a process that lives long.
+
+    Somebody may write to it by now, or it may have become writable: opened as before, it would show
+    for ever what it was. Any other store is left alone. It costs two looks at the file system.
+
+    :raises StoreNotOpened: it cannot be read at the moment.
+    """
+    found = _read_only.get(using)
+    if found is None:
+        return
+    connection = connections[using]
+    connection.close()
+    if _writable(found.path):
+        connection.settings_dict.update(NAME=found.name, OPTIONS=found.options)
+        _read_only.pop(using, None)
+    else:
+        _name_read_only(found.path, using)
 
 
 def has_content(path: Path) -> bool:
@@ -122,15 +156,20 @@ def _writable(path: Path) -> bool:
 
 
 def _open_read_only(path: Path, using: str) -> None:
+    settings = connections[using].settings_dict
+    _read_only[using] = _ReadOnly(path, settings["NAME"], settings["OPTIONS"])
+    _name_read_only(path, using)
+    # A write lock, which IMMEDIATE takes at BEGIN, is not to be had.
+    settings["OPTIONS"] = settings["OPTIONS"] | {"transaction_mode": "DEFERRED"}
+
+
+def _name_read_only(path: Path, using: str) -> None:
     if _has_log(path) and not Path(f"{path}-shm").exists():
         raise StoreNotOpened(
             f"the store {path} holds recent writes that cannot be read without writing beside it",
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
-    settings = connections[using].settings_dict
-    settings["NAME"] = read_only_uri(path)
-    # A write lock, which IMMEDIATE takes at BEGIN, is not to be had.
-    settings["OPTIONS"] = settings["OPTIONS"] | {"transaction_mode": "DEFERRED"}
+    connections[using].settings_dict["NAME"] = read_only_uri(path)
 
 
 def read_only_uri(path: Path) -> str:
