@@ -5,12 +5,15 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
+import psycopg
 import pytest
 
 from review.store.opening import known_migrations
 from tests.helpers.commands import run_process
+from tests.helpers.servers import new_database
 from tests.helpers.story import Story
 from tests.stores.make import STORE, answers, doing, kept_stores, unpack
+from tests.stores.make_dump import kept_dumps, restore
 
 TODAY = max(known_migrations())
 OLDER = [name for name in kept_stores() if name != TODAY]
@@ -39,6 +42,11 @@ class TestKept:
         assert missing == [], (
             "a migration was added and no store of the schema before it is kept: check out the"
             " commit before the migration and run python -m tests.stores.make"
+        )
+
+    def test_there_is_a_dump_of_every_store(self):
+        assert kept_dumps() == kept_stores(), (
+            "make the other as well: python -m tests.postgres tests.stores.make_dump"
         )
 
     def test_none_is_of_a_schema_that_nobody_knows(self):
@@ -89,3 +97,44 @@ def assert_sound_and_the_same(root, told):
     done = run_process("review_doctor", "--check", "--json", root=root)
     assert (done.exit, done.json["problems"]) == (0, 0), done.out
     assert answers(root) == told
+
+
+def rows_on_server(url):
+    """How many rows each table of the reviews has, on a server."""
+    with psycopg.connect(url) as server:
+        names = server.execute(
+            "SELECT relname FROM pg_stat_user_tables WHERE relname ~ '^(review|acceptance)_'"
+        ).fetchall()
+        return {
+            name: server.execute(f"SELECT COUNT(*) FROM {name}".encode()).fetchone()[0]  # noqa: S608
+            for (name,) in names
+        }
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", kept_dumps())
+def test_a_dump_is_upgraded_answers_as_before_and_takes_new_reviews(tmp_path, name):
+    told = unpack(name, tmp_path)
+    (tmp_path / STORE).unlink()
+    with new_database() as url:
+        restore(name, url)
+        before = rows_on_server(url)
+
+        def do(*argv, stdin=None):
+            return run_process(
+                *argv, root=tmp_path, stdin=stdin, env={"COMMONPLACE_REVIEW_DB": url}
+            )
+
+        if name in OLDER:
+            refused = do("review_status")
+            assert (refused.exit, "run: commonplace migrate" in refused.err) == (1, True)
+        assert do("migrate").exit == 0
+
+        assert before
+        assert rows_on_server(url) == before | {"review_store": 1}
+        assert answers(tmp_path, do) == told
+        assert do("review_doctor", "--repair").exit == 0
+        Story(tmp_path, do).review("undone", "## Result: PASS")
+        done = do("review_doctor", "--check", "--json")
+        assert (done.exit, done.json["problems"]) == (0, 0), done.out
