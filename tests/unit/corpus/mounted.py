@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from review.corpus import Corpus
 from tests.unit.corpus.builders import later, make_config, write
@@ -18,16 +20,33 @@ from tests.unit.corpus.filesystems import answered, let_the_clock_tick, read_in_
 from tests.unit.corpus.test_index_attacks import ATTACKS, A, B
 
 
+class _Disk(NamedTuple):
+    """How a file system is made, and the least size in bytes that it takes."""
+
+    size: int
+    command: tuple[str, ...]
+
+
+DISKS = {
+    "xfs": _Disk(320 << 20, ("mkfs.xfs", "-q")),
+    "btrfs": _Disk(160 << 20, ("mkfs.btrfs", "-q")),
+    "ext2": _Disk(8 << 20, ("mkfs.ext2", "-q", "-F")),
+    "ext3": _Disk(16 << 20, ("mkfs.ext3", "-q", "-F")),
+}
+
+
 def main(folder: Path) -> None:
     """Try every history that the machine has the file systems for."""
-    for history in (overlay, copied_up, mounted_again, swapped_by_binding, full_disk):
-        place = folder / history.__name__
+    made = tuple(partial(on_disk_of, kind) for kind in DISKS)
+    for history in (overlay, copied_up, mounted_again, swapped_by_binding, full_disk, *made):
+        name = history.args[0] if isinstance(history, partial) else history.__name__
+        place = folder / name
         place.mkdir()
         try:
             is_right = history(place)
-        except subprocess.CalledProcessError:
+        except (subprocess.CalledProcessError, FileNotFoundError):
             continue  # this machine mounts no such thing
-        sys.stdout.write(f"{history.__name__} {'right' if is_right else 'WRONG'}\n")
+        sys.stdout.write(f"{name} {'right' if is_right else 'WRONG'}\n")
 
 
 def _mount(*arguments: object) -> None:
@@ -46,6 +65,20 @@ def overlay(place: Path) -> bool:
     """Every attack on a file system of containers."""
     root = _overlay(place)
     return all(_survives(root / f"{number}", attack) for number, attack in enumerate(ATTACKS))
+
+
+def on_disk_of(kind: str, place: Path) -> bool:
+    """Every attack on a disk of this kind, in a file."""
+    image, root = place / "image", place / "root"
+    root.mkdir()
+    with image.open("wb") as file:
+        file.truncate(DISKS[kind].size)
+    subprocess.run([*DISKS[kind].command, str(image)], check=True, capture_output=True)
+    _mount("-o", "loop", image, root)
+    try:
+        return all(_survives(root / f"{number}", attack) for number, attack in enumerate(ATTACKS))
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
 
 
 def _survives(root: Path, attack: Callable[[Path], None]) -> bool:

@@ -194,6 +194,7 @@ class TestRememberedDigest:
 
     def test_never_outlives_a_text_changed_while_it_is_read(self, root, monkeypatch):
         write(root, A, "aaa1")
+        let_the_clock_tick(root)
         real = os.read
 
         def changing_read(descriptor, size):
