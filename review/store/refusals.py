@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from urllib.parse import unquote, urlsplit
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, NotSupportedError, connections
@@ -78,6 +79,9 @@ _SQLITE: dict[int, Meaning] = {
     15: (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
     26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
 }
+# Input or output that fails, a file beside the store that cannot be made.
+_MAY_BE_FULL = (10, 14)
+_ROOM = 256 * 1024  # bytes; the log and its index take 64 KiB at the least
 _POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
 _BETWEEN = "is behind a pooler that gave our connection to others between two transactions"
 _POSTGRES: dict[str, Meaning] = {
@@ -153,7 +157,8 @@ def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> Review
     cause = error.__cause__
     if cause is None:
         return _version_refused(error, using)
-    meaning = _postgres_meaning(cause) if hasattr(cause, "sqlstate") else _sqlite_meaning(cause)
+    is_server = hasattr(cause, "sqlstate")
+    meaning = _postgres_meaning(cause) if is_server else _sqlite_meaning(cause, using)
     if meaning is None:
         return None
     kind, what, hint = meaning
@@ -169,8 +174,21 @@ def _version_refused(error: DatabaseError, using: str) -> ReviewError | None:
     )
 
 
-def _sqlite_meaning(cause: BaseException) -> Meaning | None:
-    return _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+def _sqlite_meaning(cause: BaseException, using: str) -> Meaning | None:
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return _SQLITE.get(13 if code in _MAY_BE_FULL and _has_no_room(using) else code)
+
+
+def _has_no_room(using: str) -> bool:
+    """Whether the disk of the store is as good as full: even who reads makes files beside it."""
+    name = str(connections[using].settings_dict["NAME"])
+    if name.startswith("file:"):
+        name = unquote(urlsplit(name).path)
+    try:
+        told = os.statvfs(os.path.dirname(os.path.realpath(name)))  # noqa: PTH120
+    except (OSError, ValueError):
+        return False
+    return told.f_bavail * told.f_frsize < _ROOM
 
 
 def _postgres_meaning(cause: BaseException) -> Meaning | None:

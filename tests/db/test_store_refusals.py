@@ -6,6 +6,7 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.db import DatabaseError, NotSupportedError, OperationalError, connection
@@ -102,6 +103,23 @@ class TestSqlite:
         )
 
         assert isinstance(refusal, refusals.StoreFull)
+
+    @pytest.mark.parametrize(("blocks", "kind"), [(9, refusals.StoreFull), (900, StoreNotOpened)])
+    @pytest.mark.parametrize("code", [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR_WRITE])
+    def test_a_file_that_cannot_be_made_for_want_of_room_says_so(
+        self, monkeypatch, tmp_path, code, blocks, kind
+    ):
+        """Reading, too, makes files beside the store."""
+        monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "store.sqlite"))
+        monkeypatch.setattr(
+            os, "statvfs", lambda folder: SimpleNamespace(f_bavail=blocks, f_frsize=4096)
+        )
+        cause = sqlite3.OperationalError("the driver's words")
+        cause.sqlite_errorcode = code
+        error = OperationalError("the driver's words")
+        error.__cause__ = cause
+
+        assert type(refusal_of(error)) is kind
 
     def test_a_mistake_in_a_query_is_ours(self, file):
 
