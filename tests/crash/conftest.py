@@ -9,9 +9,9 @@ import pytest
 
 from tests.crash import rooms
 from tests.crash.harness import Zygote
-from tests.crash.scenarios import BY_NAME
 from tests.crash.striking import Bench
 from tests.crash.tracing import can_trace
+from tests.crash.wider_scenarios import BY_NAME
 
 TRIED: Counter[str] = Counter()
 

@@ -13,12 +13,14 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
+from django.db.migrations.recorder import MigrationRecorder
 
 from review import conf
 from review.management.commands.review_doctor import Command as Doctor
 from review.models import JobOutput, ReviewJob, ReviewStore
 from review.orchestration import doctoring
 from review.queries.checks import Check, CheckState
+from review.store.opening import known_migrations
 
 # They depend on the token, which is drawn; and a process has another number each time.
 _LEFT_OUT = {
@@ -28,9 +30,12 @@ _LEFT_OUT = {
 }
 _OWN_KEYS = (ReviewJob,)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?")
+# What differs from process to process: a sweep's name, how long a run took, what the scripted runner writes.
+_OF_A_PROCESS = re.compile(r"(sweep:[^:'\"\s]*:|duration_seconds\W+|Written by )\d+(?:\.\d+)?")
 _PAIR_KEY = re.compile(r"(review_pair_id\"?: )\d+")
 _ASIDE = re.compile(r"\.aside-\d+$")
-_DRAFT = re.compile(r"^\..*\.tmp$")
+_DRAFT = re.compile(r"^\..*\.(tmp|unfinished-backup)$")
+_RECORDS = ("kb", "reports", "fixes")
 _TOKEN = re.compile(r"PAIR REVIEW START ([0-9a-f]+)/")
 _JOB = re.compile(r"review-job-(\d+)")
 # The store, what SQLite keeps beside it, one that is being made, and what files' states are known by.
@@ -76,12 +81,12 @@ def accepted() -> list[str]:
 
 
 def _exists() -> bool:
-    """Whether there is a store: one that was never made whole is none, and the next run makes it."""
+    """Whether there is a store of today's schema that is whole: of another the next run makes one."""
     config = conf.current()
-    if config.uses_sqlite:
-        return Path(config.database).exists()
-    made = ReviewStore._meta.db_table in connection.introspection.table_names()
-    return made and ReviewStore.objects.exists()
+    if config.uses_sqlite and not Path(config.database).exists():
+        return False
+    applied = MigrationRecorder(connection).applied_migrations()
+    return {name for app, name in applied if app == "review"} == known_migrations()
 
 
 def _content() -> dict[str, Any]:
@@ -187,7 +192,7 @@ def _words_of_prompts(root: Path) -> Iterator[tuple[str, str]]:
 def _in_common_words(text: str, words: dict[str, str]) -> str:
     for word, common in words.items():
         text = text.replace(word, common)
-    return _TIME.sub("(time)", text)
+    return _OF_A_PROCESS.sub(r"\1(number)", _TIME.sub("(time)", text))
 
 
 def _files(root: Path, words: dict[str, str]) -> dict[str, Any]:
@@ -196,6 +201,10 @@ def _files(root: Path, words: dict[str, str]) -> dict[str, Any]:
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root)
         if not path.is_file() or _ENGINE.search(path.name):
+            continue
+        if name.parts[:3] == _RECORDS:
+            # Each run makes one of its own, named by the time.
+            left.append("/".join((*_RECORDS, "(record)")))
             continue
         parts = [_ASIDE.sub(".aside", _DRAFT.sub("(draft)", part)) for part in name.parts]
         if parts != list(name.parts):

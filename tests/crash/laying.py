@@ -21,6 +21,22 @@ def write_output(
     connection.close()
 
 
+def garble_output(*, job_id: int) -> None:
+    """Write an output that holds no review, where a worker would write it."""
+    path = conf.current().root / ReviewJob.objects.get(pk=job_id).bundle_output_path
+    path.write_text("I could not read the prompt.\n")
+    connection.close()
+
+
+def forget_store() -> None:
+    """Leave the database of a server as it is before there is a store."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA public CASCADE")
+            cursor.execute("CREATE SCHEMA public")
+    connection.close()
+
+
 def damage() -> None:
     """Take away and garble files that mirror rows, and lose a current acceptance."""
     root = conf.current().root

@@ -66,6 +66,11 @@ class Scenario:
     :param accepts: what counts in the end are the acceptances, not how they came about.
     :param unmirrored: files that the store cannot write again.
     :param every: of a row of writes to one file only every so many are struck, and the ends.
+    :param repeats: the command does the same with file after file: the first and last two dozen writes are
+        struck, and every so many between.
+    :param tells: what it prints is its result, and not how far it is.
+    :param of_files: what it says is done are files, which the store cannot tell.
+    :param env: variables of its runs, and of the runs that lay its base.
     """
 
     name: str
@@ -77,6 +82,10 @@ class Scenario:
     settings: Mapping[str, Any] = field(default_factory=dict)
     unmirrored: tuple[str, ...] = ()
     every: int = 1
+    repeats: int = 1
+    tells: bool = True
+    of_files: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def finishing(self) -> tuple[Command, ...]:
@@ -94,15 +103,17 @@ def _nothing(layer: Layer) -> None:
     knowledge_base(layer.root)
 
 
-def _selected(layer: Layer) -> None:
+def selected(layer: Layer) -> None:
+    """Three notes, and a selection of all that is stale."""
     _nothing(layer)
     layer.run("review_job_list")
     layer.select()
 
 
 def _without_store(layer: Layer) -> None:
-    _selected(layer)
-    for file in (layer.root / "kb" / "reports").iterdir():
+    selected(layer)
+    layer.call("forget_store")
+    for file in (layer.root / "kb" / "reports").glob("*"):
         file.unlink()
 
 
@@ -139,20 +150,22 @@ def _two_written(layer: Layer) -> None:
     layer.output(2, PASS, FAIL)
 
 
-def _reviewed(layer: Layer) -> None:
+def reviewed(layer: Layer) -> None:
+    """Two notes that were reviewed."""
     _nothing(layer)
     layer.review()
 
 
-def _edited(layer: Layer) -> None:
-    _reviewed(layer)
+def edited(layer: Layer) -> None:
+    """The same, changed since, and a selection of that."""
+    reviewed(layer)
     for name in ("a.md", "b.md"):
         write_note(layer.root, name, f"{NOTE}\nAnd one line more.\n")
     layer.select("--reason", "note-changed")
 
 
 def _moved(layer: Layer) -> None:
-    _reviewed(layer)
+    reviewed(layer)
     layer.run("dispose_finding", _FOUND, "--as", "deferred", "--actor", "human:ana")
     notes = layer.root / "kb" / "notes"
     (notes / "old").mkdir()
@@ -165,7 +178,7 @@ def _given_up(layer: Layer) -> None:
 
 
 def _damaged(layer: Layer) -> None:
-    _reviewed(layer)
+    reviewed(layer)
     layer.call("damage")
 
 
@@ -187,14 +200,15 @@ def _empty(layer: Layer) -> None:
     (layer.root / "new").mkdir()
 
 
-def _line(text: str, *more: str, stdin: str = "") -> Command:
+def line(text: str, *more: str, stdin: str = "") -> Command:
+    """A command that answers with a document."""
     return Command((*text.split(), *more, "--json"), stdin)
 
 
-_CREATE = _line("create_review_jobs --input - --grouping note", stdin=SELECTION)
-_INGEST = _line("ingest_bundle_output --review-job-id 1")
-_RULES = _line("run_review_jobs --all --runner rules --actor human:ana")
-_REPAIR = _line("review_doctor --repair")
+_CREATE = line("create_review_jobs --input - --grouping note", stdin=SELECTION)
+_INGEST = line("ingest_bundle_output --review-job-id 1")
+RULES = line("run_review_jobs --all --runner rules --actor human:ana")
+_REPAIR = line("review_doctor --repair")
 (_FOUND,) = choose_fingerprints(
     note_path="kb/notes/a.md",
     gate_path=gate_path("prose/x"),
@@ -207,36 +221,36 @@ _BY = ("--reason", "it is so", "--actor", "human:ana")
 SCENARIOS = (
     # Making the tables takes most of a second, and until they are published they are nobody's.
     Scenario("first-store", _without_store, _CREATE, every=5),
-    Scenario("create", _selected, _CREATE),
+    Scenario("create", selected, _CREATE),
     Scenario(
-        "create-in-turns", _selected, _CREATE, whole=False,
+        "create-in-turns", selected, _CREATE, whole=False,
         settings={"review.orchestration.planning.JOBS_PER_TRANSACTION": 1},
     ),
-    Scenario("claim", _queued, _line("claim_review_job --review-job-id 1 --runner r")),
-    Scenario("claim-next", _queued, _line("claim_review_job --next --runner r"), accepts=True),
+    Scenario("claim", _queued, line("claim_review_job --review-job-id 1 --runner r")),
+    Scenario("claim-next", _queued, line("claim_review_job --next --runner r"), accepts=True),
     Scenario("ingest", _written, _INGEST),
     Scenario("ingest-a-file", _written_elsewhere,
-             _line("ingest_bundle_output --review-job-id 1 --input-file answer.md --runner r"),
+             line("ingest_bundle_output --review-job-id 1 --input-file answer.md --runner r"),
              unmirrored=("kb/reports/bundle-reviews/review-job-1/bundle-output.md",)),
     Scenario("ingest-in-part", _written_in_part, _INGEST),
     Scenario("ingest-all-or-nothing", _written_in_part,
-             _line("ingest_bundle_output --review-job-id 1 --all-or-nothing")),
+             line("ingest_bundle_output --review-job-id 1 --all-or-nothing")),
     Scenario("ingest-later", _written_later, _INGEST),
-    Scenario("ingest-ready", _two_written, _line("ingest_bundle_output --ready --all-actors"), whole=False),
-    Scenario("ack", _edited, _line("ack_gate_review", *_MODEL, "kb/notes/a.md", "prose/x", "prose/y")),
-    Scenario("ack-a-selection", _edited, _line("ack_gate_review --input -", stdin=SELECTION), whole=False),
-    Scenario("ack-trivial", _edited, _line("ack_trivial_changes --all-gates", *_MODEL), whole=False),
-    Scenario("carry-over", _moved, _line("carry_over_acceptances kb/notes/a.md kb/notes/moved.md")),
-    Scenario("override", _edited, _line("override_acceptance", *_MODEL, "kb/notes/a.md", "prose/x", *_BY)),
-    Scenario("set-decision", _reviewed, _line("set_decision --review-pair-id 4 --as fail", *_BY)),
-    Scenario("dispose", _reviewed, _line("dispose_finding", _FOUND, "--as", "rejected", *_BY)),
-    Scenario("recover-ingest", _given_up, _line("recover_review_jobs --action ingest 1")),
-    Scenario("recover-fail", _given_up, _line("recover_review_jobs --action fail 1")),
-    Scenario("recover-replace", _given_up, _line("recover_review_jobs --action replace 1")),
+    Scenario("ingest-ready", _two_written, line("ingest_bundle_output --ready --all-actors"), whole=False),
+    Scenario("ack", edited, line("ack_gate_review", *_MODEL, "kb/notes/a.md", "prose/x", "prose/y")),
+    Scenario("ack-a-selection", edited, line("ack_gate_review --input -", stdin=SELECTION), whole=False),
+    Scenario("ack-trivial", edited, line("ack_trivial_changes --all-gates", *_MODEL), whole=False),
+    Scenario("carry-over", _moved, line("carry_over_acceptances kb/notes/a.md kb/notes/moved.md")),
+    Scenario("override", edited, line("override_acceptance", *_MODEL, "kb/notes/a.md", "prose/x", *_BY)),
+    Scenario("set-decision", reviewed, line("set_decision --review-pair-id 4 --as fail", *_BY)),
+    Scenario("dispose", reviewed, line("dispose_finding", _FOUND, "--as", "rejected", *_BY)),
+    Scenario("recover-ingest", _given_up, line("recover_review_jobs --action ingest 1")),
+    Scenario("recover-fail", _given_up, line("recover_review_jobs --action fail 1")),
+    Scenario("recover-replace", _given_up, line("recover_review_jobs --action replace 1")),
     Scenario("repair", _damaged, _REPAIR),
-    Scenario("prune", _reviewed, _line("review_doctor --prune --yes"), accepts=True),
-    Scenario("init", _empty, _line("review_init --into new")),
-    Scenario("rules", _ruled, _RULES, whole=False, accepts=True,
-             again=(_line("recover_review_jobs --action replace"), _RULES)),
+    Scenario("prune", reviewed, line("review_doctor --prune --yes"), accepts=True),
+    # One file after the other is made in the same five calls.
+    Scenario("init", _empty, line("review_init --into new"), repeats=7, of_files=True),
+    Scenario("rules", _ruled, RULES, whole=False, accepts=True,
+             again=(line("recover_review_jobs --action replace"), RULES)),
 )  # fmt: skip
-BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}

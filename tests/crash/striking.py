@@ -44,6 +44,10 @@ class Bench:
     # What was wrong after each aftermath that differs, which is judged once.
     judged: dict[str, list[str]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Where the scripted runner keeps its books.
+        self.env = {"FAKE_BOOKS": str(self.folder), **self.scenario.env} | self.env
+
     @cached_property
     def base(self) -> Base:
         """The base that the command runs on."""
@@ -163,13 +167,14 @@ class Bench:
     def _told_and_not_stored(
         self, crashed: dict[str, Any], struck: Ran, reference: Reference
     ) -> list[str]:
-        after = reference.after[0]["store"]
-        if not struck.out.strip() or crashed["store"] == after:
+        after = reference.after[0]
+        if not (struck.out.strip() and self.scenario.tells):
             return []
-        return [
-            "it told its result, and not all of it is stored:",
-            *_differences(crashed["store"], after),
-        ]
+        files = (
+            self._other_files(crashed["files"], after["files"]) if self.scenario.of_files else []
+        )
+        differences = _differences(crashed["store"], after["store"]) + files
+        return differences and ["it told its result, and not all of it is stored:", *differences]
 
     def _after_the_crash(self, crashed: dict[str, Any], reference: Reference) -> list[str]:
         faults = [

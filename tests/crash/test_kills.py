@@ -12,24 +12,28 @@ from typing import Any
 
 import pytest
 
-from tests.crash.scenarios import BY_NAME
 from tests.crash.tracing import Moment, can_change_calls
+from tests.crash.wider_scenarios import BY_NAME
 
 # Those whose work is done in the database, in files, and in both.
 SAMPLED = ("create", "ingest", "recover-replace")
 SAMPLE = 1
 _EVERY_FOURTH = 4
+_ENDS = 24
 
 
-def strikes(calls: tuple[str, ...], *, every: int = 1) -> Iterator[tuple[int, Moment]]:
+def strikes(
+    calls: tuple[str, ...], *, every: int = 1, repeats: int = 1
+) -> Iterator[tuple[int, Moment]]:
     """Before each write, after each, and in each; of a row of writes to one file the ends.
 
     After one write and before the next the files are the same, so that between two writes of a
     kind one kill serves for both.
 
     :param every: of such a row only every so many are struck, and its ends.
+    :param repeats: of all calls but the first and the last only every so many are struck.
     """
-    for at in chosen(calls, every=every):
+    for at in chosen(calls, every=every, repeats=repeats):
         call, is_last = calls[at - 1], at == len(calls) or calls[at] != calls[at - 1]
         yield at, Moment.BEFORE
         if is_last:
@@ -39,9 +43,11 @@ def strikes(calls: tuple[str, ...], *, every: int = 1) -> Iterator[tuple[int, Mo
             yield at, Moment.HALFWAY
 
 
-def chosen(calls: tuple[str, ...], *, every: int) -> Iterator[int]:
+def chosen(calls: tuple[str, ...], *, every: int, repeats: int = 1) -> Iterator[int]:
     """The numbers of the writes that are struck."""
     for at, call in enumerate(calls, 1):
+        if at % repeats and _ENDS < at <= len(calls) - _ENDS:
+            continue
         is_end = at in (1, len(calls)) or calls[at - 2] != call or calls[at] != call
         if is_end or at % every == 0:
             yield at
@@ -77,7 +83,8 @@ class TestKilled:
         struck = bench(name)
         faults = []
 
-        for at, moment in strikes(struck.calls, every=struck.scenario.every):
+        scenario = struck.scenario
+        for at, moment in strikes(struck.calls, every=scenario.every, repeats=scenario.repeats):
             faults += struck.kill(at, moment)
             tried[f"kills: {name}, {len(struck.calls)} writes"] += 1
         tried[f"kills and refusals: {name}, aftermaths that differ"] = len(struck.judged)
@@ -116,7 +123,8 @@ class TestRefused:
         faults = []
 
         # A transaction that is refused one of its pages is refused, whichever it is.
-        for at in chosen(struck.calls, every=max(struck.scenario.every, _EVERY_FOURTH)):
+        every = max(struck.scenario.every, _EVERY_FOURTH)
+        for at in chosen(struck.calls, every=every, repeats=struck.scenario.repeats):
             faults += struck.refuse(at, error)
             tried[f"refused ({errno.errorcode[error]}): {name}"] += 1
         tried[f"kills and refusals: {name}, aftermaths that differ"] = len(struck.judged)

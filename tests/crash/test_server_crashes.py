@@ -16,15 +16,18 @@ import pytest
 from tests import postgres
 from tests.crash import blows
 from tests.crash.harness import Base, Ran, Zygote
-from tests.crash.scenarios import BY_NAME, Layer
+from tests.crash.scenarios import Layer
 from tests.crash.striking import Bench, Reference
 from tests.crash.test_kills import draw
 from tests.crash.tracing import Moment, Plan
+from tests.crash.wider_scenarios import BY_NAME
 
 # A commit that was answered is on disk: what the cluster of the suite does without.
 _OPTIONS = "-c listen_addresses='' -c fsync=off -c max_connections=50 -c shared_buffers=64MB"
 _PATIENCE = 60
-ON_SERVER = tuple(name for name in BY_NAME if name not in ("first-store", "init", "prune"))
+# What is a file there, or needs no store.
+_OF_FILES = {"init", "backup", "backup-over", "migrate", "copy-a-store"}
+ON_SERVER = tuple(name for name in BY_NAME if name not in _OF_FILES)
 BLOWN = ("create", "ingest", "ingest-in-part", "recover-replace", "ack")
 
 
@@ -74,7 +77,8 @@ class ServerBench(Bench):
     env: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.env = {"COMMONPLACE_REVIEW_DB": self.url}
+        super().__post_init__()
+        self.env |= {"COMMONPLACE_REVIEW_DB": self.url}
 
     @cached_property
     def base(self) -> Base:

@@ -23,8 +23,8 @@ from tests.crash.system_calls import NAMES, Call, read_call
 
 _TRACEME, _POKE_REGISTER, _CONTINUE, _TO_EXIT = 0, 6, 7, 24
 _SET_OPTIONS, _GET_CALL = 0x4200, 0x420E
-# Exits marked; forks, threads and filtered calls told; nobody outlives the tracer.
-_OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x80 | 0x00100000
+# Exits marked; forks, threads, new programs and filtered calls told; nobody outlives the tracer.
+_OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x80 | 0x00100000
 _WALL = 0x40000000
 _EXIT_STOP = signal.SIGTRAP | 0x80
 _FILTERED = 7
@@ -113,6 +113,7 @@ def follow(pid: int, plan: Plan) -> Traced:
     _trace(_CONTINUE, pid)
     while not tracer.step():
         pass
+    tracer.end_the_others()
     return tracer.traced
 
 
@@ -123,12 +124,14 @@ class _Tracer:
         self._refused: dict[int, int] = {}
         self._ends_after: set[int] = set()
         self._new: set[int] = {pid}
+        self._ended: set[int] = set()
         self.traced = Traced()
 
     def step(self) -> bool:
         """Wait for the next stop and let it go on; True when the child has ended."""
         thread, status = os.waitpid(-1, _WALL)
         if not os.WIFSTOPPED(status):
+            self._ended.add(thread)
             self.traced.status = os.waitstatus_to_exitcode(status)
             return thread == self._pid
         delivered = 0
@@ -142,6 +145,14 @@ class _Tracer:
         with suppress(ProcessLookupError):  # killed just now: its end is the next to be told
             _trace(_TO_EXIT if waits else _CONTINUE, thread, 0, delivered)
         return False
+
+    def end_the_others(self) -> None:
+        """End what the child had started: it would stand still, and be taken for the next one's."""
+        for process in self._new - self._ended:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(process, _WALL)
 
     def _is_birth(self, thread: int, number: int) -> bool:
         """A new thread starts with a stop that is not for it."""

@@ -40,6 +40,7 @@ def _load() -> None:
 
     load_apps(CLI_SETTINGS)
     import review
+    import tests.crash.forms
     import tests.crash.judging
     import tests.crash.laying
     import tests.crash.rooms  # noqa: F401
@@ -66,12 +67,16 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _work(request: dict[str, Any]) -> int:
+    from tests.crash import forms
+
     try:
         for place, value in request["settings"].items():
             module, _, name = place.rpartition(".")
             setattr(import_module(module), name, value)
         if request["call"]:
             return _call(request)
+        if request["argv"][:1] == ["form"]:
+            return forms.answer(request["argv"])
         sys.argv = ["commonplace", *request["argv"]]
         from commonplace_site import console
 

@@ -1,0 +1,93 @@
+"""What only forms of the pages do, as commands: decide about all that match, ack and ask for picked pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from review import conf
+from review.conf import Config
+from review.corpus import Corpus
+from review.domain.identity import gate_id_of, sha256_hex
+from review.management.base import ReviewCommand
+from review.models import CurrentAcceptance
+from review.orchestration.picking import Pick, ack_picks, request_reviews
+from review.orchestration.triage import BulkRequest, dispose_matching, undo
+from review.queries.files_now import files_now
+from review.queries.queue_boards import queue_board
+from review.queries.queue_choice import QueueFilter
+from review.vocabulary import DispositionState, Grouping
+from tests.builders import PARTITION
+
+_ACTOR = "human:ana"
+_NOTES = ("kb/notes/a.md", "kb/notes/b.md")
+
+
+def answer(argv: list[str]) -> int:
+    """Answer `form NAME --json` as a command would; its exit code."""
+    return _Form().answer(argv[:1] * 2 + argv[1:])
+
+
+class _Form(ReviewCommand):
+    schema = "form/1"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", choices=_FORMS)
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        self.write_json({"done": str(_FORMS[options["name"]](self))})
+
+
+def _dispose_all(form: _Form) -> Any:
+    bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
+    return len(dispose_matching(bulk, config=conf.current(), now=form.now).moved)
+
+
+def _take_back(form: _Form) -> Any:
+    bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
+    config = conf.current()
+    at = dispose_matching(bulk, config=config, now=form.now).at
+    board = queue_board(config, files_now(config, now=form.now))
+    return len(undo(at, actor=_ACTOR, board=board, now=form.now).moved)
+
+
+def _ack(form: _Form) -> Any:
+    config = conf.current()
+    said = {"actor": _ACTOR, "reason": "no matter", "now": form.now}
+    return len(ack_picks(_seen(config), corpus=Corpus(config), config=config, **said))
+
+
+def _request(form: _Form) -> Any:
+    said = {"grouping": Grouping.NOTE, "actor": _ACTOR, "now": form.now}
+    return len(request_reviews(_picks(), config=conf.current(), **said))
+
+
+def _seen(config: Config) -> list[Pick]:
+    """The picks with the texts that a page showed: those of now, and the reviews that were accepted."""
+    rows = CurrentAcceptance.objects.order_by("pk").values_list(
+        "note__path", "gate__path", "event__review_pair_id"
+    )
+    shown = [(note, gate, pair) for note, gate, pair in rows if note in _NOTES]
+    return [
+        Pick(note, gate_id_of(gate, gates_folder=config.gates_folder), PARTITION,
+             note_sha256=_sha256(config, note), gate_sha256=_sha256(config, gate), review_pair_id=pair)
+        for note, gate, pair in shown
+    ]  # fmt: skip
+
+
+def _sha256(config: Config, path: str) -> str:
+    return sha256_hex((config.root / path).read_bytes())
+
+
+def _picks() -> list[Pick]:
+    return [Pick(note, gate, PARTITION) for note in _NOTES for gate in ("prose/x", "prose/y")]
+
+
+_FORMS: dict[str, Callable[[_Form], Any]] = {
+    "dispose-all": _dispose_all,
+    "take-back": _take_back,
+    "ack": _ack,
+    "request": _request,
+}
