@@ -56,6 +56,7 @@ _SAID = (
 )
 _BEGINS = r"(?:^|[,;:(\u2013\u2014]\s?)(?:(?:so|and|but|thus|hence|then|note|nb|remember)\W{1,4}(?:that\s+)?)?\W{0,4}"
 _HERE = rf"(?:here(?:['\u2019]s| is| are| comes| follows?)|i (?:give|show|write)|(?:see|consider) (?:this|the following))\s+(?:{_CALLED}|{_HEAD}{_MODEL}{_GOES_ON})"
+_REMARK = rf"(?:(?:note|nb|remember)\W+(?:that\s+)?)?{_SAID}"
 _INTRODUCED = rf"{_BEGINS}(?:{_HERE}|{_SAID})"
 _SMALL_WORD = rf"(?:{_OBJECT}|(?:of|the|an?|filled|passing|in|out|for|pairs?(?:\s+\d+)?|only)\b|\([^()]{{0,40}}\)?)"
 # Not any adjective: `## Retry example` is the name of a note.
@@ -76,6 +77,7 @@ _TEMPLATE = (
     rf"(?:(?:empty|blank|bare|unfilled|output|review|block)\s+)?(?:template|boilerplate)s?{_WORD_ENDS}"
     rf"(?:\s*{_SMALL_WORD}){{0,6}}"
 )
+_HEADING = rf"(?:{_TITLE}|{_TEMPLATE})\W*"
 _WOULD = (
     rf"(?:^|\b(?:{_OBJECT}|reviewer|model|it|this|that)\b[^,;]{{0,60}}?\s)(?:would|could|might|should|may)\s+"
     r"(?:then\s+|typically\s+|normally\s+|have\s+)?(?:look(?:ed)?|read|be|been)\s+"
@@ -151,11 +153,7 @@ def calls_it_an_example(line: str) -> bool:
     ):
         return False  # it speaks of what follows
     said = [sentence.lstrip(_DECORATION) for sentence in _sentences(line[:_SENTENCE])]
-    return any(
-        compiled(rf"(?:(?:note|nb|remember)\W+(?:that\s+)?)?{_SAID}").match(sentence)
-        or _is_no_review(sentence)
-        for sentence in said
-    )
+    return any(compiled(_REMARK).match(one) or _is_no_review(one) for one in said)
 
 
 def _sentences(words: str) -> list[str]:
@@ -173,7 +171,7 @@ def _is_introduced(sentence: str) -> bool:
     clause = compiled(_CLAUSE_END).split(sentence)[-1]
     for part in (sentence, clause):
         title = part.strip(_DECORATION + ":.\u2026")
-        if compiled(rf"(?:{_TITLE}|{_TEMPLATE})\W*").fullmatch(title):
+        if compiled(_HEADING).fullmatch(title):
             return True
         if compiled(_STAND_INS).match(title) or compiled(_INTRODUCED).search(part):
             return True

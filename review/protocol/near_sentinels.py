@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from review.protocol.folding import compiled
 from review.protocol.sentinels import read_sentinel
 
 _ANY = "[0-9a-f]{8}"
-_RULE, _MARKS = "==", " \t*_`="
+_RULE, _DECORATION = "==", " \t*_`"
 _SHOWN = 20
 _MOST = 50
 
@@ -32,11 +33,12 @@ class NearSentinel:
 
 def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
     """The first of them, at most one a line; with any token where none is given."""
-    return [near for near, _ in zip(_near(text, token), range(_MOST), strict=False)]
+    return list(islice(_near(text, token), _MOST))
 
 
 def _near(text: str, token: str) -> Iterator[NearSentinel]:
-    pattern = compiled(
+    # Not `compiled`, which forgets nothing: each job has a token of its own.
+    pattern = re.compile(
         rf"(?i:pair[ \t]+review[ \t]+(start|end)[ \t]+{token}[ \t]*/[ \t]*([0-9]{{1,9}}|<n>))"
     )
     number, counted, begin = 1, 0, 0
@@ -61,12 +63,12 @@ def _fault(line: str, ahead: str, *, behind: str) -> str:
         return "the ends of lines are escaped as in JSON"
     if behind.startswith((">", ":")) and "<note>" in behind:
         return "it is the template of the prompt"
-    prefix = ahead.strip(_MARKS)
+    prefix = ahead.strip(_DECORATION + "=")
     if prefix:
         shown = prefix if len(prefix) <= _SHOWN else f"{prefix[:_SHOWN]}…"
         return f"{shown!r} stands ahead of ==="
-    if not ahead.strip(" \t*_`").startswith(_RULE):
+    if not ahead.strip(_DECORATION).startswith(_RULE):
         return "it does not begin with ==="
-    if not behind.rstrip(" \t*_`").endswith(_RULE):
+    if not behind.rstrip(_DECORATION).endswith(_RULE):
         return "it does not end with ==="
     return "it is not spelled as the prompt asks"

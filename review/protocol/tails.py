@@ -33,6 +33,7 @@ _REVIEW_WORDS = (
     "absolute scope single subject well-formed correctly properly throughout review reviewed quoted quotes references reference reads "
     "jargon placeholder placeholders template wording style tone precise specific high confidence"
 )
+_KNOWN = f"{_ENGLISH} {_REVIEW_WORDS}"
 # German, French, Spanish and its neighbours, Dutch and the North, and others.
 _FOREIGN = (
     "doch wobei sofern wenn bis auf mit nur teilweise unter der das ist sind und nicht oder ein eine einer einem wird werden bleibt "
@@ -64,12 +65,12 @@ def tail_problem(line: ReviewLine) -> str:
 
 def odd_remark_in(tail: str) -> str:
     """Give what makes a parenthesis behind the exact result line something else than a remark."""
-    return foreign_in(tail.strip(" ()"), share=0.5)
+    return _foreign_in(tail.strip(" ()"), share=0.5)
 
 
 def _against(sentence: str, number: int, *, first: bool) -> str:
     line = ReviewLine(number, sentence, Place.BODY, 0, True, "", False)
-    word = claim_in(line) or foreign_in(sentence)
+    word = claim_in(line) or _foreign_in(sentence)
     if word or first:
         return word
     # "The table should be shorter" is a wish, "should be defined" a fault.
@@ -77,18 +78,18 @@ def _against(sentence: str, number: int, *, first: bool) -> str:
     return count_in(line) or rejection_in(sentence) or fault_in(sentence)
 
 
-def foreign_in(sentence: str, *, share: float = _MIN_SHARE) -> str:
+def _foreign_in(sentence: str, *, share: float = _MIN_SHARE) -> str:
     """Give a word that shows a sentence to be no plain English, else an empty string."""
     shown = compiled(_MENTIONED).sub(" ", sentence)
     words = compiled(_LETTERS).findall(shown)
     if odd := next((word for word in words if not word.isascii() and not word[:1].isupper()), ""):
         return odd
-    foreign, english = _words(_FOREIGN), _words(_ENGLISH + " " + _REVIEW_WORDS)
+    foreign, known = _words(_FOREIGN), _words(_KNOWN)
     folded = [skeleton(word) for word in words]
     if word := next((word for word in folded if word in foreign), ""):
         return word
-    known = sum(word in english for word in folded)
-    return words[0] if words and known < share * len(words) else ""
+    number = sum(word in known for word in folded)
+    return words[0] if words and number < share * len(words) else ""
 
 
 @cache
