@@ -179,7 +179,7 @@ def _words_that_differ() -> dict[str, str]:
 
 def _words_of_prompts(root: Path) -> Iterator[tuple[str, str]]:
     """The same of jobs whose files are there, and whose rows are not."""
-    for prompt in root.rglob("prompt.md"):
+    for prompt in filter(Path.is_file, root.rglob("prompt.md")):
         token, number = (
             _TOKEN.search(prompt.read_text(errors="replace")),
             _JOB.search(prompt.parent.name),

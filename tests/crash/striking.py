@@ -18,7 +18,7 @@ _MENDED = "repairable "
 _REFUSED = (1, 75)
 # How a document names what the machine refused, where a command goes on with something else.
 _REASONS = (
-    "disk is full", "No space left", "cannot be read or written", "disk I/O error",
+    "disk is full", "No space left", "cannot be read or written", "cannot be opened", "disk I/O error",
     "Input/output error", "read-only", "Read-only", "File too large", "cannot be reached", "is shutting down",
 )  # fmt: skip
 
