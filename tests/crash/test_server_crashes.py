@@ -1,7 +1,8 @@
-"""Commands on a PostgreSQL server: the client is killed at each of its messages, the server in between."""
+"""Commands on a PostgreSQL server: the client is killed at each message, or has no room; the server is struck."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -19,7 +20,7 @@ from tests.crash.harness import Base, Ran, Zygote
 from tests.crash.scenarios import Layer
 from tests.crash.striking import Bench, Reference
 from tests.crash.test_kills import draw
-from tests.crash.tracing import Moment, Plan
+from tests.crash.tracing import Moment, Plan, can_change_calls
 from tests.crash.wider_scenarios import BY_NAME
 
 # A commit that was answered is on disk: what the cluster of the suite does without.
@@ -142,6 +143,26 @@ class TestClientKilled:
         for at in messages(bench):
             faults += bench.kill(at, Moment.AFTER)
             tried[f"clients of a server killed: {name}"] += 1
+
+        assert not faults, "\n".join(faults)
+
+
+def file_writes(bench: Bench) -> list[int]:
+    """The numbers of the writes that are files, each of which a full disk may refuse."""
+    return [at for at, call in enumerate(bench.calls, 1) if not call.startswith("send")]
+
+
+class TestClientWithoutRoom:
+    @pytest.mark.soak
+    @pytest.mark.skipif(not can_change_calls(), reason="not known for this processor")
+    @pytest.mark.parametrize("name", ON_SERVER)
+    def test_at_each_of_its_files(self, name, client, server, tmp_path, tried):
+        bench = ServerBench(BY_NAME[name], client, tmp_path, url=server)
+        faults = []
+
+        for at in file_writes(bench):
+            faults += bench.refuse(at, errno.ENOSPC)
+            tried[f"files of a server's client refused (ENOSPC): {name}"] += 1
 
         assert not faults, "\n".join(faults)
 
