@@ -19,7 +19,7 @@ from review.contracts.sweeps import FixJson
 from review.corpus import Corpus, NoteText
 from review.corpus.facts import read_note_text
 from review.corpus.linked_files import read_linked_files
-from review.corpus.mending import replace_note
+from review.corpus.mending import NoteNotWritten, replace_note
 from review.domain.diffing import TextDiff, unified_diff
 from review.errors import ReviewError
 from review.orchestration.hiring import Hired
@@ -219,6 +219,7 @@ class _Work:
         if outcome.failure is not None or outcome.text is None:
             reason = outcome.failure.reason if outcome.failure else "no note came back"
             return _answer(path, FAILED, reason=reason)
+        diff: TextDiff | None = None
         try:
             after = read_note_text(path, outcome.text)
             diff = unified_diff(draft.note.text, after, path=path)
@@ -226,8 +227,11 @@ class _Work:
                 return _answer(path, UNCHANGED)
             if self.request.apply:
                 replace_note(str(self.config.root), draft.note, outcome.text)
+        # What could not be put into the note was paid for: it is shown.
+        except NoteNotWritten as failed:
+            return _answer(path, FAILED, reason=failed.message, diff=diff)
         except ReviewError as refused:
-            return _answer(path, REFUSED, reason=refused.message)
+            return _answer(path, REFUSED, reason=refused.message, diff=diff)
         what = APPLIED if self.request.apply else CHANGED
         return _answer(path, what, diff=diff)
 

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from tests.crash.tracing import Moment, can_change_calls
+from tests.crash.tracing import Moment, Plan, can_change_calls
 from tests.crash.wider_scenarios import BY_NAME
 
 # Those whose work is done in the database, in files, and in both.
@@ -105,6 +106,20 @@ class TestRefused:
 
         tried["writes refused from there on"] += 2
         assert not faults, "\n".join(faults)
+
+    def test_a_mended_note_without_room_fails_and_is_shown(self, bench, tried):
+        struck = bench("mend")
+        drafts = [at for at, call in enumerate(struck.calls, 1) if call.startswith("openat .")]
+        root = struck.base.copy("struck")
+
+        plan = Plan(at=drafts[-1], error=errno.ENOSPC, below=str(root))
+        refused = struck.run(root, struck.scenario.command, plan)
+
+        tried["writes refused from there on"] += 1
+        fix = json.loads(refused.out)["fixes"][-1]
+        assert (refused.exit, fix["outcome"]) == (1, "failed")
+        assert "No space left" in fix["reason"]
+        assert "+The text, mended, of note 1." in fix["diff"]
 
     def test_at_one_of_its_writes(self, bench, tried):
         struck = bench("ingest")

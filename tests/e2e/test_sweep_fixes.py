@@ -206,7 +206,9 @@ class TestWhatGoesWrong:
         out, _err = process.communicate(timeout=30)
 
         assert process.returncode == 4
-        assert '"outcome":"refused"' in out
+        (fix,) = json.loads(out)["fixes"]
+        assert fix["outcome"] == "refused"
+        assert "+The text, mended, of note 0." in fix["diff"]
         assert text_of(base, 0) == "# Mine\n"
 
     def test_ctrl_c_ends_the_editor(self, base):
