@@ -30,8 +30,12 @@ _LEFT_OUT = {
 }
 _OWN_KEYS = (ReviewJob,)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?")
-# What differs from process to process: a sweep's name, how long a run took, what the scripted runner writes.
-_OF_A_PROCESS = re.compile(r"(sweep:[^:'\"\s]*:|duration_seconds\W+|Written by )\d+(?:\.\d+)?")
+# What differs from process to process: a sweep's name, what a run's record holds, how long it took, and
+# what the scripted runner writes.
+_OF_A_PROCESS = re.compile(
+    r"(sweep:[^:'\"\s]*:|duration_seconds\W+|Written by |\"duration\": |\"since_ns\": "
+    r"|\"mark\": |\"scratch\": )(?:\d+(?:\.\d+)?|\"[^\"]*\")"
+)
 _PAIR_KEY = re.compile(r"(review_pair_id\"?: )\d+")
 _ASIDE = re.compile(r"\.aside-\d+$")
 _DRAFT = re.compile(r"^\..*\.(tmp|unfinished-backup)$")
