@@ -32,7 +32,8 @@ class Ran:
         """The code of the refusal that the last line on standard error names; "" for none."""
         lines = self.err.splitlines()
         try:
-            return str(json.loads(lines[-1])["code"]) if lines else ""
+            told = json.loads(lines[-1]) if lines else {}
+            return str(told["code"]) if told["schema"].startswith("error/") else ""
         except (ValueError, KeyError, TypeError):
             return ""
 
