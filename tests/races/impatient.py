@@ -4,38 +4,54 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from review.store import database_url
 
+if TYPE_CHECKING:
+    from django.test import Client
+
 
 def main(seconds: float, words: list[str]) -> int:
-    """Run the command line; of `pages URL…` ask each page, and name those that are not well."""
+    """Run the command line; or `login`, which tells a session, with which `pages SESSION URL…` asks
+    for each page, and names those that are not well."""
     database_url.BUSY_SECONDS = seconds
+    if words[0] == "login":
+        return _log_in()
     if words[0] == "pages":
-        return _ask(words[1:])
+        return _ask(words[1], words[2:])
     from commonplace_site import console
 
     return console.run(words)
 
 
-def _ask(urls: list[str]) -> int:
-    os.environ["DJANGO_SETTINGS_MODULE"] = "commonplace_site.settings.web"
-    import django
+def _log_in() -> int:
+    client = _client()
+    from django.contrib.auth import get_user_model
 
-    django.setup()
-    from django.contrib.auth import get_user_model, user_logged_in
-    from django.test import Client
-
-    # To log in is to write; who is logged in already, as here, does not.
-    user_logged_in.disconnect(dispatch_uid="update_last_login")
-
-    client = Client(raise_request_exception=False, SERVER_NAME="localhost")
     client.force_login(get_user_model().objects.get(), backend=_BACKEND)
+    sys.stdout.write(client.cookies["sessionid"].value)
+    return 0
+
+
+def _ask(session: str, urls: list[str]) -> int:
+    client = _client()
+    client.cookies["sessionid"] = session
     wrong = {
         url: answer.status_code for url in urls if (answer := client.get(url)).status_code != 200
     }
     sys.stdout.write(f"{wrong}\n")
     return bool(wrong)
+
+
+def _client() -> Client:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "commonplace_site.settings.web"
+    import django
+
+    django.setup()
+    from django.test import Client
+
+    return Client(raise_request_exception=False, SERVER_NAME="localhost")
 
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"

@@ -186,7 +186,8 @@ class TestWhoReads:
         assert done.exit in (0, 3), done
 
     def test_sees_every_page_at_once(self, root):
+        session = impatient(root, 5, "login").out
         with held(root):
-            done = impatient(root, 0, "pages", *PAGES)
+            done = impatient(root, 0, "pages", session, *PAGES)
 
         assert done.exit == 0, done
