@@ -38,7 +38,7 @@ class QueueEntryJson(Document, kw_only=True):
     review_pair_id: int
     accepted_at: str | None
     note_changed_since: bool
-    later_pass_in: list[str]
+    later_pass_in: tuple[str, ...]
     findings: list[QueueFindingJson]
     rationale: str | None
 

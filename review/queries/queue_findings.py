@@ -66,6 +66,7 @@ class QueueFinding(NamedTuple):
 
 
 class _Row(NamedTuple):
+    pair_id: int
     fingerprint: str
     severity: str
     text: str
@@ -88,46 +89,39 @@ class FindingReader:
 
     def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFinding]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
-        rows = _rows({pair.pair_id for pair in pairs})
-        known = [
-            [(_fingerprint(pair, row), row) for row in rows.get(pair.pair_id, ())] for pair in pairs
-        ]
-        decided = _decided(mark for items in known for mark, _row in items)
+        known = _known(pairs)
+        decided = _decided(row.fingerprint for rows in known for row in rows)
         read_at = _texts_read_at(
             pair.pair_id
-            for pair, items in zip(pairs, known, strict=True)
-            if any(mark in decided for mark, _row in items)
+            for pair, rows in zip(pairs, known, strict=True)
+            if decided and any(row.fingerprint in decided for row in rows)
         )
         return [
-            [
-                self._finding(pair, mark, row, self._state(pair, decided.get(mark), read_at))
-                for mark, row in items
-            ]
-            for pair, items in zip(pairs, known, strict=True)
+            self._findings(pair, rows, decided, read_at)
+            for pair, rows in zip(pairs, known, strict=True)
         ]
 
-    def _state(
-        self, pair: ReviewedPair, decided: Decided | None, read_at: Mapping[int, datetime]
-    ) -> FindingState:
-        if decided is None:
-            return _OPEN
+    def _findings(
+        self,
+        pair: ReviewedPair,
+        rows: Iterable[_Row],
+        decided: Mapping[str, Decided],
+        read_at: Mapping[int, datetime],
+    ) -> list[QueueFinding]:
         digest = self._digests.get(pair.note_path, "")
-        return finding_state(decided, text_read_at=read_at[pair.pair_id], note_sha256=digest)
-
-    def _finding(
-        self, pair: ReviewedPair, mark: str, row: _Row, state: FindingState
-    ) -> QueueFinding:
-        unchanged = self._digests.get(pair.note_path, "") == pair.note_sha256
-        return QueueFinding(
-            fingerprint=mark,
-            severity=Severity(row.severity),
-            text=row.text,
-            quote=row.quote,
-            line=row.note_line,
-            line_now=row.note_line if unchanged else self._line_now(pair.note_path, row.quote),
-            state=state.state,
-            regressed=state.regressed,
-        )
+        unchanged = digest == pair.note_sha256
+        found = []
+        for _pair_id, mark, severity, text, quote, line in rows:
+            state = _OPEN
+            if mark in decided:
+                read = read_at[pair.pair_id]
+                state = finding_state(decided[mark], text_read_at=read, note_sha256=digest)
+            line_now = line if unchanged else self._line_now(pair.note_path, quote)
+            grave = _SEVERITIES[severity]
+            found.append(
+                QueueFinding(mark, grave, text, quote, line, line_now, state.state, state.regressed)
+            )
+        return found
 
     def _line_now(self, note_path: str, quote: str) -> int | None:
         if not quote or note_path not in self._digests:
@@ -142,6 +136,9 @@ class FindingReader:
 
 
 _OPEN = FindingState(DispositionState.OPEN)
+_SEVERITIES = {
+    word.value: word for word in Severity
+}  # calling the enumeration takes ten times as long
 
 
 def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
@@ -154,18 +151,26 @@ def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
 
 
 def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:
-    columns = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
     found: dict[int, list[_Row]] = {}
     for chunk in batched(sorted(pair_ids), 5000):
         rows = Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair_id", "ordinal")
-        for pair_id, *values in rows.values_list(*columns):
-            found.setdefault(pair_id, []).append(_Row(*values))
+        for row in map(_Row._make, rows.values_list(*_Row._fields)):
+            found.setdefault(row.pair_id, []).append(row)
     return found
 
 
+def _known(pairs: Sequence[ReviewedPair]) -> list[Sequence[_Row]]:
+    """Rows of each pair; those of one that moved are under the fingerprints of where it is now."""
+    rows = _rows({pair.pair_id for pair in pairs})
+    return [
+        [row._replace(fingerprint=_fingerprint(pair, row)) for row in rows.get(pair.pair_id, ())]
+        if pair.moved
+        else rows.get(pair.pair_id, ())
+        for pair in pairs
+    ]
+
+
 def _fingerprint(pair: ReviewedPair, row: _Row) -> str:
-    if not pair.moved:
-        return row.fingerprint
     return fingerprint(
         note_path=pair.note_path, gate_path=pair.gate_path, quote=row.quote, text=row.text
     )

@@ -222,7 +222,7 @@ def _entry(
         review_pair_id=first.pair_id,
         accepted_at=timestamp(accepted_at),
         note_changed_since=shown.digests.get(first.note_path) != first.note_sha256,
-        later_pass_in=list(shown.passed_later(first)),
+        later_pass_in=shown.passed_later(first),
         findings=findings,
         rationale=texts.get(first.pair_id),
     )

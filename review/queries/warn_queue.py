@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Subquery
-
-from review.contracts.base import timestamp
 from review.contracts.queue import QueueEntryJson
 from review.corpus import Corpus, NoteList
 from review.corpus.gates import Gate
 from review.domain.problems import Problem
-from review.models import CurrentAcceptance, ModelPartition, NamedKeys, ReviewText, batched
-from review.queries.places import below, digests_of, is_below
+from review.models import NamedKeys, ReviewText, batched
+from review.queries.places import digests_of
 from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.queue_rows import QueueRow, read_queue_rows
 from review.vocabulary import (
     QUEUED_DECISIONS,
-    AcceptanceKind,
     Decision,
     DispositionState,
     Severity,
 )
+
+_AT_ONCE = 2500
 
 
 @dataclass(frozen=True)
@@ -55,28 +52,6 @@ class WarnQueue:
     problems: tuple[Problem, ...]
 
 
-class _Row(NamedTuple):
-    note_path: str
-    gate_path: str
-    partition: str
-    decision: str
-    reviewed_sha256: str
-    gate_sha256: str
-    accepted_at: datetime
-    event_id: int
-    pair_id: int
-    note_id: int
-    gate_id: int
-    pair_note_id: int
-    pair_gate_id: int
-    passed_in: tuple[str, ...]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What there is one entry of."""
-        return (self.note_path, self.gate_path)
-
-
 def read_warn_queue(
     corpus: Corpus, request: QueueRequest, *, listed: NoteList | None = None
 ) -> WarnQueue:
@@ -89,35 +64,40 @@ def read_warn_queue(
     :raises UnknownGate: a gate filter does not resolve.
     """
     gates = _gates(corpus, request)
-    latest = _latest(row for row in _rows(request) if _is_current(row, gates))
+    found = read_queue_rows(notes=request.notes, model_partition=request.model_partition)
+    latest = _latest(row for row in found if _is_current(row, gates))
     rows = [row for row in latest if row.decision in request.decisions]
+    note_paths = {row.note_path for row in rows}
     if listed is None:
-        listed = corpus.notes_at({row.note_path for row in rows})
-    digests = digests_of(corpus, listed, (row.note_path for row in rows))
+        listed = corpus.notes_at(note_paths)
+    digests = digests_of(corpus, listed, sorted(note_paths))
     reader = FindingReader(corpus, digests=digests)
-    findings = reader.read(
-        [
-            ReviewedPair(
-                pair_id=row.pair_id,
-                note_path=row.note_path,
-                gate_path=row.gate_path,
-                moved=(row.note_id, row.gate_id) != (row.pair_note_id, row.pair_gate_id),
-                note_sha256=row.reviewed_sha256,
-            )
-            for row in rows
-        ]
-    )
-    kept = [(row, _kept(findings[row.key], request)) for row in rows]
-    shown = [
-        (row, items) for row, items in kept if items or _stands_alone(findings[row.key], request)
+    entries: list[QueueEntryJson] = []
+    deleted: list[QueueEntryJson] = []
+    # In parts: what is made on the way to an entry is gone before the next part needs its room.
+    for part in batched(rows, _AT_ONCE):
+        shown = _shown(part, reader, request)
+        texts = _rationales(row.pair_id for row, _items in shown) if request.with_rationale else {}
+        for row, items in shown:
+            digest = digests.get(row.note_path)
+            entry = _entry(row, items, gates[row.gate_path], digest, texts.get(row.pair_id))
+            (deleted if digest is None else entries).append(entry)
+    return WarnQueue(tuple(entries), tuple(deleted), problems=tuple(listed.problems))
+
+
+def _shown(
+    rows: Sequence[QueueRow], reader: FindingReader, request: QueueRequest
+) -> list[tuple[QueueRow, list[QueueFinding]]]:
+    pairs = [
+        ReviewedPair(row.pair_id, row.note_path, row.gate_path, row.moved, row.reviewed_sha256)
+        for row in rows
     ]
-    texts = _rationales(row.pair_id for row, _items in shown) if request.with_rationale else {}
-    entries = [_entry(row, items, gates, digests, texts) for row, items in shown]
-    return WarnQueue(
-        entries=tuple(entry for entry in entries if entry.note_path in digests),
-        deleted_notes=tuple(entry for entry in entries if entry.note_path not in digests),
-        problems=tuple(listed.problems),
-    )
+    shown = []
+    for row, findings in zip(rows, reader.read_each(pairs), strict=True):
+        kept = _kept(findings, request)
+        if kept or _stands_alone(findings, request):
+            shown.append((row, kept))
+    return shown
 
 
 def _stands_alone(findings: Sequence[QueueFinding], request: QueueRequest) -> bool:
@@ -131,65 +111,14 @@ def _gates(corpus: Corpus, request: QueueRequest) -> dict[str, Gate]:
     return {gate.path: gate for gate in gates}
 
 
-def _rows(request: QueueRequest) -> Iterable[_Row]:
-    rows = CurrentAcceptance.objects.filter(decision__in=QUEUED_DECISIONS).exclude(
-        event__kind=AcceptanceKind.OVERRIDE
-    )
-    if request.model_partition:
-        rows = rows.of_partition(request.model_partition)
-    if request.notes:
-        rows = rows.filter(below(request.notes, field="note__path"))
-    partitions = dict(ModelPartition.objects.values_list("name", "pk"))
-    passed = {
-        f"passed_{number}": Subquery(
-            CurrentAcceptance.objects.filter(
-                model_partition_id=key,
-                note_id=OuterRef("note_id"),
-                gate_id=OuterRef("gate_id"),
-                decision=Decision.PASS,
-            ).values("event_id")[:1]
-        )
-        for number, key in enumerate(partitions.values())
-    }
-    names = tuple(partitions)
-    columns = rows.annotate(**passed).values_list(*_COLUMNS, *passed)
-    for row in columns.order_by("note__path", "gate__path", "event_id").iterator(chunk_size=2000):
-        if not is_below(row[0], request.notes):
-            continue
-        later = row[len(_COLUMNS) :]
-        event_id = row[_COLUMNS.index("event_id")]
-        passed_in = tuple(
-            name for name, other in zip(names, later, strict=True) if other and other > event_id
-        )
-        yield _Row(*(*row[: len(_COLUMNS)], passed_in))
-
-
-_COLUMNS = (
-    "note__path",
-    "gate__path",
-    "model_partition__name",
-    "decision",
-    # Of the text the reviewer read: an ack since then moved neither its lines nor its findings.
-    "event__review_pair__note_snapshot__content_sha256",
-    "gate_snapshot__content_sha256",
-    "event__accepted_at",
-    "event_id",
-    "event__review_pair_id",
-    "note_id",
-    "gate_id",
-    "event__review_pair__note_id",
-    "event__review_pair__gate_id",
-)
-
-
-def _latest(rows: Iterable[_Row]) -> list[_Row]:
-    found: dict[tuple[str, str], _Row] = {}
+def _latest(rows: Iterable[QueueRow]) -> list[QueueRow]:
+    found: dict[tuple[str, str], QueueRow] = {}
     for row in rows:
-        found[row.key] = row
+        found[row.note_path, row.gate_path] = row
     return list(found.values())
 
 
-def _is_current(row: _Row, gates: Mapping[str, Gate]) -> bool:
+def _is_current(row: QueueRow, gates: Mapping[str, Gate]) -> bool:
     gate = gates.get(row.gate_path)
     return gate is not None and gate.sha256 == row.gate_sha256
 
@@ -204,22 +133,17 @@ def _kept(findings: Sequence[QueueFinding], request: QueueRequest) -> list[Queue
 
 
 def _rationales(pair_ids: Iterable[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for chunk in batched(pair_ids, 5000):
-        rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))
-        found.update(rows.values_list("pair_id", "text"))
-    return found
+    rows = ReviewText.objects.filter(pair_id__in=NamedKeys(pair_ids))
+    return dict(rows.values_list("pair_id", "text"))
 
 
 def _entry(
-    row: _Row,
+    row: QueueRow,
     findings: Sequence[QueueFinding],
-    gates: Mapping[str, Gate],
-    digests: Mapping[str, str],
-    texts: Mapping[int, str],
+    gate: Gate,
+    note_sha256: str | None,
+    rationale: str | None,
 ) -> QueueEntryJson:
-    gate = gates[row.gate_path]
-    fields: dict[str, Any] = {"findings": [finding.as_json() for finding in findings]}
     return QueueEntryJson(
         note_path=row.note_path,
         gate_path=row.gate_path,
@@ -228,9 +152,9 @@ def _entry(
         model_partition=row.partition,
         decision=row.decision,
         review_pair_id=row.pair_id,
-        accepted_at=timestamp(row.accepted_at),
-        note_changed_since=digests.get(row.note_path) != row.reviewed_sha256,
-        later_pass_in=list(row.passed_in),
-        rationale=texts.get(row.pair_id),
-        **fields,
+        accepted_at=row.accepted_at,
+        note_changed_since=note_sha256 != row.reviewed_sha256,
+        later_pass_in=row.passed_in,
+        findings=[finding.as_json() for finding in findings],
+        rationale=rationale,
     )

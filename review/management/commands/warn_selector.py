@@ -8,13 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import conf, store
-from review.contracts.queue import (
-    LookJson,
-    LooksJson,
-    QueueEntryJson,
-    QueueFindingJson,
-    QueueJson,
-)
+from review.contracts.queue import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
 from review.corpus import Corpus
 from review.errors import ExitCode, UsageRefused
 from review.integrations.queue_csv import queue_csv
@@ -22,6 +16,7 @@ from review.management.base import ReviewCommand
 from review.management.knowledge_base import open_corpus
 from review.management.options import partition, text
 from review.management.problem_output import problem_lines
+from review.management.queue_output import queue_chunks
 from review.queries.looks import LookRequest, read_looks
 from review.queries.places import named_places
 from review.queries.problems import problem_json
@@ -97,13 +92,7 @@ class Command(ReviewCommand):
 
     def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
-            self.write_json(
-                QueueJson(
-                    entries=list(queue.entries),
-                    deleted_notes=list(queue.deleted_notes),
-                    problems=[problem_json(problem) for problem in queue.problems],
-                )
-            )
+            self.write_json_chunks(queue_chunks(queue))
         elif shape == "csv":
             self.write_raw(queue_csv([*queue.entries, *queue.deleted_notes]))
         else:

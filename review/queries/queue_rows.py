@@ -1,0 +1,194 @@
+"""The rows of the warn queue: current acceptances that say warn or fail, as the store has them.
+
+There are tens of thousands, so a statement gives keys, and what many rows share is looked up once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from django.db.models import OuterRef, Subquery, TextField
+from django.db.models.functions import Cast
+
+from review.contracts.base import timestamp
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    FileSnapshot,
+    JoinedKeys,
+    KbPath,
+    ModelPartition,
+    NamedKeys,
+    batched,
+)
+from review.queries.places import below, is_below
+from review.vocabulary import QUEUED_DECISIONS, AcceptanceKind
+
+_CHUNK = 5000
+_Key = tuple[int, int]  # of note and gate
+
+
+class QueueRow(NamedTuple):
+    """A current acceptance that says warn or fail. Sorts by note, gate and event.
+
+    :param accepted_at: as documents write it.
+    :param reviewed_sha256: digest of the text that the reviewer read; an ack since then moved
+        neither its lines nor its findings.
+    :param moved: the acceptance was carried over: the review judged the text under another path.
+    :param passed_in: names of the partitions in which the pair was passed later, sorted.
+    """
+
+    note_path: str
+    gate_path: str
+    event_id: int
+    partition: str
+    decision: str
+    reviewed_sha256: str
+    gate_sha256: str
+    accepted_at: str | None
+    pair_id: int
+    moved: bool
+    passed_in: tuple[str, ...]
+
+
+class _Row(NamedTuple):
+    note_id: int
+    gate_id: int
+    partition_id: int
+    event_id: int
+    gate_snapshot_id: int
+    decision: str
+    kind: str
+    pair_id: int
+    pair_note_id: int
+    pair_gate_id: int
+    pair_snapshot_id: int
+    accepted_at: str | datetime
+    later: str | None
+
+
+class _StoredMoment(Cast):
+    """A moment as SQLite holds it, in UTC: it takes five times as long to read it, and write it again."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_context: Any) -> Any:
+        """The column: this driver reads moments itself."""
+        return compiler.compile(self.source_expressions[0])
+
+
+_COLUMNS = (
+    "note_id",
+    "gate_id",
+    "model_partition_id",
+    "event_id",
+    "gate_snapshot_id",
+    "decision",
+    "event__kind",
+    "event__review_pair_id",
+    "event__review_pair__note_id",
+    "event__review_pair__gate_id",
+    "event__review_pair__note_snapshot_id",
+)
+
+
+def read_queue_rows(
+    *, notes: tuple[str, ...] = (), model_partition: str | None = None
+) -> list[QueueRow]:
+    """All rows but overrides, sorted.
+
+    :param notes: files and folders; none is everywhere.
+    """
+    rows = list(_rows(notes))
+    partitions = dict(ModelPartition.objects.values_list("pk", "name"))
+    objections: dict[_Key, list[str]] = {}
+    for row in rows:
+        objections.setdefault((row.note_id, row.gate_id), []).append(partitions[row.partition_id])
+    rows = [
+        row
+        for row in rows
+        if row.kind != AcceptanceKind.OVERRIDE
+        and model_partition in (None, partitions[row.partition_id])
+    ]
+    named = _named(rows, objections, partitions=partitions)
+    return sorted(row for row in named if is_below(row.note_path, notes))
+
+
+def _rows(notes: tuple[str, ...]) -> Iterator[_Row]:
+    rows = CurrentAcceptance.objects.filter(decision__in=QUEUED_DECISIONS)
+    if notes:
+        rows = rows.filter(below(notes, field="note__path"))
+    columns = rows.values_list(
+        *_COLUMNS, _StoredMoment("event__accepted_at", TextField()), _later_events()
+    )
+    return map(_Row._make, columns.iterator(chunk_size=_CHUNK))
+
+
+def _later_events() -> Subquery:
+    """Partitions of the later acceptances of a row's note and gate: one look into one index.
+
+    Each is the current one of its partition, or is followed by that: the last event of a key counts.
+    """
+    later = Acceptance.objects.filter(
+        note_id=OuterRef("note_id"), gate_id=OuterRef("gate_id"), pk__gt=OuterRef("event_id")
+    )
+    by_gate = later.order_by().values("gate_id")
+    return Subquery(by_gate.annotate(keys=JoinedKeys("model_partition_id")).values("keys"))
+
+
+def _named(
+    rows: Sequence[_Row],
+    objections: Mapping[_Key, Sequence[str]],
+    *,
+    partitions: Mapping[int, str],
+) -> Iterator[QueueRow]:
+    """Rows with the names of their keys.
+
+    :param objections: partitions whose current acceptance does not pass, by note and gate: what a
+        partition accepted later passed a pair unless it is one of these.
+    """
+    paths = _values(KbPath, "path", {key for row in rows for key in (row.note_id, row.gate_id)})
+    digests = _values(
+        FileSnapshot,
+        "content_sha256",
+        {key for row in rows for key in (row.pair_snapshot_id, row.gate_snapshot_id)},
+    )
+    names_in = lru_cache(maxsize=1024)(partial(_names_in, partitions=partitions))
+    for row in rows:
+        passed_in = names_in(row.later) if row.later else ()
+        objecting = objections[row.note_id, row.gate_id]
+        if passed_in and len(objecting) > 1:
+            passed_in = tuple(name for name in passed_in if name not in objecting)
+        yield QueueRow(
+            paths[row.note_id],
+            paths[row.gate_id],
+            row.event_id,
+            partitions[row.partition_id],
+            row.decision,
+            digests[row.pair_snapshot_id],
+            digests[row.gate_snapshot_id],
+            _written(row.accepted_at),
+            row.pair_id,
+            row.note_id != row.pair_note_id or row.gate_id != row.pair_gate_id,
+            passed_in,
+        )
+
+
+def _names_in(joined: str, *, partitions: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(sorted({partitions[int(key)] for key in joined.split(",")}))
+
+
+def _written(stored: str | datetime) -> str | None:
+    """A moment as documents write it, from what the driver gives: SQLite's text has all but its marks."""
+    if isinstance(stored, datetime):
+        return timestamp(stored)
+    whole = stored if "." in stored else f"{stored}.000000"
+    return f"{whole[:10]}T{whole[11:]}Z"
+
+
+def _values(model: type[Any], field: str, keys: Iterable[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for chunk in batched(sorted(keys), _CHUNK):
+        found.update(model.objects.filter(pk__in=NamedKeys(chunk)).values_list("pk", field))
+    return found
