@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.crash.harness import Ran
+from tests.crash.striking import Bench
 from tests.crash.tracing import Moment, Plan, can_change_calls
 from tests.crash.wider_scenarios import BY_NAME
 
@@ -67,6 +69,14 @@ def _by_kind(calls: tuple[str, ...]) -> list[list[tuple[int, Moment]]]:
     return found
 
 
+def without_room(struck: Bench, call: str, *, which: int) -> Ran:
+    """Run the command on a disk that is full from one of the calls on that begin so."""
+    found = [at for at, told in enumerate(struck.calls, 1) if told.startswith(call)]
+    root = struck.base.copy("struck")
+    plan = Plan(at=found[which], error=errno.ENOSPC, below=str(root))
+    return struck.run(root, struck.scenario.command, plan)
+
+
 class TestKilled:
     @pytest.mark.parametrize("name", SAMPLED)
     def test_at_some_of_its_writes(self, name, bench, tried):
@@ -108,18 +118,21 @@ class TestRefused:
         assert not faults, "\n".join(faults)
 
     def test_a_mended_note_without_room_fails_and_is_shown(self, bench, tried):
-        struck = bench("mend")
-        drafts = [at for at, call in enumerate(struck.calls, 1) if call.startswith("openat .")]
-        root = struck.base.copy("struck")
-
-        plan = Plan(at=drafts[-1], error=errno.ENOSPC, below=str(root))
-        refused = struck.run(root, struck.scenario.command, plan)
+        refused = without_room(bench("mend"), "openat .", which=-1)
 
         tried["writes refused from there on"] += 1
         fix = json.loads(refused.out)["fixes"][-1]
         assert (refused.exit, fix["outcome"]) == (1, "failed")
         assert "No space left" in fix["reason"]
         assert "+The text, mended, of note 1." in fix["diff"]
+
+    def test_jobs_without_room_for_new_ones_failed_and_moved_nowhere(self, bench, tried):
+        refused = without_room(bench("recover-many-replace"), "mkdir .review-job", which=0)
+
+        tried["writes refused from there on"] += 1
+        answer = json.loads(refused.out)
+        assert (refused.exit, answer["done"]) == (1, [])
+        assert {job["code"] for job in answer["refused"]} == {"artifact-not-written"}
 
     def test_at_one_of_its_writes(self, bench, tried):
         struck = bench("ingest")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LIST = "list"
 ACTIONS = (LIST, "ingest", "fail", "replace")
 
+_OF_THE_MACHINE = (ExitCode.FAILED, ExitCode.TRY_AGAIN)
+
 
 class Command(ReviewCommand):
     """Lists jobs that were given up, and takes in, fails or replaces them."""
@@ -44,7 +46,7 @@ class Command(ReviewCommand):
         "commonplace recover_review_jobs --action replace 7 8 --dry-run",
     )
     exit_codes = {
-        ExitCode.FAILED: "a job that was ingested ended failed: a pair is missing",
+        ExitCode.FAILED: "a job that was ingested ended failed: a pair is missing; or the disk refused",
         ExitCode.CONFLICT: "a job was refused: its parent is alive, it is closed, or it moved",
         ExitCode.INPUT_REJECTED: "one job was named, and it is unknown or has no usable output",
     }
@@ -177,7 +179,10 @@ def _line(job: RecoveredJson, answer: RecoveryJson) -> str:
 
 def _exit_code(answer: RecoveryJson) -> ExitCode:
     if answer.refused:
-        return ExitCode.CONFLICT
+        codes = {job.exit for job in answer.refused}
+        # No state moved where it was the machine that refused them all.
+        only = ExitCode(min(codes))
+        return only if codes == {only} and only in _OF_THE_MACHINE else ExitCode.CONFLICT
     if any(
         job.ingested is not None and job.ingested.status == JobStatus.FAILED for job in answer.done
     ):
