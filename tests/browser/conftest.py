@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def new_visit(browser: Browser, live_server: Any, root: Path) -> Iterator[Opener
     complaints = [complaint for visit in visits for complaint in visit.complaints]
     for visit in visits:
         visit.page.context.close()
+    _let_the_server_finish()
     assert complaints == []
 
 
@@ -109,6 +111,14 @@ def visit(new_visit: Opener, operator: User) -> Visit:
 def plain_visit(new_visit: Opener, operator: User) -> Visit:
     """A tab of `ana` with JavaScript switched off."""
     return new_visit(operator, script=False)
+
+
+def _let_the_server_finish() -> None:
+    """Its threads share this process's one connection to the store in memory: what one of them takes
+    back would take back the emptying of the tables with it."""
+    for thread in threading.enumerate():
+        if thread.name.endswith("(process_request_thread)"):
+            thread.join(timeout=30)
 
 
 def _session(user: User, url: str) -> dict[str, str]:
