@@ -25,7 +25,7 @@ from review.errors import ExitCode, ReviewError, UsageRefused
 HELP_OPTIONS = ("-h", "--help")
 HELP_WORDS = ("help", *HELP_OPTIONS)
 VERSION_WORDS = ("version", "--version", "-V")
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+_OBJECTS_BETWEEN_COLLECTIONS = 250_000
 
 # Faults of the machine that an operator can mend; any other OSError is ours, and shows where.
 _MACHINE_FAULTS = frozenset(

@@ -7,6 +7,7 @@ import stat
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -128,9 +129,9 @@ class Scanner:
 
     def result(self) -> ScanResult:
         """Give what was collected; names that collide are left out, names alike are reported."""
-        entries = sorted(self._entries.values())
-        twins = Counter(entry.path for entry in entries)
-        if len(twins) < len(entries):
+        entries = sorted(self._entries.values(), key=itemgetter(0))
+        if len({entry.path for entry in entries}) < len(entries):
+            twins = Counter(entry.path for entry in entries)
             clashes = [(path, count) for path, count in twins.items() if count > 1]
             self._problems.extend(name_collision(path, count) for path, count in clashes)
             entries = [entry for entry in entries if twins[entry.path] == 1]
@@ -155,7 +156,7 @@ class Scanner:
         try:
             with os.scandir(self._absolute(folder.disk_path)) as listing:
                 for entry in listing:
-                    if names is None or unicodedata.normalize("NFC", entry.name) in names:
+                    if names is None or _composed(entry.name) in names:
                         self._visit(folder, entry)
         except OSError as error:
             self._problems.append(problem_of_error(folder.path, error))
@@ -169,7 +170,7 @@ class Scanner:
             return
         path = disk_path = f"{folder.disk_path}/{name}"
         if not name.isascii() or folder.path != folder.disk_path:
-            path = f"{folder.path}/{unicodedata.normalize('NFC', name)}"
+            path = f"{folder.path}/{_composed(name)}"
         is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
         if not is_plain and self._has_bad_name(path):
             return
@@ -263,6 +264,10 @@ def empty_note(path: str) -> Problem:
     return Problem(path, ProblemCode.EMPTY_NOTE, "nothing in it to review", skipped=True)
 
 
+def _composed(name: str) -> str:
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 def _problem(path: str, error: UnreadableFile | OSError) -> Problem:
     return error.problem if isinstance(error, UnreadableFile) else problem_of_error(path, error)
 
@@ -275,9 +280,9 @@ def _may_be_folder(absolute: str, error: UnreadableFile | OSError) -> bool:
 
 
 def _case_collisions(paths: Sequence[str]) -> Iterator[Problem]:
-    folded = Counter(path.lower() for path in paths)
-    if len(folded) == len(paths):
+    if len({path.lower() for path in paths}) == len(paths):
         return
+    folded = Counter(path.lower() for path in paths)
     twins: dict[str, list[str]] = {}
     for path in paths:
         if folded[path.lower()] > 1:

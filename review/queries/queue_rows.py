@@ -18,10 +18,10 @@ from review.models import (
     Acceptance,
     CurrentAcceptance,
     FileSnapshot,
-    JoinedKeys,
     KbPath,
     ModelPartition,
     NamedKeys,
+    ReviewPair,
     batched,
 )
 from review.queries.places import below, is_below
@@ -61,13 +61,17 @@ class _Row(NamedTuple):
     event_id: int
     gate_snapshot_id: int
     decision: str
+    note_snapshot_id: int
     kind: str
     pair_id: int
-    pair_note_id: int
-    pair_gate_id: int
-    pair_snapshot_id: int
     accepted_at: str | datetime
     later: str | None
+
+
+class _Judged(NamedTuple):
+    note_id: int
+    gate_id: int
+    note_snapshot_id: int
 
 
 class _StoredMoment(Cast):
@@ -78,6 +82,18 @@ class _StoredMoment(Cast):
         return compiler.compile(self.source_expressions[0])
 
 
+class _Listed(Subquery):
+    """The integers that a query of one column gives, in any order, joined by commas; NULL for none."""
+
+    template = "(SELECT GROUP_CONCAT(model_partition_id) FROM (%(subquery)s))"
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        """PostgreSQL's spelling of the same: to aggregate takes it twice as long."""
+        return self.as_sql(
+            compiler, connection, template="array_to_string(ARRAY(%(subquery)s), ',')"
+        )
+
+
 _COLUMNS = (
     "note_id",
     "gate_id",
@@ -85,11 +101,9 @@ _COLUMNS = (
     "event_id",
     "gate_snapshot_id",
     "decision",
+    "note_snapshot_id",
     "event__kind",
     "event__review_pair_id",
-    "event__review_pair__note_id",
-    "event__review_pair__gate_id",
-    "event__review_pair__note_snapshot_id",
 )
 
 
@@ -100,7 +114,7 @@ def read_queue_rows(
 
     :param notes: files and folders; none is everywhere.
     """
-    rows = list(_rows(notes))
+    rows = _rows(notes)
     partitions = dict(ModelPartition.objects.values_list("pk", "name"))
     objections: dict[_Key, list[str]] = {}
     for row in rows:
@@ -115,17 +129,18 @@ def read_queue_rows(
     return sorted(row for row in named if is_below(row.note_path, notes))
 
 
-def _rows(notes: tuple[str, ...]) -> Iterator[_Row]:
+def _rows(notes: tuple[str, ...]) -> list[_Row]:
     rows = CurrentAcceptance.objects.filter(decision__in=QUEUED_DECISIONS)
     if notes:
         rows = rows.filter(below(notes, field="note__path"))
     columns = rows.values_list(
         *_COLUMNS, _StoredMoment("event__accepted_at", TextField()), _later_events()
     )
-    return map(_Row._make, columns.iterator(chunk_size=_CHUNK))
+    # No cursor: a server would write all that it gives into a file first.
+    return list(map(_Row._make, columns))
 
 
-def _later_events() -> Subquery:
+def _later_events() -> _Listed:
     """Partitions of the later acceptances of a row's note and gate: one look into one index.
 
     Each is the current one of its partition, or is followed by that: the last event of a key counts.
@@ -133,8 +148,7 @@ def _later_events() -> Subquery:
     later = Acceptance.objects.filter(
         note_id=OuterRef("note_id"), gate_id=OuterRef("gate_id"), pk__gt=OuterRef("event_id")
     )
-    by_gate = later.order_by().values("gate_id")
-    return Subquery(by_gate.annotate(keys=JoinedKeys("model_partition_id")).values("keys"))
+    return _Listed(later.order_by().values("model_partition_id"), output_field=TextField())
 
 
 def _named(
@@ -149,28 +163,29 @@ def _named(
         partition accepted later passed a pair unless it is one of these.
     """
     paths = _values(KbPath, "path", {key for row in rows for key in (row.note_id, row.gate_id)})
-    digests = _values(
-        FileSnapshot,
-        "content_sha256",
-        {key for row in rows for key in (row.pair_snapshot_id, row.gate_snapshot_id)},
-    )
+    judged = _judged(row.pair_id for row in rows if row.kind != AcceptanceKind.FULL_REVIEW)
+    snapshots = {key for row in rows for key in (row.note_snapshot_id, row.gate_snapshot_id)}
+    snapshots.update(item.note_snapshot_id for item in judged.values())
+    digests = _values(FileSnapshot, "content_sha256", snapshots)
     names_in = lru_cache(maxsize=1024)(partial(_names_in, partitions=partitions))
     for row in rows:
         passed_in = names_in(row.later) if row.later else ()
         objecting = objections[row.note_id, row.gate_id]
         if passed_in and len(objecting) > 1:
             passed_in = tuple(name for name in passed_in if name not in objecting)
+        here = _Judged(row.note_id, row.gate_id, row.note_snapshot_id)
+        there = judged.get(row.pair_id, here)
         yield QueueRow(
             paths[row.note_id],
             paths[row.gate_id],
             row.event_id,
             partitions[row.partition_id],
             row.decision,
-            digests[row.pair_snapshot_id],
+            digests[there.note_snapshot_id],
             digests[row.gate_snapshot_id],
             _written(row.accepted_at),
             row.pair_id,
-            row.note_id != row.pair_note_id or row.gate_id != row.pair_gate_id,
+            there[:2] != here[:2],
             passed_in,
         )
 
@@ -185,6 +200,16 @@ def _written(stored: str | datetime) -> str | None:
         return timestamp(stored)
     whole = stored if "." in stored else f"{stored}.000000"
     return f"{whole[:10]}T{whole[11:]}Z"
+
+
+def _judged(pair_ids: Iterable[int]) -> dict[int, _Judged]:
+    """What the reviewer read of these pairs; a full review is accepted for just that."""
+    found: dict[int, _Judged] = {}
+    for chunk in batched(sorted(set(pair_ids)), _CHUNK):
+        rows = ReviewPair.objects.filter(pk__in=NamedKeys(chunk))
+        for pair_id, *keys in rows.values_list("pk", *_Judged._fields):
+            found[pair_id] = _Judged(*keys)
+    return found
 
 
 def _values(model: type[Any], field: str, keys: Iterable[int]) -> dict[int, str]:

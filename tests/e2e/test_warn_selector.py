@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from datetime import timedelta
 
 import pytest
 
@@ -152,6 +154,63 @@ class TestWhatCounts:
         (entry,) = queue()["entries"]
 
         assert entry["later_pass_in"] == []
+
+    def test_later_passes_are_named_in_their_order(self, warned):
+        for hours, name in enumerate(("third", "first", "second"), start=1):
+            later = NOW + hours * HOUR
+            review_pairs(warned, ("a.md", "prose/x"), model_partition=name, now=later)
+
+        (entry,) = queue()["entries"]
+
+        assert entry["later_pass_in"] == ["first", "second", "third"]
+
+    def test_a_later_pass_that_was_taken_back_is_not_named(self, warned):
+        pair = ("a.md", "prose/x")
+        review_pairs(warned, pair, model_partition="other", now=NOW + HOUR)
+        review_pairs(warned, pair, review=WARN, model_partition="other", now=NOW + 2 * HOUR)
+        review_pairs(warned, pair, model_partition="third", now=NOW + 3 * HOUR)
+
+        (entry,) = queue("--model", PARTITION)["entries"]
+
+        assert entry["later_pass_in"] == ["third"]
+
+    def test_a_later_override_of_another_partition_is_a_pass_there(self, warned):
+        pair, later = ("a.md", "prose/x"), NOW + HOUR
+        review_pairs(warned, pair, review=WARN, model_partition="other", now=later)
+        done = run(
+            "override_acceptance", "--model", "other", NOTE_A, "prose/x",
+            "--reason", "it is a quotation", "--actor", "human:ana", now=later + HOUR,
+        )  # fmt: skip
+        assert done.exit == 0, done.err
+
+        (entry,) = queue()["entries"]
+
+        assert (entry["model_partition"], entry["later_pass_in"]) == (PARTITION, ["other"])
+
+    @pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland"])
+    def test_its_moment_has_microseconds_and_is_of_no_zone(self, root, monkeypatch, zone):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        moment = NOW + timedelta(microseconds=120)
+        review_pairs(root, ("a.md", "prose/x"), review=WARN, now=moment)
+
+        (entry,) = queue()["entries"]
+
+        monkeypatch.undo()
+        time.tzset()
+        assert entry["accepted_at"] == "2026-01-31T09:30:00.000120Z"
+
+    def test_a_carried_review_is_held_against_the_text_it_read(self, warned):
+        (before,) = queue()["entries"]
+        (warned / NOTE_A).rename(warned / "kb/notes/moved.md")
+        done = run("carry_over_acceptances", NOTE_A, "kb/notes/moved.md", now=NOW + HOUR)
+        assert done.exit == 0, done.err
+
+        (entry,) = queue("--note", "kb/notes/moved.md")["entries"]
+
+        assert entry["note_changed_since"] is False
+        assert entry["review_pair_id"] == before["review_pair_id"]
+        assert entry["findings"][0]["fingerprint"] != before["findings"][0]["fingerprint"]
 
     def test_a_pass_of_the_same_partition_ends_it(self, warned):
         review_pairs(warned, ("a.md", "prose/x"), now=NOW + HOUR)
