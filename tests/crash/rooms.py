@@ -26,13 +26,17 @@ def namespace() -> tuple[str, ...] | None:
     return None if tried.returncode else asked
 
 
-def make(*, folder: str, content: str) -> int:
-    """Mount a room at `folder`, copy the files of `content` into it; the bytes they take there."""
+def make(*, folder: str, content: str, without: str = "") -> int:
+    """Mount a room at `folder`, move the files of `content` into it; the bytes they take there.
+
+    :param without: what is called so is left out.
+    """
     held = Path(f"{folder}.held")
     Path(content).rename(held)
     Path(folder).mkdir(parents=True, exist_ok=True)
     _mount("-t", "tmpfs", "-o", f"size={_LARGE},mode=0700", "room", folder)
-    shutil.copytree(held, folder, dirs_exist_ok=True)
+    left_out = shutil.ignore_patterns(without) if without else None
+    shutil.copytree(held, folder, dirs_exist_ok=True, ignore=left_out)
     shutil.rmtree(held)
     told = os.statvfs(folder)
     return (told.f_blocks - told.f_bfree) * told.f_frsize

@@ -76,7 +76,8 @@ def entered(bench: Bench, place: str) -> Iterator[Room]:
     content.mkdir(exist_ok=True, parents=True)
     if place == "store":
         bench.env["COMMONPLACE_REVIEW_DB"] = str(room.mounted / "review-store.sqlite")
-    room.used = room.call("make", content=str(content))
+    without = "bundle-reviews" if place == "store" else ""
+    room.used = room.call("make", content=str(content), without=without)
     if place == "store":
         _share(bench, root)
     try:
