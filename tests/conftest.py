@@ -18,8 +18,11 @@ _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 settings.register_profile("suite", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("suite")
 
-# Who starts the suite in the background has its interrupts ignored, and so would our children.
+# Who starts the suite in the background has its interrupts ignored, and so would our children; so it
+# is with hangups under nohup, which go on being ignored here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.hookimpl(tryfirst=True)

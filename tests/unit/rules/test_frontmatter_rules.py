@@ -25,6 +25,12 @@ class TestReadableFrontmatter:
         assert review.decision is Decision.FAIL
         assert (review.findings[0].line, review.findings[0].quote) == (3, "description: b: c")
 
+    def test_fails_a_block_in_another_language(self):
+        review = review_of("readable-frontmatter", "+++\ntitle = 'x'\n+++\nBody\n")
+
+        assert review.decision is Decision.FAIL
+        assert review.findings[0].line == 1
+
     @pytest.mark.parametrize(
         "text",
         [
@@ -32,7 +38,6 @@ class TestReadableFrontmatter:
             pytest.param("Body only.\n", id="no-frontmatter"),
             pytest.param("---\ntitle: x\n...\nBody\n", id="closed-by-dots"),
             pytest.param("\ufeff---\r\ntitle: x\r\n---\r\nBody\r\n", id="bom-and-crlf"),
-            pytest.param("+++\ntitle = 'x'\n+++\nBody\n", id="toml"),
             pytest.param("Text.\n\n---\n\nstatus: done\n\n---\n\nMore.\n", id="rules-in-the-body"),
         ],
     )
