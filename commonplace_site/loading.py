@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 
+from review.errors import ReviewError
+
 CLI_SETTINGS = "commonplace_site.settings.cli"
 WEB_SETTINGS = "commonplace_site.settings.web"
 TEAM_SETTINGS = "commonplace_site.settings.team"
+
+
+class WebPartMissing(ReviewError):
+    """What the pages are made with is not installed: the commands do without it."""
 
 
 def load_apps(settings_module: str) -> None:
@@ -14,16 +20,30 @@ def load_apps(settings_module: str) -> None:
 
     `django.setup()` without what the lean settings leave out: it would load the URL resolver and
     the logging of Django's server, only to configure neither.
+
+    :raises WebPartMissing: the web's settings name what is not installed.
     """
     is_web = settings_module == WEB_SETTINGS
     if not (is_web and os.environ.get("DJANGO_SETTINGS_MODULE") == TEAM_SETTINGS):
         os.environ["DJANGO_SETTINGS_MODULE"] = settings_module
     if is_web:
-        import django
-
-        django.setup()
+        _set_up_web()
         return
     from django.apps import apps
     from django.conf import settings
 
     apps.populate(settings.INSTALLED_APPS)
+
+
+def _set_up_web() -> None:
+    import django
+
+    try:
+        django.setup()
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(("review", "commonplace_site")):
+            raise
+        raise WebPartMissing(
+            f"the pages need {error.name}, which is not installed",
+            hint="install the project with its extra for the pages: pip install '.[web]'",
+        ) from error

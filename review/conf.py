@@ -131,7 +131,7 @@ def _stamp(settings_file: Path) -> object:
 def find_root(named: str = "") -> Path:
     """The repository's root: `named`, else the nearest parent that has a `kb/` folder.
 
-    :raises RootNotFound: there is none.
+    :raises RootNotFound: there is none, or the current folder is gone.
     """
     if named:
         root = Path(named).expanduser().resolve()
@@ -141,7 +141,7 @@ def find_root(named: str = "") -> Path:
                 hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init --into DIR",
             )
         return root
-    here = Path.cwd().resolve()
+    here = _current_folder()
     for folder in (here, *here.parents):
         if (folder / "kb").is_dir():
             return folder
@@ -160,7 +160,17 @@ def root_to_start() -> Path:
     try:
         return find_root()
     except RootNotFound:
+        return _current_folder()
+
+
+def _current_folder() -> Path:
+    try:
         return Path.cwd().resolve()
+    except FileNotFoundError as error:
+        raise RootNotFound(
+            "the current folder is gone: it was removed or replaced after it was entered",
+            hint="go to the repository again, or set COMMONPLACE_ROOT",
+        ) from error
 
 
 @lru_cache(maxsize=8)
