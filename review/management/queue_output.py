@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import msgspec
+from collections.abc import Iterator
 
 from review.contracts.base import encode
-from review.contracts.queue import QueueEntryJson, QueueJson
+from review.contracts.queue import QueueJson
+from review.management.json_arrays import encode_items
 from review.queries.problems import problem_json
 from review.queries.warn_queue import WarnQueue
 
@@ -21,14 +20,7 @@ def queue_chunks(queue: WarnQueue) -> Iterator[str]:
     frame = encode(QueueJson(entries=[], deleted_notes=[], problems=problems))
     head, between, rest = frame.split(_SPOT, 2)
     yield f"{head}["
-    yield from _items(queue.entries)
+    yield from encode_items(queue.entries, at_once=_CHUNK)
     yield f"]{between}["
-    yield from _items(queue.deleted_notes)
+    yield from encode_items(queue.deleted_notes, at_once=_CHUNK)
     yield f"]{rest}"
-
-
-def _items(entries: Sequence[QueueEntryJson]) -> Iterator[str]:
-    for start in range(0, len(entries), _CHUNK):
-        array = msgspec.json.encode(entries[start : start + _CHUNK])
-        comma = "," if start else ""
-        yield comma + array[1:-1].decode("utf-8", "surrogatepass")

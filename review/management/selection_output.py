@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 from review.contracts.selection import SELECTION_SCHEMA
+from review.management.json_arrays import encode_items
 from review.queries.problems import problem_json
 from review.queries.targets import Selection
 from review.vocabulary import Staleness
@@ -25,9 +26,9 @@ def json_chunks(selection: Selection) -> Iterator[str]:
     }
     yield json.dumps(head, ensure_ascii=False, separators=(",", ":"))[:-1]
     yield ',"targets":['
-    yield from _array(selection.targets())
+    yield from encode_items(selection.targets(), at_once=_CHUNK)
     yield '],"diffs":['
-    yield from _array(selection.diffs())
+    yield from encode_items(selection.diffs(), at_once=_CHUNK)
     yield f'],"counts":{json.dumps(selection.counts, separators=(",", ":"))}'
     problems = [problem_json(problem) for problem in selection.problems]
     yield f',"problems":{msgspec.json.encode(problems).decode()}}}'
@@ -51,16 +52,3 @@ def summary_line(selection: Selection) -> str:
     counts = selection.counts
     stale = sum(counts[reason.value] for reason in Staleness)
     return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
-
-
-def _array(items: Iterable[msgspec.Struct]) -> Iterator[str]:
-    encode = msgspec.json.Encoder().encode
-    pending: list[bytes] = []
-    first = True
-    for item in items:
-        pending.append(encode(item))
-        if len(pending) == _CHUNK:
-            yield ("" if first else ",") + b",".join(pending).decode()
-            pending, first = [], False
-    if pending:
-        yield ("" if first else ",") + b",".join(pending).decode()
