@@ -92,22 +92,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
 
     def close(
         self,
-        job: ReviewJob,
-        *,
-        leaving: JobStatus,
-        ending: Ending,
-        evidence: Evidence = Evidence(),
-        claim: Claim | None = None,
-        now: datetime,
-    ) -> bool:
-        """`leaving` to the ending, on the row and on `job`; False when it was moved meanwhile."""
-        jobs = (job,)
-        return self.close_all(
-            jobs, leaving=leaving, ending=ending, evidence=evidence, claim=claim, now=now
-        )
-
-    def close_all(
-        self,
         jobs: Sequence[ReviewJob],
         *,
         leaving: JobStatus,
@@ -116,8 +100,9 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         claim: Claim | None = None,
         now: datetime,
     ) -> bool:
-        """`close` for jobs that all end alike; False, with nothing said on `jobs`, when one of them
-        was moved meanwhile: roll the transaction back.
+        """`leaving` to the ending, on the rows and on `jobs`, which all end alike.
+
+        False, with nothing said on `jobs`, when one was moved meanwhile: roll the transaction back.
         """
         fields: dict[str, Any] = {
             "status": ending.status,

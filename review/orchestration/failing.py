@@ -89,7 +89,7 @@ def _move(job: ReviewJob, request: FailRequest, *, now: datetime) -> None:
     telemetry = dict(request.telemetry) if request.telemetry is not None else None
     # First, so that a job somebody else moved stops us before any other write.
     moved = ReviewJob.objects.close(
-        job,
+        [job],
         leaving=request.leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
         evidence=Evidence(telemetry=telemetry),

@@ -53,22 +53,24 @@ def make_plan(
     return Plan(
         read=read,
         output=output,
-        ending=_ending(output, request, contradicted=contradicted),
+        ending=_ending(output, request, contradicting=models if contradicted else ()),
         completed=sum(pair.status == PairStatus.COMPLETED for pair in read.pairs),
         contradicted=contradicted,
         late=later_versions(read.parsed, pairs=read.pairs, stored=read.stored_texts),
     )
 
 
-def _ending(output: JudgedOutput, request: IngestRequest, *, contradicted: bool) -> Ending:
+def _ending(
+    output: JudgedOutput, request: IngestRequest, *, contradicting: Sequence[str]
+) -> Ending:
     if request.failure is not None:
         return Ending(JobStatus.FAILED, request.failure.code, request.failure.reason)
     if output.missing:
         names = "; ".join(f"pair {ordinal}: {why}" for ordinal, why in output.missing.items())
         code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING
         return Ending(JobStatus.FAILED, code, names)
-    if contradicted:
-        ran = ", ".join(telemetry_models(request.telemetry))
+    if contradicting:
+        ran = ", ".join(contradicting)
         return Ending(
             JobStatus.FAILED,
             FailureCode.PARTITION_MISMATCH,

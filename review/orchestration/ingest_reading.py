@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from review.conf import Config
-from review.domain.identity import gate_id_of
 from review.models import ReviewJob, ReviewPair, ReviewText
 from review.orchestration.ingest_checks import (
     check_provenance,
@@ -17,7 +16,7 @@ from review.orchestration.ingest_checks import (
     refuse_closed,
 )
 from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.judging import parse_for_job
+from review.orchestration.judging import gate_ids_of, parse_for_job
 from review.protocol.parser import ParsedOutput
 from review.queries.job_board import unknown_job
 from review.vocabulary import PairStatus
@@ -71,8 +70,7 @@ class JobReader:
         refuse_closed(job, pairs)
         check_provenance(job, self._request, self._config)
         raw = read_output(job, self._request, self._config)
-        folder = self._config.gates_folder
-        gate_ids = {pair.pk: gate_id_of(pair.gate.path, gates_folder=folder) for pair in pairs}
+        gate_ids = gate_ids_of(pairs, gates_folder=self._config.gates_folder)
         parsed = parse_for_job(raw, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
         if not parsed.has_own_blocks:
             raise no_blocks(job, parsed)

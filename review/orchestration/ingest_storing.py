@@ -61,8 +61,8 @@ def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime)
     )
     findings = Finding.objects.bulk_create(list(_findings(taken)), batch_size=100)
     for plan in plans:
-        if plan.why_missing:
-            ReviewPair.objects.mark_missing(plan.read.job.pk, reasons=plan.why_missing)
+        if reasons := plan.why_missing:
+            ReviewPair.objects.mark_missing(plan.read.job.pk, reasons=reasons)
         if plan.late or plan.output.missing:
             _keep_raw(plan, now=now)
     return findings
@@ -107,7 +107,7 @@ def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bo
     first = alike[0]
     leaving = JobStatus(first.read.job.status)
     is_unclaimed = first.read.job.started_at is None
-    moved = ReviewJob.objects.close_all(
+    moved = ReviewJob.objects.close(
         [plan.read.job for plan in alike],
         leaving=leaving,
         ending=first.ending,

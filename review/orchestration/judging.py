@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
+from review.domain.identity import gate_id_of
 from review.models import ReviewPair
 from review.orchestration.known_findings import KnownFindings
 from review.protocol.decisions import ParsedDecision, read_decision
@@ -56,6 +57,11 @@ class JudgedOutput:
     missing: Mapping[int, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     self_reported_model: str = ""
+
+
+def gate_ids_of(pairs: Sequence[ReviewPair], *, gates_folder: str) -> dict[int, str]:
+    """The ids of the pairs' gates, by pair key."""
+    return {pair.pk: gate_id_of(pair.gate.path, gates_folder=gates_folder) for pair in pairs}
 
 
 def parse_for_job(

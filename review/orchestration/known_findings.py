@@ -26,9 +26,8 @@ class KnownFindings:
     def __init__(self, jobs: Sequence[Sequence[ReviewPair]]) -> None:
         """Take the pairs of each job that report findings; fetches for all of them together."""
         pairs = [pair for job in jobs for pair in job]
-        snapshots = {pair.note_snapshot_id for pair in pairs}
-        texts = FileSnapshot.objects.filter(pk__in=snapshots) if snapshots else None
-        self._texts = dict(texts.values_list("pk", "text")) if texts is not None else {}
+        snapshots = FileSnapshot.objects.filter(pk__in={pair.note_snapshot_id for pair in pairs})
+        self._texts = dict(snapshots.values_list("pk", "text"))
         self._shared = _shared(pairs) if sum(map(bool, jobs)) > 1 else None
         self._brought: list[_Found] = []
 

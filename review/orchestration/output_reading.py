@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from review.conf import Config
-from review.domain.identity import gate_id_of
 from review.models import ReviewJob
-from review.orchestration.judging import parse_for_job
+from review.orchestration.judging import gate_ids_of, parse_for_job
 from review.protocol.parser import ParsedOutput
 
 
@@ -15,10 +14,7 @@ class OutputReader:
     def __init__(self, job: ReviewJob, *, config: Config) -> None:
         self._token = job.sentinel_token
         self._pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-        self._gate_ids = {
-            pair.pk: gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
-            for pair in self._pairs
-        }
+        self._gate_ids = gate_ids_of(self._pairs, gates_folder=config.gates_folder)
 
     def read(self, data: bytes) -> ParsedOutput:
         """The blocks of the job in `data`."""

@@ -139,9 +139,12 @@ def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
     if connection.vendor == "postgresql":
         host = settings["HOST"] or "the local server"
         return f"the database {name!r} at {host}"
-    if name.startswith("file:"):
-        name = unquote(urlsplit(name).path)
-    return f"the store {name}"
+    return f"the store {_sqlite_path(name)}"
+
+
+def _sqlite_path(name: str) -> str:
+    """The path of a store by its name in the settings, which may be a URI."""
+    return unquote(urlsplit(name).path) if name.startswith("file:") else name
 
 
 def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
@@ -181,11 +184,9 @@ def _sqlite_meaning(cause: BaseException, using: str) -> Meaning | None:
 
 def _has_no_room(using: str) -> bool:
     """Whether the disk of the store is as good as full: even who reads makes files beside it."""
-    name = str(connections[using].settings_dict["NAME"])
-    if name.startswith("file:"):
-        name = unquote(urlsplit(name).path)
+    path = _sqlite_path(str(connections[using].settings_dict["NAME"]))
     try:
-        told = os.statvfs(os.path.dirname(os.path.realpath(name)))  # noqa: PTH120
+        told = os.statvfs(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120
     except (OSError, ValueError):
         return False
     return told.f_bavail * told.f_frsize < _ROOM

@@ -35,7 +35,7 @@ MOVES: dict[str, Callable[[ReviewJob], object]] = {
         job.pk, provenance=Provenance("r"), claimed_by="agent:a", now=NOW
     ),
     "close": lambda job: ReviewJob.objects.close(
-        job, leaving=JobStatus.QUEUED, ending=Ending(JobStatus.COMPLETED), now=NOW
+        [job], leaving=JobStatus.QUEUED, ending=Ending(JobStatus.COMPLETED), now=NOW
     ),
     "fail": lambda job: ReviewJob.objects.fail(
         job.pk, leaving=(JobStatus.QUEUED,), code=FailureCode.OPERATOR, reason="r", now=NOW
