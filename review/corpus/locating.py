@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 
 from review.corpus.reading import UnreadableFile, resolve_inside
+from review.domain.identity import composed
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
@@ -65,7 +65,7 @@ class Locator:
             raise UnreadableFile(problem) from error
         listing: dict[str, tuple[str, ...]] = {}
         for name in sorted(names):
-            identity = name if name.isascii() else unicodedata.normalize("NFC", name)
+            identity = composed(name)
             listing[identity] = (*listing.get(identity, ()), name)
         return listing
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
@@ -21,7 +20,7 @@ from review.corpus.reading import (
     too_large,
 )
 from review.corpus.signature import StatSignature, signature_of
-from review.domain.identity import MAX_PATH_BYTES, name_problem
+from review.domain.identity import MAX_PATH_BYTES, composed, name_problem
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
@@ -156,7 +155,7 @@ class Scanner:
         try:
             with os.scandir(self._absolute(folder.disk_path)) as listing:
                 for entry in listing:
-                    if names is None or _composed(entry.name) in names:
+                    if names is None or composed(entry.name) in names:
                         self._visit(folder, entry)
         except OSError as error:
             self._problems.append(problem_of_error(folder.path, error))
@@ -170,7 +169,7 @@ class Scanner:
             return
         path = disk_path = f"{folder.disk_path}/{name}"
         if not name.isascii() or folder.path != folder.disk_path:
-            path = f"{folder.path}/{_composed(name)}"
+            path = f"{folder.path}/{composed(name)}"
         is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
         if not is_plain and self._has_bad_name(path):
             return
@@ -191,7 +190,7 @@ class Scanner:
         return is_file
 
     def _name_misnamed(self, folder: _Folder, name: str) -> None:
-        path = f"{folder.path}/{unicodedata.normalize('NFC', name)}"
+        path = f"{folder.path}/{composed(name)}"
         if self._has_bad_name(path) or (self._excluded is not None and self._excluded(path)):
             return
         ending = name[name.rindex(".") :]
@@ -262,10 +261,6 @@ class Scanner:
 def empty_note(path: str) -> Problem:
     """Name a note with nothing in it."""
     return Problem(path, ProblemCode.EMPTY_NOTE, "nothing in it to review", skipped=True)
-
-
-def _composed(name: str) -> str:
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def _problem(path: str, error: UnreadableFile | OSError) -> Problem:

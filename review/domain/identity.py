@@ -43,7 +43,7 @@ def normalise_path(raw: str) -> str:
 
     :raises BadPath: absolute, empty, with `..`, too long, or with characters `name_problem` names.
     """
-    path = raw if raw.isascii() else unicodedata.normalize("NFC", raw)
+    path = composed(raw)
     if path.startswith("/"):
         raise BadPath(f"{_shown(raw)} is absolute; paths are relative to the repository root")
     parts = [part for part in path.split("/") if part not in ("", ".")]
@@ -55,6 +55,11 @@ def normalise_path(raw: str) -> str:
     if reason := name_problem(path):
         raise BadPath(f"{_shown(raw)}: {reason}")
     return path
+
+
+def composed(name: str) -> str:
+    """NFC, the one spelling in which names are compared; ASCII, as nearly all is, has no other."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def path_below(root: str, raw: str) -> str:
