@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from django.db.models import Max
@@ -61,7 +62,7 @@ def newest_acts(wanted: ActFilter, *, place: Place, limit: int, gates_folder: st
     edges = [(one.since, one.kind, one.low) for one in streams if one.since is not None]
     since, last, low = max(edges, default=(None, None, 0))
     known = [one.rows if one.kind is last else _known(one, since) for one in streams]
-    rows = [*islice(heapq.merge(*known, key=_moment, reverse=True), limit + 1)]
+    rows = [*islice(heapq.merge(*known, key=attrgetter("at"), reverse=True), limit + 1)]
     acts = tuple(_shown(rows[:limit], gates_folder))
     then = {**place, **{act.kind: act.key for act in acts}}
     if len(rows) > limit:
@@ -76,11 +77,6 @@ def _known(stream: Stream, since: datetime | None) -> Sequence[Any]:
     if since is None:
         return stream.rows
     return [*takewhile(lambda row: row.at >= since, stream.rows)]
-
-
-def _moment(row: Any) -> datetime:
-    moment: datetime = row.at
-    return moment
 
 
 def _shown(rows: Sequence[Any], gates_folder: str) -> Iterator[Act]:
