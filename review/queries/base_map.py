@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from review.corpus import Corpus, Gate, NoteFacts
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
 from review.models import CurrentAcceptance, ModelPartition
 from review.queries.freshness import NoteStaleness, Scope, partition_staleness
+from review.queries.map_layout import Branch, Groups, branches, grouped
 from review.vocabulary import QUEUED_DECISIONS, Decision, Staleness
 
 NOT_ASKED, FRESH, WARN, FAIL, NOTE_CHANGED, GATE_CHANGED, MISSING = b".+wfngm"
@@ -26,6 +29,9 @@ WORDS = {
 }
 NOT_FRESH = bytes((NOTE_CHANGED, GATE_CHANGED, MISSING))
 FAILING = bytes((WARN, FAIL))
+_FAILING = re.compile(b"[wf]")
+_NOTHING = Branch()
+_GROUPS_KEPT = 8
 _OF_DECISION = {Decision.WARN: WARN, Decision.FAIL: FAIL}
 _OF_REASON = {
     Staleness.NOTE_CHANGED: NOTE_CHANGED,
@@ -73,7 +79,9 @@ class BaseMap:
     letters: Mapping[str, Mapping[str, bytes]]
     missing: Mapping[NoteKind, bytes]
     problems: tuple[Problem, ...] = ()
+    _cells: dict[str, bytes] = field(default_factory=dict, repr=False)
     _folders: dict[tuple[str, str], Folder] = field(default_factory=dict, repr=False)
+    _groups: dict[tuple[str, ...], Groups] = field(default_factory=dict, repr=False)
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -85,43 +93,93 @@ class BaseMap:
         letters = self.letters.get(partition)
         return letters[note.path] if letters else self.missing[note.kind]
 
-    def below(self, folder: str) -> Sequence[NoteFacts]:
-        """The notes below a folder; "" is all."""
+    def cells(self, partition: str) -> bytes:
+        """The letters of all notes, one after the other; remembered with the map."""
+        known = partition if self.letters.get(partition) else ""
+        if known not in self._cells:
+            self._cells[known] = b"".join([self.of(known, note) for note in self.notes])
+        return self._cells[known]
+
+    def span(self, folder: str) -> range:
+        """The places of the notes below a folder; "" is all."""
         if not folder:
-            return self.notes
+            return range(len(self.notes))
         # Paths that begin alike stand together: "/" is followed by "0".
         start = bisect_left(self.notes, f"{folder}/", key=_path)
-        return self.notes[start : bisect_left(self.notes, f"{folder}0", key=_path)]
+        return range(start, bisect_left(self.notes, f"{folder}0", lo=start, key=_path))
+
+    def branch(self, folder: str) -> Branch:
+        """What is directly in a folder."""
+        return self._branches.get(folder, _NOTHING)
+
+    def place_of(self, note_path: str) -> int | None:
+        """The place of a note; None where there is none of that path."""
+        place = bisect_left(self.notes, note_path, key=_path)
+        is_there = place < len(self.notes) and self.notes[place].path == note_path
+        return place if is_there else None
 
     def folder(self, partition: str, path: str) -> Folder:
         """Letters below a folder, counted; remembered with the map."""
-        key = (partition, path)
-        if key not in self._folders:
-            notes = self.below(path)
-            rows = [self.of(partition, note) for note in notes]
-            columns = tuple(_counted(bytes(column)) for column in zip(*rows, strict=True))
-            self._folders[key] = Folder(path, len(notes), columns)
-        return self._folders[key]
+        known = partition if self.letters.get(partition) else ""
+        found = self._folders.get((known, path))
+        if found is None:
+            span, width = self.span(path), len(self.columns)
+            cells = self.cells(known)[span.start * width : span.stop * width]
+            columns = tuple(_counted(cells[place::width]) for place in range(width))
+            found = Folder(path, len(span), columns)
+            if path in self._branches:
+                self._folders[known, path] = found
+        return found
 
-    def subfolders(self, folder: str) -> list[str]:
-        """Paths of the folders directly below one, sorted."""
-        start = len(folder) + 1 if folder else 0
-        names = {
-            note.path[:end]
-            for note in self.below(folder)
-            if (end := note.path.find("/", start)) >= 0
-        }
-        return sorted(names)
-
-    def disagree(self, note_path: str) -> bytes:
-        """A mask of the columns that one partition passes, freshly, and another does not."""
-        rows = [letters[note_path] for letters in self.letters.values()]
-        if len(rows) < 2 or not any(_has(row, FAILING) for row in rows):
-            return bytes(len(self.columns))
+    def disagree(self, place: int) -> bytes:
+        """A mask of the columns of a note that one partition passes, freshly, and another does not."""
+        note, width = self.notes[place], len(self.columns)
+        rows = [letters[note.path] for letters in self.letters.values()]
+        if len(rows) < 2 or not any(has_any(row, FAILING) for row in rows):
+            return bytes(width)
         return bytes(
             FRESH in column and (WARN in column or FAIL in column)
             for column in zip(*rows, strict=True)
         )
+
+    @cached_property
+    def disputed(self) -> Mapping[int, bytes]:
+        """The masks of the notes that partitions disagree about, by place, in rising order."""
+        width = len(self.columns)
+        failing = {
+            found.start() // width
+            for partition in self.partitions
+            for found in _FAILING.finditer(self.cells(partition))
+        }
+        masks = {place: self.disagree(place) for place in sorted(failing)}
+        return {place: mask for place, mask in masks.items() if any(mask)}
+
+    @cached_property
+    def _branches(self) -> Mapping[str, Branch]:
+        return branches([note.path for note in self.notes])
+
+    def groups(self, partitions: tuple[str, ...]) -> Groups:
+        """The notes by what they have in common in these partitions; remembered with the map."""
+        known = tuple(sorted({name if self.letters.get(name) else "" for name in partitions}))
+        if known not in self._groups:
+            if len(self._groups) >= _GROUPS_KEPT:
+                self._groups.clear()
+            rows = [[self.of(name, note) for note in self.notes] for name in known]
+            self._groups[known] = grouped(self.notes, rows)
+        return self._groups[known]
+
+    @cached_property
+    def lowered(self) -> Sequence[str]:
+        """The paths of the notes in lower case."""
+        return [note.path.lower() for note in self.notes]
+
+    def prepared(self) -> BaseMap:
+        """The map with what pages would find out first, so that none of them waits for it."""
+        self.branch("")
+        self.groups(self.partitions)
+        for partition in self.partitions:
+            self.folder(partition, "")
+        return self
 
 
 def read_base_map(corpus: Corpus) -> BaseMap:
@@ -140,12 +198,8 @@ def read_base_map(corpus: Corpus) -> BaseMap:
     )
 
 
-def has_any(letters: bytes, wanted: bytes) -> bool:
+def has_any(letters: bytes, wanted: Iterable[int]) -> bool:
     """Whether one of the letters wanted is among those of a note."""
-    return _has(letters, wanted)
-
-
-def _has(letters: bytes, wanted: Iterable[int]) -> bool:
     return any(letter in letters for letter in wanted)
 
 

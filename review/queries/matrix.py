@@ -1,4 +1,4 @@
-"""Notes against gates in one model partition: folders rolled up, a hundred notes at a time."""
+"""Notes against gates in one model partition: folders rolled up, a hundred rows at a time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
-from review.corpus import NoteFacts
 from review.models import Acceptance, CurrentAcceptance, KbPath, ModelPartition
 from review.queries.base_map import (
     FAILING,
@@ -22,7 +22,8 @@ from review.queries.base_map import (
 from review.queries.freshness import in_flight
 from review.vocabulary import QUEUED_DECISIONS
 
-NOTES_A_PAGE = 100
+ROWS_A_PAGE = 100
+_WITH_NEXT = ROWS_A_PAGE + 1  # one more says that there is another page
 RUNNING = "running"
 
 
@@ -42,7 +43,7 @@ class MatrixRequest:
     :param folder: notes below it; "" is all.
     :param lenses: gates of these; none is all.
     :param unfolded: every note below the folder instead of its subfolders.
-    :param after: the note path that the page starts after.
+    :param after: the note path that the page starts after, or that of a folder, with a slash behind.
     """
 
     partition: str
@@ -79,7 +80,7 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A page of the matrix; `places` are those of the columns in the whole map."""
+    """A page of the matrix: a hundred folders and notes; `places` are those of columns in the map."""
 
     request: MatrixRequest
     columns: tuple[Column, ...]
@@ -90,6 +91,13 @@ class Matrix:
     has_more: bool
     counts: Mapping[str, int]
     notes_below: int
+
+    @property
+    def last(self) -> str:
+        """What the next page starts after; "" where nothing is shown."""
+        if self.rows:
+            return self.rows[-1].note_path
+        return f"{self.folders[-1].path}/" if self.folders else ""
 
 
 def last_partition() -> str:
@@ -105,22 +113,23 @@ def read_matrix(base: BaseMap, request: MatrixRequest) -> Matrix:
         for place, column in enumerate(base.columns)
         if not request.lenses or column.lens in request.lenses
     )
-    below = base.below(request.folder)
+    span = base.span(request.folder)
     top = _where_it_branches(base, request.folder)
-    unfolded = request.unfolded or len(below) <= NOTES_A_PAGE
-    folders = [] if unfolded or request.after else list(_folders(base, request, places, top))
-    chosen = _chosen(base, request, places, below if unfolded else _direct(below, top))
-    shown = chosen[:NOTES_A_PAGE]
+    unfolded = request.unfolded or len(span) <= ROWS_A_PAGE
+    folders = [] if unfolded else list(islice(_folders(base, request, places, top), _WITH_NEXT))
+    direct = span if unfolded else base.branch(top).places
+    room = ROWS_A_PAGE - len(folders)
+    chosen = list(islice(_chosen(base, request, places, direct), max(0, room + 1)))
     return Matrix(
         request=request,
         columns=tuple(base.columns[place] for place in places),
         places=places,
         lenses=Counter(column.lens for column in base.columns),
-        folders=tuple(folders),
-        rows=tuple(_rows(base, request, places, shown)),
-        has_more=len(chosen) > NOTES_A_PAGE,
+        folders=tuple(folders[:ROWS_A_PAGE]),
+        rows=tuple(_rows(base, request, places, chosen[: max(0, room)])),
+        has_more=len(chosen) > room,
         counts=_counts(base.folder(request.partition, request.folder), places),
-        notes_below=len(below),
+        notes_below=len(span),
     )
 
 
@@ -133,25 +142,27 @@ def _counts(folder: Folder, places: Iterable[int]) -> dict[str, int]:
 
 def _where_it_branches(base: BaseMap, folder: str) -> str:
     """The folder, or the first below it that holds more than one other folder: a single row tells nothing."""
-    while len(inner := base.subfolders(folder)) == 1:
-        if len(base.below(inner[0])) < len(base.below(folder)):
-            break
-        folder = inner[0]
+    while len((inner := base.branch(folder)).subfolders) == 1 and not inner.places:
+        folder = inner.subfolders[0]
     return folder
 
 
 def _folders(
     base: BaseMap, request: MatrixRequest, places: Sequence[int], top: str
 ) -> Iterator[Folder]:
-    """Folders with a cell of the mode, with the columns that are shown."""
-    for path in base.subfolders(top):
+    """Folders with a cell of the mode that come after the last one seen; columns that are shown."""
+    names = base.branch(top).subfolders
+    if request.after:
+        seen = request.after.endswith("/")
+        names = names[bisect_right(names, request.after[:-1]) :] if seen else ()
+    for path in names:
         whole = base.folder(request.partition, path)
         columns = tuple(whole.columns[place] for place in places)
-        letters = bytes({letter for column in columns for letter in column})
         if request.mode is Mode.DISAGREE:
-            fits = any(any(base.disagree(note.path)) for note in base.below(path))
+            span = base.span(path)
+            fits = any(place in base.disputed for place in span)
         else:
-            fits = _fits(letters, request.mode)
+            fits = _fits(bytes({letter for column in columns for letter in column}), request.mode)
         if fits:
             yield Folder(path, whole.notes, columns)
 
@@ -162,51 +173,55 @@ def _fits(letters: bytes, mode: Mode) -> bool:
     return mode is not Mode.FAILING or has_any(letters, FAILING)
 
 
-def _direct(notes: Sequence[NoteFacts], folder: str) -> list[NoteFacts]:
-    """Notes that stand in the folder itself."""
-    start = len(folder) + 1 if folder else 0
-    return [note for note in notes if "/" not in note.path[start:]]
-
-
 def _chosen(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], notes: Sequence[NoteFacts]
-) -> list[NoteFacts]:
-    """The notes of the page, and one more if there is."""
-    start = bisect_right(notes, request.after, key=lambda note: note.path)
-    found: list[NoteFacts] = []
-    for note in notes[start:]:
-        if _is_wanted(base, request, places, note):
-            found.append(note)
-            if len(found) > NOTES_A_PAGE:
-                break
-    return found
-
-
-def _is_wanted(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], note: NoteFacts
-) -> bool:
+    base: BaseMap, request: MatrixRequest, places: Sequence[int], among: Sequence[int]
+) -> Iterator[int]:
+    """The places of notes with a cell of the mode that come after the last one seen."""
+    # A place among the folders is before all notes.
+    after = "" if request.after.endswith("/") else request.after
+    start = bisect_right(among, after, key=lambda place: base.notes[place].path)
     if request.mode is Mode.ALL:
-        return True
-    if request.mode is Mode.DISAGREE:
-        return any(base.disagree(note.path)[place] for place in places)
-    letters = base.of(request.partition, note)
-    shown = letters if len(places) == len(letters) else bytes(letters[place] for place in places)
-    return _fits(shown, request.mode)
+        yield from islice(among, start, None)
+    elif request.mode is Mode.DISAGREE:
+        for place in islice(among, start, None):
+            mask = base.disputed.get(place)
+            if mask is not None and any(mask[column] for column in places):
+                yield place
+    else:
+        yield from _with_cells(base, request, places, islice(among, start, None))
+
+
+def _with_cells(
+    base: BaseMap, request: MatrixRequest, places: Sequence[int], among: Iterable[int]
+) -> Iterator[int]:
+    """Those with a cell of the mode; many notes have the same letters, which are looked at once."""
+    cells, width = base.cells(request.partition), len(base.columns)
+    known: dict[bytes, bool] = {}
+    for place in among:
+        letters = cells[place * width : (place + 1) * width]
+        fits = known.get(letters)
+        if fits is None:
+            shown = bytes(letters[column] for column in places)
+            fits = known[letters] = _fits(shown, request.mode)
+        if fits:
+            yield place
 
 
 def _rows(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], notes: Sequence[NoteFacts]
+    base: BaseMap, request: MatrixRequest, places: Sequence[int], chosen: Sequence[int]
 ) -> Iterator[MatrixRow]:
     columns = {base.columns[place].gate_path: at for at, place in enumerate(places)}
-    jobs = in_flight(request.partition) if request.partition else {}
+    notes = [base.notes[place] for place in chosen]
+    note_ids = list(KbPath.objects.ids([note.path for note in notes]).values()) if notes else []
+    jobs = in_flight(request.partition, note_ids=note_ids) if note_ids else {}
     queued: dict[str, dict[int, int]] = {}
     for (note_path, gate_path), job_id in jobs.items():
         if gate_path in columns:
             queued.setdefault(note_path, {})[columns[gate_path]] = job_id
-    reviews = _reviews(request.partition, [note.path for note in notes], columns)
-    for note in notes:
+    reviews = _reviews(request.partition, note_ids, columns) if note_ids else {}
+    for note, at in zip(notes, chosen, strict=True):
         letters = base.of(request.partition, note)
-        disputed = base.disagree(note.path)
+        disputed = base.disagree(at)
         yield MatrixRow(
             note_path=note.path,
             letters=bytes(letters[place] for place in places),
@@ -217,13 +232,12 @@ def _rows(
 
 
 def _reviews(
-    partition: str, note_paths: Sequence[str], columns: Mapping[str, int]
+    partition: str, note_ids: Sequence[int], columns: Mapping[str, int]
 ) -> dict[str, dict[int, int]]:
     """Reviews that warn or fail, by note and place."""
     key = ModelPartition.objects.filter(name=partition).values_list("pk", flat=True).first()
-    ids = KbPath.objects.ids(note_paths) if key is not None else {}
     rows = CurrentAcceptance.objects.filter(
-        model_partition_id=key, note_id__in=list(ids.values()), decision__in=QUEUED_DECISIONS
+        model_partition_id=key, note_id__in=note_ids, decision__in=QUEUED_DECISIONS
     )
     found: dict[str, dict[int, int]] = {}
     names = ("note__path", "gate__path", "event__review_pair_id")
@@ -237,12 +251,12 @@ def not_fresh_cells(
     base: BaseMap, partition: str, *, note_paths: Iterable[str], gate_ids: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
     """`(note path, gate id)` of the cells of these rows and columns that are not fresh now."""
-    notes = {note.path: note for note in base.notes}
     wanted = set(gate_ids)
     for path in note_paths:
-        if path not in notes:
+        at = base.place_of(path)
+        if at is None:
             continue
-        letters = base.of(partition, notes[path])
+        letters = base.of(partition, base.notes[at])
         for column, letter in zip(base.columns, letters, strict=True):
             if column.gate_id in wanted and letter in NOT_FRESH:
                 yield path, column.gate_id

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from review.contracts.base_pages import NoteRowJson
-from review.corpus import NoteFacts
 from review.queries.base_map import WORDS, BaseMap
+from review.queries.map_layout import Group
 
 NOTES_A_PAGE = 100
 _LETTERS = {word: letter for letter, word in WORDS.items()}
@@ -72,45 +73,63 @@ class NoteListing:
 def list_notes(base: BaseMap, request: ListRequest) -> NoteListing:
     """The page of the list that is asked for."""
     names = request.partitions or base.partitions
-    folders: Counter[str] = Counter()
-    states: Counter[str] = Counter()
-    statuses: Counter[str] = Counter()
-    found: list[NoteFacts] = []
-    for note in base.notes:
-        if not all(word in note.path.lower() for word in request.words):
-            continue
-        folder = folder_of(note.path)
-        in_folder = not request.folders or folder in request.folders
-        in_status = not request.statuses or note.status in request.statuses
-        letters = set().union(*(base.of(name, note) for name in names))
-        in_state = not request.states or any(_LETTERS[word] in letters for word in request.states)
-        folders[folder] += in_status and in_state
-        statuses[note.status] += in_folder and in_state
-        if in_folder and in_status:
-            states.update(WORDS[letter] for letter in letters if letter in WORDS)
-            if in_state:
-                found.append(note)
-    start = bisect_right(found, request.after, key=lambda note: note.path)
+    groups = base.groups(names)
+    named = _named(base, request.words)
+    numbers = groups.numbers if named is None else Counter(groups.of[place] for place in named)
+    counts, wanted = _counts(groups.kinds, numbers, request)
+    among = range(len(base.notes)) if named is None else named
+    start = bisect_right(among, request.after, key=lambda place: base.notes[place].path)
+    chosen = (place for place in islice(among, start, None) if groups.of[place] in wanted)
     return NoteListing(
-        notes=tuple(_listed(base, names, found[start : start + NOTES_A_PAGE + 1])),
-        total=len(found),
-        counts=NoteCounts(
-            folders=dict(sorted(folders.items())),
-            states={word: states[word] for word in STATES if states[word]},
-            statuses=dict(sorted(statuses.items())),
-        ),
+        notes=tuple(_listed(base, names, islice(chosen, NOTES_A_PAGE + 1))),
+        total=sum(numbers[group] for group in wanted),
+        counts=counts,
     )
 
 
-def folder_of(path: str) -> str:
-    """The folder a note stands in."""
-    return path.rpartition("/")[0]
+def _named(base: BaseMap, words: Sequence[str]) -> list[int] | None:
+    """The places of notes with all these words in their path; None for all, without a word."""
+    if not words:
+        return None
+    paths = base.lowered
+    found: Iterable[int] = range(len(paths))
+    for word in words:
+        found = [place for place in found if word in paths[place]]
+    return list(found)
 
 
-def _listed(
-    base: BaseMap, names: Sequence[str], notes: Sequence[NoteFacts]
-) -> Iterator[ListedNote]:
-    for note in notes:
+def _counts(
+    kinds: Sequence[Group], numbers: Mapping[int, int], request: ListRequest
+) -> tuple[NoteCounts, set[int]]:
+    """What each filter leaves with the others as they are set, and the groups that all leave."""
+    folders: Counter[str] = Counter()
+    states: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
+    wanted: set[int] = set()
+    for place, number in numbers.items():
+        group = kinds[place]
+        in_folder = not request.folders or group.folder in request.folders
+        in_status = not request.statuses or group.status in request.statuses
+        in_state = not request.states or any(
+            _LETTERS[word] in group.letters for word in request.states
+        )
+        folders[group.folder] += number if in_status and in_state else 0
+        statuses[group.status] += number if in_folder and in_state else 0
+        if in_folder and in_status:
+            states.update({WORDS[letter]: number for letter in group.letters if letter in WORDS})
+            if in_state:
+                wanted.add(place)
+    counts = NoteCounts(
+        folders=dict(sorted(folders.items())),
+        states={word: states[word] for word in STATES if states[word]},
+        statuses=dict(sorted(statuses.items())),
+    )
+    return counts, wanted
+
+
+def _listed(base: BaseMap, names: Sequence[str], places: Iterable[int]) -> Iterator[ListedNote]:
+    for place in places:
+        note = base.notes[place]
         yield ListedNote(
             path=note.path,
             status=note.status,

@@ -13,7 +13,7 @@ from review.web.remembered import Answer, Remembered, this_store
 
 def _find(_now: datetime) -> BaseMap:
     with Corpus(conf.current()) as corpus:
-        return read_base_map(corpus)
+        return read_base_map(corpus).prepared()
 
 
 _maps = Remembered(_find)

@@ -153,7 +153,7 @@ def _crumbs(filters: Filters, folder: str) -> list[Choice]:
 def _next(filters: Filters, shown: Matrix) -> str:
     if not shown.has_more:
         return ""
-    return filters.url(**{AFTER: write_place((shown.rows[-1].note_path,))})
+    return filters.url(**{AFTER: write_place((shown.last,))})
 
 
 def _document(filters: Filters, shown: Matrix, answer: Answer[BaseMap]) -> MatrixJson:
