@@ -25,7 +25,7 @@ from review.web.facets import make_facet
 from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters
 from review.web.numbers import read_number
 from review.web.pages import page
-from review.web.paging import Paged, read_place, write_place
+from review.web.paging import Paged, document_url, read_place, write_place
 
 EVENTS_A_PAGE = 100
 _KNOWN = {
@@ -134,7 +134,7 @@ def _document(part: Paged[Act]) -> EventListJson:
         dispositions=[event for event in found if isinstance(event, DispositionEventJson)],
         decisions=[event for event in found if isinstance(event, DecisionEventJson)],
         acceptances=[event for event in found if isinstance(event, AcceptanceEventJson)],
-        next=part.next_url or None,
+        next=document_url(part.next_url),
     )
 
 

@@ -31,7 +31,7 @@ from review.web.first_time import needs
 from review.web.matrix_view import TableLook, legend, render_matrix
 from review.web.numbers import read_number
 from review.web.pages import page
-from review.web.paging import read_place, write_place
+from review.web.paging import document_url, read_place, write_place
 from review.web.picking import NoSuchPick, ask, tell_requests
 from review.web.remembered import Answer
 
@@ -172,7 +172,7 @@ def _document(filters: Filters, shown: Matrix, answer: Answer[BaseMap]) -> Matri
             for folder in shown.folders
         ],
         rows=[MatrixRowJson(note_path=row.note_path, states=row.states()) for row in shown.rows],
-        next=_next(filters, shown) or None,
+        next=document_url(_next(filters, shown)),
         counted_at=timestamp(answer.at),
     )
 

@@ -30,7 +30,7 @@ from review.web.first_time import needs
 from review.web.note_changed import can_pick, pick_of, read_changed
 from review.web.note_links import NoteLinks, diff_page, finding_page
 from review.web.pages import page
-from review.web.paging import paged, read_place
+from review.web.paging import document_url, paged, read_place
 from review.web.picking import write_pick
 from review.web.remembered import Answer
 from review.web.rendering import Look, Mark, render_markdown, render_plain
@@ -68,7 +68,7 @@ def notes(request: HttpRequest) -> HttpResponse:
         document=lambda: NotesJson(
             total=listing.total,
             notes=[item.as_json() for item in part.items],
-            next=part.next_url or None,
+            next=document_url(part.next_url),
             problems=[problem_json(problem) for problem in answer.value.problems],
             counted_at=timestamp(answer.at),
         ),

@@ -60,6 +60,11 @@ def write_place(key: Key) -> str:
     return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
 
 
+def document_url(next_url: str) -> str | None:
+    """The next page as a document, for the document of this one; None on the last page."""
+    return f"{next_url}&format=json" if next_url else None
+
+
 def paged(rows: Sequence[T], *, size: int, key: Callable[[T], Key], filters: Filters) -> Paged[T]:
     """Cut a page from rows that start after the place and hold one more than `size`, if there is."""
     items = tuple(rows[:size])

@@ -209,6 +209,15 @@ class TestEvents:
         assert [event["decision"] for event in document["decisions"]] == ["pass"]
         assert document["next"] is None
 
+    def test_the_document_leads_to_the_document_after_it(self, web, eventful, monkeypatch):
+        monkeypatch.setattr("review.web.events.EVENTS_A_PAGE", 1)
+
+        first = web.get("/events/?format=json").json()
+        second = web.get(first["next"]).json()
+
+        assert [len(first[kind]) for kind in ("decisions", "dispositions")] == [1, 0]
+        assert [len(second[kind]) for kind in ("decisions", "dispositions")] == [0, 1]
+
     def test_no_more_queries_with_more_events(self, web, root, eventful, count_queries):
         web.get("/events/")  # a process looks at the store once
         few = count_queries(lambda: web.get("/events/"))

@@ -51,6 +51,15 @@ def large(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def broad(tmp_path, monkeypatch):
+    """101 folders of one note each, and a note beside them."""
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+    notes = {f"kb/notes/{number:03}/a.md": NOTE for number in range(101)}
+    make_root(tmp_path, notes=notes | {"kb/notes/top.md": NOTE})
+    return tmp_path
+
+
 def states(document) -> dict[str, str | None]:
     """Note to the state of its only cell."""
     return {
@@ -176,12 +185,31 @@ class TestFolding:
 
     def test_a_hundred_notes_a_page(self, web, large):
         first = twin(web, "/matrix/?folder=kb/notes/many")
-        second = twin(web, first["next"])
+        second = web.get(first["next"]).json()
 
         paths = [row["note_path"] for row in (*first["rows"], *second["rows"])]
         assert (len(first["rows"]), len(second["rows"])) == (100, 30)
         assert paths == sorted(set(paths))
         assert second["next"] is None
+
+    def test_a_hundred_folders_a_page_and_then_the_notes(self, web, broad):
+        first = twin(web, "/matrix/?folder=kb/notes")
+        second = web.get(first["next"]).json()
+
+        paths = [folder["path"] for folder in (*first["folders"], *second["folders"])]
+        assert paths == [f"kb/notes/{number:03}" for number in range(101)]
+        assert (len(first["folders"]), len(first["rows"])) == (100, 0)
+        assert [row["note_path"] for row in second["rows"]] == ["kb/notes/top.md"]
+        assert second["next"] is None
+
+    def test_the_pages_lead_from_folders_to_notes_and_back(self, web, broad):
+        first = web.get("/matrix/?folder=kb/notes")
+        second = web.get(first.context["next_url"])
+
+        assert "kb/notes/top.md" not in text_of(first)
+        assert "top.md" in text_of(second)
+        assert second.context["next_url"] == ""
+        assert second.context["first_url"] == "/matrix/?folder=kb%2Fnotes"
 
     def test_all_notes_can_be_shown_unfolded(self, web, large):
         document = twin(web, "/matrix/?fold=off")
