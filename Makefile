@@ -82,8 +82,8 @@ bench: setup  ## the speed of the commands beside their floors, and of the pages
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.pages
 
-bench-scale: setup  ## five million acceptances; half an hour and 7 GB
-	$(PY) -m benchmarks.scale
+bench-scale: setup  ## five million acceptances; half an hour and 7 GB (KEEP=FOLDER builds there and leaves it)
+	$(PY) -m benchmarks.scale $(if $(KEEP),--keep $(KEEP))
 
 coverage: setup  ## the suite on SQLite, with the lines it does not reach
 	$(PY) -m coverage run -m pytest

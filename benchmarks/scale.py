@@ -1,9 +1,10 @@
 """`make bench-scale`: one base of 100,000 notes by 50 gates, 5,000,000 current acceptances.
 
-    python -m benchmarks.scale [ROOT] [--notes 100000] [--gates 50] [--runs 5] [--no-pages]
+    python -m benchmarks.scale [ROOT] [--keep] [--notes 100000] [--gates 50] [--runs 5] [--no-pages]
 
-Without ROOT the base is built first, below the folder for temporary files: about 7 GB. Prints what
-commands and pages take; `docs/scale.md` says what grows with what.
+Without ROOT the base is built first, below the folder for temporary files, and removed at the end: about
+7 GB. With --keep it is built in ROOT and stays. Prints what commands and pages take; `docs/scale.md` says
+what grows with what.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,20 +36,31 @@ def main() -> None:
     """Build if need be, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", nargs="?", type=Path)
+    parser.add_argument("--keep", action="store_true", help="build in ROOT, which stays")
     parser.add_argument("--notes", type=int, default=100_000)
     parser.add_argument("--gates", type=int, default=50)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--no-pages", action="store_true")
     options = parser.parse_args()
     if options.root is not None:
-        measure(Place(options.root.resolve()), options)
+        place = Place(options.root.resolve())
+        if options.keep:
+            build(place, options)
+        measure(place, options)
         return
     with tempfile.TemporaryDirectory(prefix="commonplace-scale-") as folder:
         place = Place(Path(folder))
-        base = make_files(place.root, notes=options.notes, gates=options.gates)
-        every = options.notes * options.gates // FINDINGS
-        in_child(place, lambda: accept_all(base, Filling(PARTITION, every)))
+        build(place, options)
         measure(place, options)
+
+
+def build(place: Place, options: argparse.Namespace) -> None:
+    """The files, and a store in which all of them were reviewed."""
+    began = time.perf_counter()
+    base = make_files(place.root, notes=options.notes, gates=options.gates)
+    every = options.notes * options.gates // FINDINGS
+    in_child(place, lambda: accept_all(base, Filling(PARTITION, every)))
+    line("built", f"in {time.perf_counter() - began:.0f} s")
 
 
 def measure(place: Place, options: argparse.Namespace) -> None:
@@ -55,7 +68,7 @@ def measure(place: Place, options: argparse.Namespace) -> None:
     base = find_files(place.root)
     pairs = len(base.notes) * len(base.gates)
     title(f"{len(base.notes):,} notes x {len(base.gates)} gates = {pairs:,} current acceptances")
-    line("load before", " ".join(f"{load:.1f}" for load in os.getloadavg()))
+    _tell_load("load before")
     reads(place, base, runs=options.runs)
     writes(place, base, runs=options.runs)
     for name in ("review-store.sqlite", "review-store.index"):
@@ -64,6 +77,11 @@ def measure(place: Place, options: argparse.Namespace) -> None:
     if not options.no_pages:
         words = ["-m", "benchmarks.pages", str(place.root), "--requests", "10"]
         subprocess.run([sys.executable, *words], cwd=PROJECT, check=True)
+    _tell_load("load after")
+
+
+def _tell_load(name: str) -> None:
+    line(name, " ".join(f"{load:.1f}" for load in os.getloadavg()))
 
 
 def reads(place: Place, base: KnowledgeBase, *, runs: int) -> None:
