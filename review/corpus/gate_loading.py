@@ -97,7 +97,7 @@ class GateLoader:
         if not row.rule or self._known_rules is None or row.rule in self._known_rules:
             return
         near = near_matches(row.rule, self._known_rules) or tuple(sorted(self._known_rules))
-        message = f"there is no rule {row.rule!r}; known: {', '.join(near)}. Left to models"
+        message = f"there is no rule {row.rule!r}; known: {', '.join(near)}"
         self._problems.append(
             Problem(path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=row.rule_line)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from review.contracts.selection import DiffJson, TargetJson
@@ -22,7 +22,7 @@ from review.queries.freshness import (
     partition_staleness,
     uncovered,
 )
-from review.vocabulary import REQUESTED, Staleness
+from review.vocabulary import REQUESTED, ProblemCode, Staleness
 
 STALE = "stale"
 _CHUNK_NOTES = 200
@@ -35,7 +35,8 @@ class SelectionRequest:
     :param gates: gate ids, gate paths and bundle names.
     :param notes: files and folders; none is every note of the note roots.
     :param model_partition: None asks for pairs that no partition has reviewed.
-    :param rules_only: only gates that name a rule; `skip_rules`: only the others.
+    :param rules_only: only gates that name a rule; `skip_rules`: only the others. One that names
+        a rule there is not is in neither: no rule judges it, and nobody asked a model to.
     :param reasons: keep targets whose first reason is one of these; none keeps all.
     """
 
@@ -132,10 +133,20 @@ def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...],
         gates = catalog.resolve(request.gates)
         problems = catalog.problems_of(request.gates)
     if request.rules_only:
-        gates = tuple(gate for gate in gates if gate.rule)
+        misnamed = {problem.path for problem in problems if _names_no_rule(problem)}
+        gates = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
     elif request.skip_rules:
         gates = tuple(gate for gate in gates if not gate.rule)
-    return gates, problems
+    else:
+        return gates, problems
+    return gates, [
+        replace(problem, skipped=True) if _names_no_rule(problem) else problem
+        for problem in problems
+    ]
+
+
+def _names_no_rule(problem: Problem) -> bool:
+    return problem.code is ProblemCode.UNKNOWN_RULE
 
 
 def _staleness(scope: Scope, request: SelectionRequest) -> Iterator[NoteStaleness]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import make_gate, make_root
+from tests.builders import make_gate, make_root, write_gate
 from tests.helpers.commands import run
 
 pytestmark = pytest.mark.django_db
@@ -35,6 +35,40 @@ class TestRules:
         options = ("--all-gates", "--rules-only", "--skip-rules")
 
         assert run("review_target_selector", *options).exit == 2
+
+
+class TestRuleThatThereIsNot:
+    """It is no work for the embedded reviewer, and nobody asked to pay a model for it."""
+
+    @pytest.fixture(autouse=True)
+    def _misspelt(self, root):
+        write_gate(root, "prose/typo", make_gate("prose/typo", rule="placeholder-txt"))
+
+    @pytest.mark.parametrize("option", ["--rules-only", "--skip-rules"])
+    def test_is_left_out_and_named(self, option):
+        done = run("review_target_selector", "--all-gates", "--model", "m", option, "--json")
+
+        assert "prose/typo" not in [target["gate_id"] for target in done.json["targets"]]
+        (problem,) = done.json["problems"]
+        assert problem["path"] == "kb/instructions/review-gates/prose/typo.md"
+        assert (problem["code"], problem["skipped"]) == ("unknown-rule", True)
+        assert "placeholder-text" in problem["message"]
+
+    def test_is_a_model_s_like_any_gate_when_all_are_asked_for(self):
+        done = run("review_target_selector", "--all-gates", "--model", "m", "--json")
+
+        assert "prose/typo" in [target["gate_id"] for target in done.json["targets"]]
+        assert [problem["skipped"] for problem in done.json["problems"]] == [False]
+
+    def test_gets_no_job_from_a_sweep_by_rules(self):
+        done = run("review_sweep", "--all-gates", "--runner", "rules", "--model", "rules", "--json")
+
+        assert done.exit == 0
+        assert done.json["jobs"]["left-queued"] == 0
+        assert (done.json["targets"], done.json["jobs"]["completed"]) == (1, 1)
+        assert [(item["code"], item["skipped"]) for item in done.json["problems"]] == [
+            ("unknown-rule", True)
+        ]
 
 
 class TestSummary:
