@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from review.artifacts import ArtifactNotWritten, ForeignJobFolder
-from review.conf import Config
+from review.conf import RULES_PARTITION, Config
 from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson, PlannedPairJson, TotalsJson
 from review.corpus import Corpus
 from review.domain.grouping import Group, group_targets, split_by_cost
 from review.domain.problems import Problem
 from review.errors import UsageRefused
-from review.orchestration.job_making import JobDraft, JobMaker
+from review.orchestration.job_making import Dropped, JobDraft, JobMaker
 from review.orchestration.job_prompts import estimate
 from review.orchestration.note_shelf import NoteShelf, PairRequest
 from review.orchestration.selection_input import read_selection
@@ -34,7 +34,8 @@ class CreateRequest:
 
     :param selection: selector JSON; `source` is what messages call it.
     :param batch_size: notes in a job of grouping `gate`; None is the default.
-    :param max_prompt_tokens: larger prompts are split by pairs; None is the configured limit.
+    :param max_prompt_tokens: larger prompts are split by pairs, and a pair that is larger alone is
+        skipped; None is the configured limit. Embedded rules read no prompt: only splitting is theirs.
     :param force: request pairs that an open job of the partition has already.
     :param skip_fresh: leave out pairs that were accepted since they were selected.
     """
@@ -82,7 +83,8 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
         job_ids = _make(packer.drafts(pairs), maker, survey, request, shelf=shelf)
         jobs = show_jobs(job_ids, gates_folder=config.gates_folder)
         corpus.save()
-    survey.add_problems(packer.problems)
+    for item in packer.dropped:
+        survey.drop(item)
     totals = TotalsJson(
         jobs=len(jobs),
         pairs=sum(job.pair_count for job in jobs),
@@ -135,7 +137,7 @@ def _turns(drafts: Iterator[JobDraft], shelf: NoteShelf) -> Iterator[list[JobDra
 
 
 class _Packer:
-    """Packs pairs into drafts, each with a prompt below the limit where that can be."""
+    """Packs pairs into drafts, each with a prompt below the limit; drops what is larger alone."""
 
     def __init__(
         self, request: CreateRequest, partition: str, shelf: NoteShelf, config: Config
@@ -145,7 +147,7 @@ class _Packer:
         self._batch_size = request.batch_size or DEFAULT_BATCH_SIZE
         self._limit = request.max_prompt_tokens or config.max_prompt_tokens
         self._shelf = shelf
-        self.problems: list[Problem] = []
+        self.dropped: list[Dropped] = []
 
     def drafts(self, pairs: Sequence[PairRequest]) -> Iterator[JobDraft]:
         """The drafts, one at a time, so that a note is read shortly before its job is made."""
@@ -183,23 +185,26 @@ class _Packer:
     def _split(self, group: Group[PairRequest]) -> list[Sequence[PairRequest]]:
         if self._cost(group.items) <= self._limit:
             return [group.items]
-        parts = split_by_cost(group.items, cost=self._cost, limit=self._limit)
-        for part in parts:
-            if len(part) == 1:
-                self._report_too_large(part[0])
-        return list(parts)
+        kept = [pair for pair in group.items if self._fits(pair)]
+        return list(split_by_cost(kept, cost=self._cost, limit=self._limit))
 
-    def _report_too_large(self, pair: PairRequest) -> None:
-        # It becomes a job all the same: nothing smaller could be asked, and the model that will
-        # read it may well take more than the limit.
+    def _fits(self, pair: PairRequest) -> bool:
+        """Whether the pair can be asked for by itself; one that cannot is dropped."""
+        if self._partition == RULES_PARTITION:
+            return True
         cost = self._cost([pair])
         if cost > self._limit:
-            message = (
-                f"the prompt for {pair.gate.gate_id} alone has about {cost} tokens; "
-                f"the limit is {self._limit}"
-            )
-            problem = Problem(pair.note_path, ProblemCode.PROMPT_TOO_LARGE, message, skipped=False)
-            self.problems.append(problem)
+            self.dropped.append(_too_large(pair, cost=cost, limit=self._limit))
+        return cost <= self._limit
 
     def _cost(self, pairs: Sequence[PairRequest]) -> int:
         return estimate(self._shelf.readable(pairs), shelf=self._shelf)
+
+
+def _too_large(pair: PairRequest, *, cost: int, limit: int) -> Dropped:
+    code = ProblemCode.PROMPT_TOO_LARGE
+    message = (
+        f"the prompt for {pair.gate.gate_id} alone has about {cost} tokens; the limit is {limit}"
+        " (--max-prompt-tokens, or max_prompt_tokens in kb/review.toml)"
+    )
+    return Dropped(pair, code.value, problem=Problem(pair.note_path, code, message, skipped=True))

@@ -223,15 +223,56 @@ class TestTokenLimit:
 
         assert len(result.jobs) == 1
 
-    def test_makes_a_job_of_a_pair_that_is_too_large_alone_and_says_so(self, root):
-        write_note(root, "a.md", "# Long\n\n" + "word " * 20_000)
+    @pytest.mark.parametrize("grouping", list(Grouping))
+    @pytest.mark.parametrize("dry_run", [False, True])
+    def test_skips_a_pair_that_is_too_large_alone_and_says_so(self, root, grouping, dry_run):
+        write_note(root, "b.md", "# Long\n\n" + "word " * 20_000)
+        pairs = [AX, ("b.md", "prose/x"), ("c.md", "prose/x")]
 
-        result = create(root, make_selection(AX, ("b.md", "prose/x")), max_prompt_tokens=3_000)
+        result = create(
+            root,
+            make_selection(*pairs),
+            grouping=grouping,
+            max_prompt_tokens=3_000,
+            dry_run=dry_run,
+        )
 
-        assert packed(result) == [["a.md prose/x"], ["b.md prose/x"]]
-        assert [(item.path, item.code, item.skipped) for item in result.problems] == [
-            ("kb/notes/a.md", "prompt-too-large", False)
+        asked = [pair for job in packed(result) for pair in job]
+        assert asked == ["a.md prose/x", "c.md prose/x"]
+        assert [(item.note_path, item.gate_id, item.reason) for item in result.skipped] == [
+            ("kb/notes/b.md", "prose/x", "prompt-too-large")
         ]
+        assert [(item.path, item.code, item.skipped) for item in result.problems] == [
+            ("kb/notes/b.md", "prompt-too-large", True)
+        ]
+
+    def test_keeps_together_what_stands_around_a_pair_that_is_too_large(self, root):
+        write_note(root, "b.md", "# Long\n\n" + "word " * 20_000)
+        pairs = [AX, ("b.md", "prose/x"), ("c.md", "prose/x")]
+
+        result = create(
+            root, make_selection(*pairs), grouping=Grouping.GATE, max_prompt_tokens=5_000
+        )
+
+        assert packed(result) == [["a.md prose/x", "c.md prose/x"]]
+
+    def test_is_no_limit_for_a_pair_that_no_model_reads(self, root):
+        write_note(root, "a.md", "# Long\n\n" + "word " * 20_000)
+        selection = make_selection(AX, model_partition="rules")
+
+        result = create(root, selection, max_prompt_tokens=3_000)
+
+        assert packed(result) == [["a.md prose/x"]]
+        assert (result.skipped, result.problems) == ([], [])
+
+    def test_is_lifted_for_one_call(self, root):
+        write_note(root, "a.md", "# Long\n\n" + "word " * 20_000)
+        few = make_config(root, max_prompt_tokens=3_000)
+
+        assert create(root, make_selection(AX), config=few).jobs == []
+        assert (
+            len(create(root, make_selection(AX), config=few, max_prompt_tokens=100_000).jobs) == 1
+        )
 
     def test_comes_from_the_settings_unless_it_is_given(self, root):
         pairs = [AX, ("a.md", "prose/y")]

@@ -63,7 +63,8 @@ class Command(ReviewCommand):
             "--max-prompt-tokens",
             type=positive_int,
             metavar="N",
-            help="split larger prompts by pairs (default: max_prompt_tokens of kb/review.toml)",
+            help="split larger prompts by pairs, and skip a pair that is larger alone"
+            " (default: max_prompt_tokens of kb/review.toml)",
         )
         parser.add_argument(
             "--force", action="store_true", help="request pairs that are queued already, too"
