@@ -15,10 +15,17 @@ from review.errors import Conflict, InputRejected, ReviewError
 from review.folders import FILE_MODE
 from review.store.refusals import AGAIN, StoreBusy
 from review.store.sqlite_file import read_only_uri
+from review.store.succession import (
+    COMPANIONS,
+    Earlier,
+    companions_of,
+    held,
+    refuse_what_is_no_store,
+    sync,
+)
 
 _UNFINISHED = ".unfinished-backup"
 _PAGES_A_STEP = 2048
-_COMPANIONS = ("", "-wal", "-shm", "-journal")
 _WAIT = 30.0  # seconds for whoever recovers the log at this moment
 
 
@@ -46,21 +53,24 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
     """Copy the store at `source` to `target` as it is at one moment, while others go on writing.
 
     It is written under another name beside `target`, held against the store and put onto the disk
-    before it gets its own. A killed attempt leaves at most such a file, which the next one removes.
+    before it gets its own; then it is looked at under that name. A killed attempt leaves at most such
+    a file, which the next one removes, and an earlier backup at `target` as it was.
 
-    :param overwrite: whether a file at `target` is replaced.
-    :raises BackupExists: something is at `target`, or it is the store itself.
+    :param overwrite: whether a store at `target`, or the log of one, is replaced.
+    :raises BackupExists: something is at `target` or beside it, or it is the store itself.
+    :raises PlaceTaken, PlaceInUse, LogNotKept: what is there is not to be replaced, see there.
     :raises BackupFolderMissing: its folder is not there.
     :raises BackupFailed: the system refused, or the copy is not what the store was.
     :raises StoreBusy: somebody holds the store for himself.
     """
-    _refuse_taken(source, target, overwrite=overwrite)
     try:
-        with _draft_beside(target) as draft:
+        _refuse_taken(source, target, overwrite=overwrite)
+        with held(target) as earlier, _draft_beside(target) as draft:
             rows = _copy(source, draft)
             _verify(draft, rows)
             size = draft.stat().st_size
-            _publish(draft, target, overwrite=overwrite)
+            _publish(draft, target, earlier, overwrite=overwrite)
+            _verify_named(target, rows)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise StoreBusy(f"the store {source} is busy: {error}", hint=AGAIN) from error
@@ -77,20 +87,34 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
 
 
 def _refuse_taken(source: Path, target: Path, *, overwrite: bool) -> None:
-    real = os.path.realpath(target)
-    if real in {f"{os.path.realpath(source)}{suffix}" for suffix in _COMPANIONS}:
+    if _is_store_itself(source, target):
         raise BackupExists(f"{target} is the store itself", hint="name another file")
     if not target.parent.is_dir():
         raise BackupFolderMissing(
             f"there is no folder {target.parent}",
             hint="make it first, or name a file in one that is there",
         )
-    if not os.path.lexists(target):
-        return
-    if not target.is_file():
-        raise BackupExists(f"{target} is there and is no file", hint="name another file")
+    refuse_what_is_no_store(target)
     if not overwrite:
+        _refuse_any(target)
+
+
+def _is_store_itself(source: Path, target: Path) -> bool:
+    names = {f"{os.path.realpath(source)}{suffix}" for suffix in ("", *COMPANIONS)}
+    if os.path.realpath(target) in names:
+        return True
+    return target.exists() and target.samefile(source)
+
+
+def _refuse_any(target: Path) -> None:
+    """Refuse a name that something has, or beside which the log of something lies."""
+    if os.path.lexists(target):
         raise _exists(target)
+    for left in companions_of(target):
+        raise BackupExists(
+            f"{left} is there already, the log of another file of that name; it was not touched",
+            hint="name another file, or have it removed with --overwrite",
+        )
 
 
 def _exists(target: Path) -> BackupExists:
@@ -187,13 +211,28 @@ def _verify(draft: Path, rows: dict[str, int]) -> None:
         )
 
 
-def _publish(draft: Path, target: Path, *, overwrite: bool) -> None:
-    _sync(draft)
+def _publish(draft: Path, target: Path, earlier: Earlier, *, overwrite: bool) -> None:
+    sync(draft)
     if overwrite:
+        earlier.make_way()
         draft.replace(target)
     else:
+        _refuse_any(target)
         _name_new(draft, target)
-    _sync(target.parent)
+    sync(target.parent)
+
+
+def _verify_named(target: Path, rows: dict[str, int]) -> None:
+    """Read the backup under its name as whoever opens it will, with a log that lies beside it.
+
+    :raises BackupFailed: it has other rows.
+    """
+    with closing(_connected(read_only_uri(target.absolute()))) as named:
+        if _count_rows(named) != rows:
+            raise BackupFailed(
+                f"{target} was written, and somebody else wrote to it or beside it at once",
+                hint="name a file that nobody else uses",
+            )
 
 
 def _name_new(draft: Path, target: Path) -> None:
@@ -207,11 +246,3 @@ def _name_new(draft: Path, target: Path) -> None:
         if os.path.lexists(target):
             raise _exists(target) from None
         draft.replace(target)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

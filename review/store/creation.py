@@ -16,10 +16,10 @@ from django.db.migrations.executor import MigrationExecutor
 from review.folders import FILE_MODE, make_private
 from review.store.header import APPLICATION_ID
 from review.store.refusals import StoreNotOpened
+from review.store.succession import COMPANIONS, companions_of
 
 _LOCK_KEY = 0x436D5052
 _DRAFT_SUFFIX = ".new"
-_COMPANIONS = ("-wal", "-shm", "-journal")
 _OF_DJANGO = (MigrationSchemaMissing, transaction.TransactionManagementError)
 
 
@@ -74,7 +74,7 @@ def _build_and_publish(path: Path, using: str) -> None:
                 cursor.execute("PRAGMA journal_mode = WAL")
         _publish(draft, path)
     finally:
-        for suffix in ("", *_COMPANIONS):
+        for suffix in ("", *COMPANIONS):
             Path(f"{draft}{suffix}").unlink(missing_ok=True)
 
 
@@ -153,7 +153,5 @@ def _clear_remains(path: Path) -> None:
     """
     for draft in path.parent.glob(f".{path.name}.*{_DRAFT_SUFFIX}*"):
         draft.unlink(missing_ok=True)
-    for suffix in _COMPANIONS:
-        left = Path(f"{path}{suffix}")
-        if left.exists():
-            left.replace(left.with_name(f"{left.name}.of-a-lost-store"))
+    for left in companions_of(path):
+        left.replace(left.with_name(f"{left.name}.of-a-lost-store"))

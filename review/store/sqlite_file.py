@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from review.store.header import APPLICATION_ID, HEADER_BYTES, ID_OFFSET, MAGIC
+from review.store.header import HEADER_BYTES, has_our_mark, is_database
 from review.store.refusals import (
     CORRUPT_HINT,
     READ_ONLY_HINT,
@@ -107,9 +107,9 @@ def _refuse_strangers(path: Path) -> None:
         header = os.pread(_descriptor(path), HEADER_BYTES, 0)
     except OSError as error:
         raise _not_opened(path, error) from error
-    if not header.startswith(MAGIC) or len(header) < HEADER_BYTES:
+    if not is_database(header):
         raise StoreCorrupt(f"the store {path} is not an SQLite database", hint=CORRUPT_HINT)
-    if int.from_bytes(header[ID_OFFSET : ID_OFFSET + 4], "big") != APPLICATION_ID:
+    if not has_our_mark(header):
         _refuse_foreign(path)
 
 

@@ -20,7 +20,8 @@ from django.db.transaction import TransactionManagementError
 from review import store
 from review.errors import StoreRefused
 from review.models import ReviewStore
-from review.store import creation, opening, sqlite_file, unfinished
+from review.store import creation, opening, unfinished
+from review.store.header import APPLICATION_ID
 from review.store.refusals import (
     StoreForeign,
     StoreNewer,
@@ -85,7 +86,7 @@ class TestMissingFile:
     def test_is_marked_and_keeps_a_write_ahead_log(self, made):
         with raw(made) as peek:
             assert peek.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-            assert peek.execute("PRAGMA application_id").fetchone() == (sqlite_file.APPLICATION_ID,)
+            assert peek.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
 
     @pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
     def test_is_made_once_by_many_at_a_time(self, root, file, empty):

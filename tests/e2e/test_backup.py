@@ -15,6 +15,7 @@ import pytest
 from review.store.opening import known_migrations
 from tests.helpers.commands import REPOSITORY, process_environment, run, run_process
 from tests.helpers.killed_backup import POINTS
+from tests.helpers.logged_stores import write_and_die
 from tests.stores.make import FILES_OF_JOBS, STORE, answers, unpack
 
 TODAY = max(known_migrations())
@@ -56,8 +57,16 @@ def folder_for_backups(root):
 
 
 def jobs_in(store):
+    return rows_in(store, "review_jobs")
+
+
+def events_in(store):
+    return rows_in(store, "review_job_events")
+
+
+def rows_in(store, table):
     with closing(sqlite3.connect(store)) as connection:
-        return connection.execute("SELECT COUNT(*) FROM review_jobs").fetchone()[0]
+        return connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]  # noqa: S608
 
 
 class TestBackup:
@@ -81,33 +90,61 @@ class TestBackup:
     def test_as_text_says_where_it_is(self, root):
         assert back_up(root, "b.sqlite").out.startswith(f"backed up: {root / 'b.sqlite'} (")
 
-    def test_is_never_written_over_a_file_unasked(self, root):
-        (root / "b.sqlite").write_text("mine")
+    def test_is_never_written_over_an_earlier_one_unasked(self, root):
+        back_up(root, "b.sqlite")
+        before = (root / "b.sqlite").read_bytes()
 
         done = back_up(root, "b.sqlite")
 
         assert done.exit == 4
         assert "--overwrite" in done.err
-        assert (root / "b.sqlite").read_text() == "mine"
+        assert (root / "b.sqlite").read_bytes() == before
 
-    def test_replaces_a_file_when_it_is_asked_to(self, root):
-        (root / "b.sqlite").write_text("old")
+    def test_replaces_an_earlier_one_when_it_is_asked_to(self, root):
+        back_up(root, "b.sqlite")
         (root / "b.sqlite").chmod(0o644)
+        write_and_die(root / "b.sqlite", "DELETE FROM review_job_events")
 
         assert back_up(root, "b.sqlite", "--overwrite").exit == 0
-        assert jobs_in(root / "b.sqlite") == jobs_in(root / STORE)
+        assert [file.name for file in root.glob("b.sqlite*")] == ["b.sqlite"]
+        assert events_in(root / "b.sqlite") == events_in(root / STORE) > 0
         assert stat.S_IMODE((root / "b.sqlite").stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize("options", [(), ("--overwrite",)], ids=["unasked", "asked"])
+    @pytest.mark.parametrize(
+        "place", ["kb/notes/a.md", "kb/review.toml", "kb/notes/new.sqlite", "kb/link/b.sqlite"]
+    )
+    def test_never_goes_among_notes_gates_and_settings(self, root, place, options):
+        (root / "kb" / "link").symlink_to(root / "kb" / "notes")
+        place = root / place
+        before = place.read_bytes() if place.exists() else None
+
+        done = back_up(root, place, *options, "--json")
+
+        assert (done.exit, done.error["code"]) == (5, "output-refused")
+        assert (place.read_bytes() if place.exists() else None) == before
+
+    @pytest.mark.parametrize("options", [(), ("--overwrite",)], ids=["unasked", "asked"])
+    def test_never_replaces_what_is_no_store(self, root, options):
+        (root / "letter.txt").write_text("mine")
+
+        done = back_up(root, "letter.txt", *options, "--json")
+
+        assert (done.exit, done.error["code"]) == (4, "place-taken")
+        assert "--overwrite" not in done.error["hint"]
+        assert (root / "letter.txt").read_text() == "mine"
 
     @pytest.mark.parametrize(
         "make",
         [
             pytest.param(lambda root: root / STORE, id="the-store"),
             pytest.param(lambda root: root / f"{STORE}-wal", id="its-log"),
-            pytest.param(lambda root: root / "kb", id="a-folder"),
+            pytest.param(lambda root: root / "backups", id="a-folder"),
         ],
     )
     def test_never_replaces(self, root, make):
         before = (root / STORE).read_bytes()
+        (root / "backups").mkdir()
 
         done = back_up(root, make(root), "--overwrite")
 

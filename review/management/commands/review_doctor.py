@@ -44,8 +44,8 @@ class Command(ReviewCommand):
     )
     exit_codes = {
         ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
-        ExitCode.CONFLICT: "--backup: the file is there already, or is the store itself",
-        ExitCode.INPUT_REJECTED: "--backup: there is no such folder",
+        ExitCode.CONFLICT: "--backup: the file is there already, is in use, is no backup or the store itself",
+        ExitCode.INPUT_REJECTED: "--backup: there is no such folder, or it is one of notes or gates",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -66,7 +66,7 @@ class Command(ReviewCommand):
             help="write the store into FILE, check it, and do nothing else",
         )
         parser.add_argument(
-            "--overwrite", action="store_true", help="with --backup: replace FILE if it is there"
+            "--overwrite", action="store_true", help="with --backup: replace an earlier one"
         )
         parser.add_argument(
             "--prune",
@@ -136,11 +136,13 @@ class Command(ReviewCommand):
         )
 
     def _back_up(self, options: dict[str, Any]) -> None:
+        from review.management.output_files import refuse_knowledge_base
         from review.orchestration.backup import BackupRequest, back_up
 
-        target = options["backup"].absolute()
+        target, config = options["backup"].absolute(), conf.current()
+        refuse_knowledge_base(target, config=config)
         request = BackupRequest(target, overwrite=options["overwrite"])
-        made = back_up(request, config=conf.current())
+        made = back_up(request, config=config)
         if self.as_json:
             self.write_json(_backup_document(target, made))
         else:
