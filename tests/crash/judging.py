@@ -6,7 +6,11 @@ import hashlib
 import io
 import json
 import re
+import shutil
+import sqlite3
+import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,6 +43,7 @@ _OF_A_PROCESS = re.compile(
 _PAIR_KEY = re.compile(r"(review_pair_id\"?: )\d+")
 _ASIDE = re.compile(r"\.aside-\d+$")
 _DRAFT = re.compile(r"^\..*\.(tmp|unfinished-backup)$")
+_BACKUPS = "new/*.sqlite"
 _RECORDS = ("kb", "reports", "fixes")
 _TOKEN = re.compile(r"PAIR REVIEW START ([0-9a-f]+)/")
 _JOB = re.compile(r"review-job-(\d+)")
@@ -204,6 +209,8 @@ def _files(root: Path, words: dict[str, str]) -> dict[str, Any]:
     files, left = {}, []
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root)
+        if name.match(_BACKUPS):
+            files[name.as_posix()] = _digest_of_rows(path)
         if not path.is_file() or _ENGINE.search(path.name):
             continue
         if name.parts[:3] == _RECORDS:
@@ -217,6 +224,15 @@ def _files(root: Path, words: dict[str, str]) -> dict[str, Any]:
             text = _in_common_words(path.read_text(errors="replace"), words)
             files[name.as_posix()] = _digest(text)
     return {"files": files, "left": sorted(left)}
+
+
+def _digest_of_rows(store: Path) -> str:
+    """Of what whoever opens it finds, with what its log holds; a copy is opened, for that changes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in store.parent.glob(f"{store.name}*"):
+            shutil.copy(file, folder)
+        with closing(sqlite3.connect(Path(folder, store.name))) as opened:
+            return _digest("\n".join(opened.iterdump()))
 
 
 def _digest(text: str) -> str:

@@ -9,6 +9,7 @@ from tests.builders import NOTE, PASS, make_gate, make_root, write_note
 from tests.crash import scenarios as known
 from tests.crash.harness import commands
 from tests.crash.scenarios import SCENARIOS, Layer, Scenario, line
+from tests.helpers.logged_stores import write_and_die
 from tests.helpers.reviewed import FAIL, WARN
 from tests.helpers.scripted import MODEL, SETTINGS
 from tests.stores.make import kept_stores, unpack
@@ -61,11 +62,17 @@ def _superseded(layer: Layer) -> None:
     layer.run("ingest_bundle_output", "--review-job-id", "3")
 
 
-def _backed_up(layer: Layer) -> None:
+def _with_a_folder(layer: Layer) -> None:
     known.knowledge_base(layer.root)
     layer.review()
     (layer.root / "new").mkdir()
-    (layer.root / "new" / "b.backup").write_bytes(b"an older one")
+
+
+def _backed_up(layer: Layer) -> None:
+    """An older backup, that somebody wrote to and was killed: its last writes are in its log."""
+    _with_a_folder(layer)
+    layer.run("review_doctor", "--backup", "new/b.sqlite")
+    write_and_die(layer.root / "new" / "b.sqlite", "DELETE FROM review_job_events")
 
 
 def _exported(layer: Layer) -> None:
@@ -150,11 +157,11 @@ WIDER = (
     Scenario("form-request", known.reviewed, line("form request"), accepts=True),
     Scenario("prune-superseded", _superseded, line("review_doctor --prune --superseded --yes"),
              accepts=True),
-    Scenario("backup", _exported, line("review_doctor --backup new/b.backup"), of_files=True),
-    Scenario("backup-over", _backed_up, line("review_doctor --backup new/b.backup --overwrite"), of_files=True),
+    Scenario("backup", _exported, line("review_doctor --backup new/b.sqlite"), of_files=True),
+    Scenario("backup-over", _backed_up, line("review_doctor --backup new/b.sqlite --overwrite"), of_files=True),
     Scenario("export", _exported, line("export_reviews --format markdown --output new/exported"), of_files=True),
     Scenario("export-index", _exported, line("export_reviews --format csv --output new/index.csv"), of_files=True),
-    Scenario("fix-prompt", _backed_up, line("fix_prompt kb/notes/b.md --output new/fix.md"), of_files=True),
+    Scenario("fix-prompt", _with_a_folder, line("fix_prompt kb/notes/b.md --output new/fix.md"), of_files=True),
     Scenario("migrate", _of_an_older_schema, commands("migrate")[0], every=8, tells=False),
     Scenario("copy-a-store", _beside,
              line("review_store_copy --from kb/reports/source.sqlite --to kb/reports/review-store.sqlite"),
