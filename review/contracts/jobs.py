@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from review.contracts.base import Document
 from review.contracts.selection import ProblemJson
 
@@ -107,6 +109,12 @@ class JobListJson(Document, kw_only=True):
 
     schema: str = "review-job-list/1"
     jobs: list[JobJson]
+
+
+class JobListPageJson(JobListJson, kw_only=True):
+    """The newest jobs of that answer, in its order; `next` is the address of those before them."""
+
+    next: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class FindingJson(Document, kw_only=True):

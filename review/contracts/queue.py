@@ -81,3 +81,9 @@ class LooksJson(Document, kw_only=True):
     schema: str = WARN_SCHEMA
     needs_a_look: list[LookJson]
     problems: list[ProblemJson]
+
+
+class LooksPageJson(LooksJson, kw_only=True):
+    """A part of that answer; `next` is the address of the part after it, absent at the end."""
+
+    next: str | msgspec.UnsetType = msgspec.UNSET

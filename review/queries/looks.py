@@ -33,10 +33,14 @@ _PAIRS_AT_ONCE = 5000
 
 @dataclass(frozen=True)
 class LookRequest:
-    """Which reviews to give; an empty filter keeps all."""
+    """Which reviews to give; an empty filter keeps all.
+
+    :param gate_folders: of gates, with all that is below them; gone ones too.
+    """
 
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
+    gate_folders: tuple[str, ...] = ()
     model_partition: str | None = None
     with_rationale: bool = True
 
@@ -58,6 +62,7 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
         pair
         for pair in (*_undecided(request), *chain.from_iterable(_disagreeing(request)))
         if is_below(pair.note.path, request.notes)
+        and is_below(pair.gate.path, request.gate_folders)
     ]
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
     listed = corpus.notes_at({pair.note.path for pair in pairs})
@@ -66,7 +71,7 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     kept = [
         pair for pair in pairs if pair.decision in _REASONS or _has_open_grave(findings[pair.pk])
     ]
-    texts = _texts(kept) if request.with_rationale else {}
+    texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
     looks = [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
     return Looks(tuple(looks), listed.problems)
 
@@ -87,9 +92,10 @@ def _findings(reader: FindingReader, pairs: Sequence[ReviewPair]) -> dict[int, l
     return found
 
 
-def _texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
+def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
+    """The texts of reviews, by pair."""
     found: dict[int, str] = {}
-    for chunk in batched([pair.pk for pair in pairs], 500):
+    for chunk in batched(list(pair_ids), 500):
         found.update(ReviewText.objects.filter(pair_id__in=chunk).values_list("pair_id", "text"))
     return found
 
@@ -149,6 +155,8 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(job__model_partition__name=request.model_partition)
     if request.gate_paths:
         pairs = pairs.filter(gate__path__in=request.gate_paths)
+    if request.gate_folders:
+        pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
     if request.notes:
         pairs = pairs.filter(below(request.notes, field="note__path"))
     return pairs.annotate(partition=F("job__model_partition__name"))

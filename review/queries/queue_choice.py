@@ -101,6 +101,12 @@ class Choice:
         """How many notes they are of."""
         return len(set(compress(self.board.column("note_path"), self.mask)))
 
+    @cached_property
+    def looked_at(self) -> frozenset[str]:
+        """The notes of the reviews in question, whatever became of their findings."""
+        masks = [mask for key, mask in self.masks.items() if key not in ("states", "severities")]
+        return frozenset(compress(self.board.column("note_path"), _all_of(masks)))
+
     def lines_after(self, place: Place | None, limit: int) -> list[tuple[int, QueueLine]]:
         """The next matching lines behind a place, with their numbers on the board."""
         number = self._first_after(place) if place else 0

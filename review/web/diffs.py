@@ -12,6 +12,7 @@ from review import conf
 from review.conf import Config
 from review.corpus import Corpus
 from review.orchestration.picking import Pick
+from review.queries.files_now import open_corpus
 from review.queries.note_page import NotePageRequest, read_note_page
 from review.queries.pair_change import (
     Against,
@@ -37,7 +38,7 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """What changed for one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _KNOWN)
     config = conf.current()
-    with Corpus(config) as corpus:
+    with open_corpus(config) as corpus:
         if not filters.one("gate") or not filters.one("model"):
             return _choose(request, filters, note_path, corpus, config)
         wanted = ChangeRequest(

@@ -10,12 +10,12 @@ from django.urls import path
 from django.utils import timezone
 
 from review import conf
-from review.corpus import Corpus
 from review.queries.base_map import FRESH, WORDS
+from review.queries.files_now import open_corpus
 from review.queries.gate_listing import list_gates
 from review.queries.gate_page import GatePage, gate_covers, read_gate_page
 from review.queries.kept_texts import snapshot_text
-from review.runners.rules.names import RULE_NAMES
+from review.queries.places import is_below
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.base import BASE_MAP, base_map
 from review.web.diff_view import render_diff
@@ -34,9 +34,11 @@ def gates(request: HttpRequest) -> HttpResponse:
     """All gates, lens by lens."""
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
     config = conf.current()
-    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+    with open_corpus(config) as corpus:
         document = list_gates(corpus, (), note="", root=str(config.root))
     document.gates = [gate for gate in document.gates if _is_wanted(gate.lens, gate.rule, filters)]
+    lenses = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
+    document.problems = [item for item in document.problems if is_below(item.path, lenses)]
     return page(
         request, "review/gates.html", lambda: _list_context(filters, document), document=document
     )
@@ -74,7 +76,7 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     filters = parse_filters(request, {"as": [_LINES], "against": None})
     config = conf.current()
     answer = base_map(timezone.now())
-    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+    with open_corpus(config) as corpus:
         shown = read_gate_page(
             corpus, answer.value, gate_id, against=_against(filters), config=config
         )

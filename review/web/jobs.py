@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from review import conf
 from review.contracts.job_pages import JobDetailsJson, JobFileJson
-from review.contracts.jobs import JobJson, JobListJson
+from review.contracts.jobs import JobJson, JobListPageJson
 from review.contracts.recovery import RecoverableJson
 from review.queries.job_board import show_jobs
 from review.queries.job_details import JobFile, read_job, read_job_file
@@ -25,12 +25,13 @@ from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus
 from review.web.acting import may
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
-from review.web.pages import page
-from review.web.paging import Paged, paged, read_place
+from review.web.pages import page, wants_json
+from review.web.paging import Paged, document_url, paged, read_place
 from review.web.start import standing
 from review.web.words import duration, label
 
 JOBS_A_PAGE = 50
+JOBS_A_DOCUMENT = 200
 SHOWN_CHARACTERS = 40_000
 NEEDS = {"abandoned": "abandoned", "ready": "ready to ingest", "missing": "pairs missing"}
 _KNOWN = {
@@ -66,18 +67,27 @@ def jobs(request: HttpRequest) -> HttpResponse:
     """The jobs, newest first."""
     filters = parse_filters(request, _KNOWN)
     needing = _needing() if filters.all("needs") else {}
+    size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
     place = read_place(filters, int)
     ids = newest_job_ids(
-        _wanted(filters, needing), before=int(place[0]) if place else None, limit=JOBS_A_PAGE + 1
+        _wanted(filters, needing), before=int(place[0]) if place else None, limit=size + 1
     )
-    part = paged(ids, size=JOBS_A_PAGE, key=lambda job_id: (job_id,), filters=filters)
-    folder = conf.current().gates_folder
+    part = paged(ids, size=size, key=lambda job_id: (job_id,), filters=filters)
     return page(
         request,
         "review/jobs.html",
         lambda: _list_context(filters, part, needing or _needing()),
-        document=lambda: JobListJson(jobs=show_jobs(part.items, gates_folder=folder)),
+        document=lambda: _list_document(part),
     )
+
+
+def _list_document(part: Paged[int]) -> JobListPageJson:
+    """The jobs of the page as the command gives them: the oldest first."""
+    ids = reversed(part.items)
+    document = JobListPageJson(jobs=show_jobs(ids, gates_folder=conf.current().gates_folder))
+    if following := document_url(part.next_url):
+        document.next = following
+    return document
 
 
 def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:

@@ -6,22 +6,30 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from msgspec import structs
 
-from review.contracts.queue import LookJson, LooksJson
+from review import conf
+from review.conf import Config
+from review.contracts.queue import LookJson, LooksPageJson
+from review.queries.files_now import open_corpus
+from review.queries.looks import LookRequest, rationales, read_looks
+from review.queries.problems import problem_json
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.first_time import needs
 from review.web.pages import page
-from review.web.paging import Key, paged, read_place
+from review.web.paging import Key, Paged, document_url, paged, read_place
 from review.web.start import STANDING, standing
 from review.web.words import label
 
 LOOKS_A_PAGE = 50
+LOOKS_A_DOCUMENT = 200
 WHY = ("decision-unknown", "decision-error", "findings-disagree")
 LOOKS_FILTERS = {"why": WHY, "lens": None, "partition": None}
 FROM_LOOKS = "looks"
@@ -45,23 +53,54 @@ class Neighbours:
 def looks(request: HttpRequest) -> HttpResponse:
     """Reviews to look at, by note, gate and pair."""
     filters = parse_filters(request, LOOKS_FILTERS)
-    answer = standing(timezone.now())
-    wanted = [look for look in answer.value.looks if _is_wanted(look, filters)]
-    place = read_place(filters, str, str, int)
-    rows = [look for look in wanted if place is None or _key(look) > place]
-    part = paged(rows[: LOOKS_A_PAGE + 1], size=LOOKS_A_PAGE, key=_key, filters=filters)
     return page(
         request,
         "review/looks.html",
-        lambda: {
-            "filters": filters,
-            "facets": _facets(filters, answer.value.looks),
-            "paged": part,
-            "total": len(wanted),
-            "counted_at": answer.at,
-        },
-        document=LooksJson(needs_a_look=list(part.items), problems=[]),
+        lambda: _context(filters),
+        document=lambda: _document(filters, conf.current()),
     )
+
+
+def _context(filters: Filters) -> dict[str, Any]:
+    answer = standing(timezone.now())
+    wanted = [look for look in answer.value.looks if _is_wanted(look, filters)]
+    return {
+        "filters": filters,
+        "facets": _facets(filters, answer.value.looks),
+        "paged": _part(wanted, filters, size=LOOKS_A_PAGE),
+        "total": len(wanted),
+        "counted_at": answer.at,
+    }
+
+
+def _part(wanted: Iterable[LookJson], filters: Filters, *, size: int) -> Paged[LookJson]:
+    place = read_place(filters, str, str, int)
+    rows = [look for look in wanted if place is None or _key(look) > place]
+    return paged(rows[: size + 1], size=size, key=_key, filters=filters)
+
+
+def _document(filters: Filters, config: Config) -> LooksPageJson:
+    """What the command says at this moment, not what the page remembers."""
+    partitions = filters.all("partition")
+    request = LookRequest(
+        gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
+        model_partition=partitions[0] if len(partitions) == 1 else None,
+        with_rationale=False,
+    )
+    with open_corpus(config) as corpus:
+        found = read_looks(corpus, request, gates_folder=config.gates_folder)
+    wanted = (look for look in found.looks if _is_wanted(look, filters))
+    part = _part(wanted, filters, size=LOOKS_A_DOCUMENT)
+    texts = rationales(look.review_pair_id for look in part.items)
+    document = LooksPageJson(
+        needs_a_look=[
+            structs.replace(look, rationale=texts.get(look.review_pair_id)) for look in part.items
+        ],
+        problems=[problem_json(problem) for problem in found.problems],
+    )
+    if following := document_url(part.next_url):
+        document.next = following
+    return document
 
 
 def neighbours(filters: Filters, key: Key, *, now: datetime) -> Neighbours:

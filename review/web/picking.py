@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST
 from review import conf
 from review.contracts.acks import AcksJson
 from review.contracts.jobs import CreatedJson
-from review.corpus import Corpus
 from review.domain.identity import MAX_PATH_BYTES
 from review.errors import UsageRefused
 from review.orchestration.deciding import OverrideRequest, override_acceptance
 from review.orchestration.picking import Pick, ack_picks, request_reviews
+from review.queries.files_now import open_corpus
 from review.vocabulary import Grouping
 from review.web.acting import actor, after_post, field, require_permission, required
 from review.web.numbers import read_number
@@ -83,7 +83,7 @@ def ack(request: HttpRequest) -> HttpResponse:
         picks,
         actor=actor(request),
         reason=field(request, "reason"),
-        corpus=Corpus(config),
+        corpus=open_corpus(config),
         config=config,
         now=timezone.now(),
     )
@@ -105,7 +105,7 @@ def override(request: HttpRequest) -> HttpResponse:
         expect_note_sha256=required(request, "note_sha256"),
         expect_gate_sha256=required(request, "gate_sha256"),
     )
-    answer = override_acceptance(wanted, corpus=Corpus(conf.current()), now=timezone.now())
+    answer = override_acceptance(wanted, corpus=open_corpus(conf.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
     return after_post(
         request, reverse("note", args=[note]), message=f"Overridden: {names} passes for {note}."

@@ -21,7 +21,7 @@ from review.web.acting import may
 from review.web.filters import AFTER, Filters
 from review.web.first_time import needs
 from review.web.pages import page
-from review.web.paging import Paged, read_place, write_place
+from review.web.paging import Paged, document_url, read_place, write_place
 from review.web.queue_filters import (
     LINES_A_PAGE,
     QUEUE,
@@ -96,17 +96,17 @@ def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dic
 def _document(filters: Filters, place: Place | None) -> QueuePageJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
-    choice, files = find(replace(wanted, since=wanted.since or SINCE), now=timezone.now())
+    choice, _files = find(replace(wanted, since=wanted.since or SINCE), now=timezone.now())
     with open_corpus(conf.current()) as corpus:
         found = read_entries(choice, corpus, after=place, limit=LINES_A_DOCUMENT)
+        listed = corpus.notes_at(choice.looked_at)
     document = QueuePageJson(
         entries=list(found.entries),
         deleted_notes=list(found.deleted_notes),
-        problems=[problem_json(problem) for problem in files.files.notes.problems],
+        problems=[problem_json(problem) for problem in listed.problems],
     )
-    if found.next_place:
-        after = {AFTER: write_place(found.next_place)}
-        document.next = f"{filters.url(**after)}&format=json"
+    if following := document_url(_paged(filters, found.next_place).next_url):
+        document.next = following
     return document
 
 

@@ -15,13 +15,12 @@ from django.utils import timezone
 from review import conf
 from review.contracts.jobs import JobJson, RefusalJson
 from review.contracts.recovery import RecoveredJson, RecoveryJson
-from review.corpus import Corpus
 from review.errors import UsageRefused
 from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
+from review.queries.files_now import open_corpus
 from review.queries.job_board import show_jobs
 from review.queries.recoverable import outputs_of
 from review.runners.process_table import ProcessTable
-from review.runners.rules.names import RULE_NAMES
 from review.web.acting import SeeOther, actor, field, require_permission
 from review.web.words import count_words
 
@@ -129,7 +128,7 @@ def _recover(
         reason=field(request, "reason", max_length=MAX_REASON),
         dry_run=dry_run,
     )
-    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+    with open_corpus(config) as corpus:
         found = recover(
             wanted, corpus=corpus, config=config, processes=ProcessTable(), now=timezone.now()
         )

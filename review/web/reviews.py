@@ -22,6 +22,7 @@ from review.errors import UsageRefused
 from review.orchestration.deciding import DecisionRequest, set_decision
 from review.orchestration.provenance import partition_contradicts
 from review.orchestration.reading import read_reviews
+from review.queries.files_now import open_corpus
 from review.queries.history import HistoryRequest
 from review.queries.kept_texts import KeptText, Part, text_of_review
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
@@ -71,7 +72,7 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     """One review, or one of the texts that it judged."""
     filters = parse_filters(request, _KNOWN)
     config = conf.current()
-    corpus = Corpus(config)
+    corpus = open_corpus(config)
     document = read_reviews(corpus, HistoryRequest(pair_id=pair_id), config=config)
     return page(
         request,

@@ -15,14 +15,13 @@ from django.utils import timezone
 from review import conf
 from review.contracts.recovery import RecoverableJson
 from review.contracts.status import GateStatusJson, PartitionStatusJson
-from review.corpus import Corpus
 from review.orchestration.recovery import RecoveryAction
 from review.queries.act_log import Act, newest_acts
 from review.queries.act_streams import ActFilter
+from review.queries.files_now import open_corpus
 from review.queries.queue_choice import QueueFilter
 from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
-from review.runners.rules.names import RULE_NAMES
 from review.web.acting import may
 from review.web.events import shown_acts
 from review.web.filters import parse_filters
@@ -123,7 +122,7 @@ def _group(
 def _find_standing(now: datetime) -> Standing:
     config = conf.current()
     queue, _files = find(QueueFilter(), now=now)
-    with Corpus(config, known_rules=RULE_NAMES) as corpus:
+    with open_corpus(config) as corpus:
         return read_standing(corpus, queue=queue, config=config, processes=ProcessTable(), now=now)
 
 
