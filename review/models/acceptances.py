@@ -11,7 +11,7 @@ from django.db.models import Q
 from review.models.pairs import ReviewPair
 from review.models.paths import KbPath, ModelPartition
 from review.models.snapshots import FileSnapshot
-from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind
+from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, AcceptanceKind
 
 
 class JoinedKeys(models.Aggregate):
@@ -104,6 +104,13 @@ class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
     def of_partition(self, name: str) -> CurrentAcceptanceQuerySet:
         """Baselines of one model partition."""
         return self.filter(model_partition__name=name)
+
+    def queued(self) -> CurrentAcceptanceQuerySet:
+        """Baselines that warn or fail, of all model partitions at once.
+
+        Where a partition is named too, databases read all that it accepted to find the few.
+        """
+        return self.filter(decision__in=QUEUED_DECISIONS)
 
     def point_at(self, events: Sequence[Acceptance]) -> None:
         """Move the keys of `events` (saved, one a key) to them; call after `move_acceptances`."""

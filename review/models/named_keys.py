@@ -1,11 +1,14 @@
-"""Many integer keys named in one query, without a parameter for each."""
+"""Right sides of `…__in` that are written out in the statement, without a parameter for each value."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Expression, IntegerField
+from django.db.models import Expression, IntegerField, TextField
+
+_WORD = re.compile(r"[a-z-]+")
 
 
 class NamedKeys(Expression):
@@ -23,3 +26,23 @@ class NamedKeys(Expression):
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         """A list in parentheses; an empty one holds no row."""
         return f"({','.join(map(str, self.keys)) or 'NULL'})", []
+
+
+class NamedWords(Expression):
+    """The right side of `…__in`, words of a closed list written out: SQLite takes an index of some rows
+    only where the statement itself says that no other is wanted, and not for what a parameter holds.
+    """
+
+    output_field = TextField()
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Take words; anything but lowercase letters and hyphens raises here."""
+        super().__init__()
+        self.words = tuple(map(str, words))
+        if not self.words or not all(map(_WORD.fullmatch, self.words)):
+            raise ValueError(f"no words of a closed list: {self.words}")
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        """A list in parentheses, in the order given."""
+        quoted = (f"'{word}'" for word in self.words)
+        return f"({', '.join(quoted)})", []

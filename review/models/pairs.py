@@ -11,6 +11,7 @@ from django.db import connections, models
 from django.db.models import Q
 
 from review.models.jobs import ReviewJob
+from review.models.named_keys import NamedWords
 from review.models.paths import KbPath
 from review.models.snapshots import FileSnapshot
 from review.vocabulary import (
@@ -21,6 +22,9 @@ from review.vocabulary import (
     NotAccepted,
     PairStatus,
 )
+
+# In the order of the condition of their index.
+UNDECIDED = (Decision.ERROR, Decision.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
     def completed(self) -> ReviewPairQuerySet:
         """Pairs with a review."""
         return self.filter(status=PairStatus.COMPLETED)
+
+    def undecided(self) -> ReviewPairQuerySet:
+        """Pairs whose review has no decision that could be accepted; there are few."""
+        return self.filter(decision__in=NamedWords(UNDECIDED))
 
     def complete(self, reviews: Sequence[tuple[ReviewPair, PairReview]], *, now: datetime) -> bool:
         """Pending or missing pairs to `completed`, on the rows and in memory.
@@ -144,7 +152,7 @@ class ReviewPair(models.Model):
             models.Index(fields=["note", "gate"], name="review_pair_by_note_and_gate"),
             models.Index(
                 fields=["decision"],
-                condition=Q(decision__in=[Decision.ERROR, Decision.UNKNOWN]),
+                condition=Q(decision__in=UNDECIDED),
                 name="review_pair_undecided",
             ),
         ]

@@ -15,7 +15,7 @@ from review.domain.problems import Problem
 from review.models import CurrentAcceptance, ModelPartition
 from review.queries.freshness import NoteStaleness, Scope, partition_staleness
 from review.queries.map_layout import Branch, Groups, branches, grouped
-from review.vocabulary import QUEUED_DECISIONS, Decision, Staleness
+from review.vocabulary import Decision, Staleness
 
 NOT_ASKED, FRESH, WARN, FAIL, NOTE_CHANGED, GATE_CHANGED, MISSING = b".+wfngm"
 # What each letter is called, in filters and documents.
@@ -186,12 +186,12 @@ def read_base_map(corpus: Corpus) -> BaseMap:
     """Look at every note, gate and partition; the cost grows with the base."""
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
-    partitions = _partitions()
+    queued = _queued(scope)
     return BaseMap(
         notes=tuple(scope.notes),
         columns=tuple(Column(gate.gate_id, gate.path, gate.lens) for gate in scope.gates),
         letters={
-            name: _letters(scope, name, _queued(scope, key)) for key, name in partitions.items()
+            name: _letters(scope, name, queued.get(key, {})) for key, name in _partitions().items()
         },
         missing=_missing(scope),
         problems=(*listed.problems, *catalog.problems),
@@ -219,16 +219,16 @@ def _partitions() -> dict[int, str]:
     }
 
 
-def _queued(scope: Scope, partition_id: int) -> dict[str, dict[str, int]]:
-    """Letters of accepted warns and fails, by note and gate path."""
+def _queued(scope: Scope) -> dict[int, dict[str, dict[str, int]]]:
+    """Letters of accepted warns and fails, by the key of the partition, note and gate path."""
     paths = {key: path for path, key in scope.path_ids.items()}
-    rows = CurrentAcceptance.objects.filter(
-        model_partition_id=partition_id, decision__in=QUEUED_DECISIONS
-    ).values_list("note_id", "gate_id", "decision")
-    found: dict[str, dict[str, int]] = {}
-    for note_id, gate_id, decision in rows.iterator(chunk_size=5000):
+    rows = CurrentAcceptance.objects.queued().values_list(
+        "model_partition_id", "note_id", "gate_id", "decision"
+    )
+    found: dict[int, dict[str, dict[str, int]]] = {}
+    for partition_id, note_id, gate_id, decision in rows.iterator(chunk_size=5000):
         if note_id in paths and gate_id in paths:
-            gates = found.setdefault(paths[note_id], {})
+            gates = found.setdefault(partition_id, {}).setdefault(paths[note_id], {})
             gates[paths[gate_id]] = _OF_DECISION[Decision(decision)]
     return found
 

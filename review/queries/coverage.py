@@ -32,7 +32,6 @@ from review.queries.freshness import (
 )
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
-    QUEUED_DECISIONS,
     Decision,
     JobStatus,
     ProblemCode,
@@ -75,8 +74,9 @@ def read_coverage(corpus: Corpus, *, model_partition: str | None = None) -> Cove
     names = [model_partition] if model_partition else list(accepted)
     counts = {name: {gate.path: _GateCount() for gate in scope.gates} for name in names}
     uncovered = _count_staleness(scope, accepted, counts)
+    queued = _queued()
     for name in names:
-        _count_decisions(scope, name, accepted.get(name, {}), counts[name])
+        _count_decisions(scope, accepted.get(name, {}), queued.get(name, ()), counts[name])
     return Coverage(
         notes=tuple(scope.notes),
         gates=tuple(scope.gates),
@@ -211,7 +211,10 @@ def _partition(scope: Scope, name: str, counts: Mapping[str, _GateCount]) -> Par
 
 
 def _count_decisions(
-    scope: Scope, name: str, accepted: Accepted, counts: Mapping[str, _GateCount]
+    scope: Scope,
+    accepted: Accepted,
+    queued: Iterable[tuple[int, int, str]],
+    counts: Mapping[str, _GateCount],
 ) -> None:
     """Decisions of notes that are there; those of notes that are gone are none about this base."""
     notes = {scope.path_ids[note.path] for note in scope.notes if note.path in scope.path_ids}
@@ -222,12 +225,22 @@ def _count_decisions(
                 # What is not queued passed.
                 counts[owners[key]].decisions[Decision.PASS] += number
     paths = {scope.path_ids[path]: path for path in counts if path in scope.path_ids}
-    queued = CurrentAcceptance.objects.of_partition(name).filter(decision__in=QUEUED_DECISIONS)
-    for note_id, gate_id, decision in queued.values_list("note_id", "gate_id", "decision"):
+    for note_id, gate_id, decision in queued:
         if note_id in notes and gate_id in paths:
             found = counts[paths[gate_id]].decisions
             found[decision] += 1
             found[Decision.PASS] -= 1
+
+
+def _queued() -> dict[str, list[tuple[int, int, str]]]:
+    """Keys of note and gate, and the decision, of what warns or fails; by partition."""
+    names = dict(ModelPartition.objects.values_list("pk", "name"))
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    rows = CurrentAcceptance.objects.queued()
+    columns = rows.values_list("model_partition_id", "note_id", "gate_id", "decision")
+    for partition_id, note_id, gate_id, decision in columns:
+        found.setdefault(names[partition_id], []).append((note_id, gate_id, decision))
+    return found
 
 
 def _in_flight(name: str) -> int:

@@ -120,8 +120,7 @@ def _undecided(request: LookRequest) -> QuerySet[ReviewPair]:
         model_partition_id=OuterRef("job__model_partition_id"),
         event__accepted_at__gt=OuterRef("reviewed_at"),
     )
-    pairs = ReviewPair.objects.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
-    return _scoped(pairs, request).exclude(
+    return _scoped(ReviewPair.objects.undecided(), request).exclude(
         Exists(later) | Exists(answered) | Exists(accepted_later)
     )
 

@@ -25,7 +25,7 @@ from review.models import (
     batched,
 )
 from review.queries.places import below, is_below
-from review.vocabulary import QUEUED_DECISIONS, AcceptanceKind
+from review.vocabulary import AcceptanceKind
 
 _CHUNK = 5000
 _Key = tuple[int, int]  # of note and gate
@@ -130,7 +130,7 @@ def read_queue_rows(
 
 
 def _rows(notes: tuple[str, ...]) -> list[_Row]:
-    rows = CurrentAcceptance.objects.filter(decision__in=QUEUED_DECISIONS)
+    rows = CurrentAcceptance.objects.queued()
     if notes:
         rows = rows.filter(below(notes, field="note__path"))
     columns = rows.values_list(
