@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
+from http import HTTPStatus
 from typing import Any
 
 from review.domain.printing import printable, printable_line
 
 MAX_LINE = 1_000
+_OURS = HTTPStatus.INTERNAL_SERVER_ERROR
 # Whoever reads the log could follow one that was refused for its method, or asked of another host.
 _ENTRY = re.compile(r"(/enter/)[^\s\"'?]+")
 
 
 class SafeFormatter(logging.Formatter):
     """A request line is written by whoever sends it: escaped, it is one line and no terminal obeys it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with a traceback where the fault is ours: what anybody can send fills no log."""
+        if HTTPStatus.BAD_REQUEST <= getattr(record, "status_code", 0) < _OURS:
+            record = copy.copy(record)
+            record.exc_info = record.exc_text = None
+        return super().format(record)
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """The message, on one line that is not as long as an address can be."""

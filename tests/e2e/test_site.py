@@ -136,6 +136,25 @@ class TestServe:
         assert first.exit == second.exit == 0
         assert "once" in first.err
 
+    def test_says_where_no_server_is_there_to_follow_the_link_to(self, root):
+        with socket.socket() as listening:
+            listening.bind((LOCAL, 0))
+            port = listening.getsockname()[1]
+            silent = run_process("serve", "--link", "--port", port, root=root)
+            listening.listen()
+            heard = run_process("serve", "--link", "--port", port, root=root)
+
+        assert silent.exit == heard.exit == 0
+        assert f"no server answers at http://{LOCAL}:{port} yet" in silent.err
+        assert f"commonplace serve --port {port}" in silent.err
+        assert "no server" not in heard.err
+
+    def test_says_that_an_address_is_not_this_machine_s(self, root):
+        result = run_process("serve", "--host", "192.0.2.1", root=root)
+
+        assert result.exit == 2
+        assert "no address of this machine" in result.err
+
     def test_lets_in_nobody_whom_it_does_not_know(self, root):
         run_process("serve", "--link", root=root)
         rename = (
@@ -163,5 +182,7 @@ class TestServe:
             result = run_process("serve", "--port", port, root=root)
 
         assert result.exit == 1
-        assert "Address already in use" in result.err
+        assert f"port {port} of {LOCAL} is in use" in result.err
+        assert "--port" in result.err
+        assert f"commonplace serve --port {port} --link" in result.err
         assert "Traceback" not in result.err

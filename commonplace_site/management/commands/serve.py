@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
 from argparse import ArgumentTypeError
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.management import call_command
@@ -13,8 +14,10 @@ from django.core.management.base import CommandParser
 from django.core.servers.basehttp import run
 from django.core.wsgi import get_wsgi_application
 
+from commonplace_site.framing import Framed
 from commonplace_site.operators import NoLocalOperator, local_operator
-from review.errors import ExitCode, UsageRefused
+from commonplace_site.serving import FramedServer
+from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.base import ReviewCommand
 from review.management.options import positive_int, word
 from review.web.entering import entry_path
@@ -22,6 +25,8 @@ from review.web.entering import entry_path
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 MAX_PORT = 65_535
+# Seconds, for a look whether somebody listens.
+_PATIENCE = 2
 
 
 class NoHostName(UsageRefused):
@@ -30,6 +35,10 @@ class NoHostName(UsageRefused):
 
 class NoSuchHost(UsageRefused):
     """The name to listen on is no machine's."""
+
+
+class PortRefused(ReviewError):
+    """The system does not let this user listen there, or somebody listens already."""
 
 
 class Command(ReviewCommand):
@@ -64,18 +73,32 @@ class Command(ReviewCommand):
         call_command("clearsessions")
         if options["link"]:
             self._say_link(host, options["port"])
+            self._look_for_server(host, options["port"])
             return
         try:
             run(
                 host,
                 options["port"],
-                get_wsgi_application(),
+                cast(Any, Framed(get_wsgi_application())),
                 ipv6=":" in host,
                 threading=True,
+                server_cls=FramedServer,
                 on_bind=lambda port: self._say_where(host, int(port)),
             )
         except socket.gaierror as error:
             raise NoSuchHost(f"{host!r} is no address of this machine: {error.strerror}") from error
+        except OSError as error:
+            raise _named(error, host, options["port"]) from error
+
+    def _look_for_server(self, host: str, port: int) -> None:
+        """Say so where nobody would answer: the link holds, for a server that is started in time."""
+        try:
+            socket.create_connection((host, port), timeout=_PATIENCE).close()
+        except OSError:
+            self.warn(
+                f"no server answers at {_address(host, port)} yet; start one with:"
+                f" {_command(host, port)}, or give the --port of the one that runs"
+            )
 
     def _say_where(self, host: str, port: int) -> None:
         try:
@@ -104,6 +127,29 @@ def _allow(host: str) -> None:
             )
         return
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, f"[{host}]" if ":" in host else host]
+
+
+def _named(error: OSError, host: str, port: int) -> Exception:
+    """The refusal that the error of listening means; itself where it came of something else."""
+    if error.errno == errno.EADDRINUSE:
+        return PortRefused(
+            f"port {port} of {host} is in use: Address already in use",
+            hint=f"give another --port; if it is a server of this base: {_command(host, port)} --link",
+        )
+    if error.errno in (errno.EACCES, errno.EPERM) and error.filename is None:
+        return PortRefused(
+            f"port {port} of {host} is not for this user: {error.strerror}",
+            hint=f"ports below 1024 are the system's; give another, such as --port {DEFAULT_PORT}",
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return NoSuchHost(f"{host!r} is no address of this machine: {error.strerror}")
+    return error
+
+
+def _command(host: str, port: int) -> str:
+    """The command that serves there."""
+    at = "" if host == DEFAULT_HOST else f" --host {host}"
+    return f"commonplace serve{at}{'' if port == DEFAULT_PORT else f' --port {port}'}"
 
 
 def _port(raw: str) -> int:

@@ -1,0 +1,210 @@
+"""What a request says of its own body: refused in one line of the log where it cannot be true."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http import HTTPStatus
+from wsgiref.util import setup_testing_defaults
+
+import pytest
+from django.core.exceptions import DisallowedHost
+from django.core.servers.basehttp import run
+
+from commonplace_site.framing import Framed, fault_of
+from commonplace_site.logs import SafeFormatter
+from commonplace_site.serving import FramedServer
+from tests.helpers.commands import REPOSITORY, process_environment
+
+LOCAL = "127.0.0.1"
+FORM = "application/x-www-form-urlencoded"
+LENGTHS = (
+    "abc", "-5", "+5", "1_0", "0x5", "5 5", "1, 2", "²", "٣", "1e3", " ", "9" * 19, "9" * 5_000,
+)  # fmt: skip
+TYPES = (
+    'text/plain; charset="a\0b"',
+    "multipart/form-data; boundary*=nobody-knows'x'%ff",
+)
+
+
+class TestFault:
+    @pytest.mark.parametrize("length", LENGTHS)
+    def test_is_a_length_that_is_no_number(self, length):
+        fault = fault_of(lengths=[length], transfer="", content_type=FORM)
+
+        assert fault is not None
+        assert fault.status == HTTPStatus.BAD_REQUEST
+
+    def test_is_a_length_beyond_what_a_form_may_have(self):
+        fault = fault_of(lengths=["99999999999"], transfer="", content_type=FORM)
+
+        assert fault is not None
+        assert fault.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+    def test_is_a_second_length_that_says_otherwise(self):
+        assert fault_of(lengths=["5", "6"], transfer="", content_type=FORM)
+        assert not fault_of(lengths=["5", "5"], transfer="", content_type=FORM)
+
+    @pytest.mark.parametrize("transfer", ["chunked", "gzip, chunked", "x"])
+    def test_is_a_body_that_comes_without_its_length(self, transfer):
+        fault = fault_of(lengths=[], transfer=transfer, content_type=FORM)
+
+        assert fault is not None
+        assert fault.status == HTTPStatus.LENGTH_REQUIRED
+
+    @pytest.mark.parametrize("content_type", TYPES)
+    def test_is_a_type_that_cannot_be_taken_apart(self, content_type):
+        assert fault_of(lengths=["5"], transfer="", content_type=content_type)
+
+    @pytest.mark.parametrize(
+        "content_type", ["", FORM, f"{FORM}; charset=nobody-knows", "multipart/form-data", ";;="]
+    )
+    def test_is_none_where_pages_know_what_to_do(self, content_type):
+        assert fault_of(lengths=["5"], transfer="", content_type=content_type) is None
+        assert fault_of(lengths=[], transfer="", content_type=content_type) is None
+
+
+class TestApplication:
+    """Behind any server: some hand on what they could not read."""
+
+    def ask(self, **environ: str) -> tuple[str, bytes]:
+        told: list[str] = []
+        asked: dict[str, object] = dict(environ)
+        setup_testing_defaults(asked)
+
+        def application(_environ: object, start: object) -> list[bytes]:
+            start("200 OK", [])
+            return [b"reached"]
+
+        body = b"".join(Framed(application)(asked, lambda status, _headers: told.append(status)))
+        return told[0], body
+
+    def test_is_reached_by_what_can_be_read(self):
+        assert self.ask(CONTENT_LENGTH="5", CONTENT_TYPE=FORM) == ("200 OK", b"reached")
+        assert self.ask(CONTENT_LENGTH="") == ("200 OK", b"reached")
+
+    def test_is_not_reached_by_what_cannot(self):
+        status, body = self.ask(CONTENT_LENGTH="abc")
+
+        assert status == "400 Bad Request"
+        assert body == b"the length of the request is no number\n"
+        assert self.ask(HTTP_TRANSFER_ENCODING="chunked")[0] == "411 Length Required"
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Where the server of `serve` answers, with an application that says what it read."""
+
+    def application(environ, start):
+        start("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "2")])
+        return [b"ok"]
+
+    class Server(FramedServer):
+        def serve_forever(self, poll_interval: float = 0.5) -> None:
+            servers.append(self)
+            started.set()
+            super().serve_forever(0.01)
+
+    servers: list[FramedServer] = []
+    started = threading.Event()
+    options = {"threading": True, "server_cls": Server}
+    thread = threading.Thread(target=run, args=(LOCAL, 0, application), kwargs=options, daemon=True)
+    thread.start()
+    assert started.wait(60)
+    yield servers[0].server_port
+    servers[0].shutdown()
+    servers[0].server_close()
+    thread.join()
+
+
+def send(port: int, *headers: str, body: bytes = b"", host: str = "") -> bytes:
+    """Everything that is answered to a POST until the server closes, or says that it goes on."""
+    lines = ("POST /login/ HTTP/1.1", f"Host: {host or f'{LOCAL}:{port}'}", *headers, "", "")
+    with socket.create_connection((LOCAL, port), timeout=60) as client:
+        client.sendall("\r\n".join(lines).encode() + body)
+        client.shutdown(socket.SHUT_WR)
+        found = b""
+        while more := client.recv(65_536):
+            found += more
+    return found
+
+
+class TestServer:
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            *(pytest.param((f"Content-Length: {value}",), id=value[:9]) for value in LENGTHS),
+            pytest.param(("Content-Length: 5", "Content-Length: 6"), id="two"),
+            pytest.param(("Transfer-Encoding: chunked",), id="chunked"),
+            pytest.param(("Transfer-Encoding: chunked", "Content-Length: 5"), id="both"),
+            pytest.param(("Content-Length: 99999999999",), id="huge"),
+        ],
+    )
+    def test_takes_nothing_behind_an_end_it_does_not_know_for_another_request(self, port, headers):
+        hidden = b"GET /hidden HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+
+        answer = send(port, *headers, body=hidden)
+
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert answer.split()[1][:1] == b"4"
+
+    def test_goes_on_behind_one_that_it_does(self, port):
+        second = b"aaaaaGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+        answer = send(port, "Content-Length: 5", body=second)
+
+        assert answer.count(b"HTTP/1.1 200") == 2
+
+
+class TestLog:
+    def test_of_what_anybody_can_send_is_one_line_each(self, root):
+        with socket.socket() as probe:
+            probe.bind((LOCAL, 0))
+            port = probe.getsockname()[1]
+        cookie = "Cookie: csrftoken=" + "a" * 32
+        fields = "&".join(f"a{number}=1" for number in range(3_000)).encode()
+        form = f"Content-Type: {FORM}"
+        server = subprocess.Popen(
+            [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port)],
+            cwd=root, env=process_environment(root),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            assert server.stdout.readline()
+            statuses = [
+                send(port, *headers, body=body, host=host).split()[1].decode()
+                for headers, body, host in (
+                    ((cookie, form, "Content-Length: abc"), b"x", ""),
+                    ((cookie, form, "Content-Length: 99999999999"), b"x", ""),
+                    ((cookie, form, f"Content-Length: {len(fields)}"), fields, ""),
+                    ((cookie, f"Content-Type: {TYPES[1]}", "Content-Length: 1"), b"x", ""),
+                    ((cookie, "Content-Type: multipart/form-data", "Content-Length: 1"), b"x", ""),
+                    (("Content-Length: 0", "Connection: close"), b"", "evil.example"),
+                    (("Content-Length: 0", "Connection: close"), b"", "ev\x1b]0;x\x07il"),
+                )
+            ]
+        finally:
+            server.send_signal(2)
+            _out, err = server.communicate(timeout=60)
+
+        assert statuses == ["400", "413", "400", "400", "400", "400", "400"]
+        logged = [line for line in err.decode().splitlines() if " django." in line]
+        assert len(logged) == len(statuses), err
+        assert b"Traceback" not in err
+        assert b"\x1b" not in err
+
+    @pytest.mark.parametrize(("status", "lines"), [(400, 1), (404, 1), (500, 2), (None, 2)])
+    def test_has_a_traceback_where_the_fault_is_ours(self, status, lines):
+        error = DisallowedHost("evil")
+        record = logging.LogRecord(
+            "django.security", logging.ERROR, "", 0, "x", (), (DisallowedHost, error, None)
+        )
+        if status is not None:
+            record.status_code = status
+
+        assert len(SafeFormatter("%(message)s").format(record).splitlines()) == lines
+        assert record.exc_info is not None
