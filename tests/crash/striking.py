@@ -18,10 +18,12 @@ _MENDED = "repairable "
 _REFUSED = (1, 75)
 # What a sweep answers whose document names the jobs that the store refused, and why.
 _TOLD_OF_PARTS = (4,)
-# How a document names what the machine refused, where a command goes on with something else.
+# How a document names what the machine refused, where a command goes on with something else. The last is all
+# that can be told of a runner whose own words were refused, on both of its channels.
 _REASONS = (
     "disk is full", "No space left", "cannot be read or written", "cannot be opened", "disk I/O error",
     "Input/output error", "read-only", "Read-only", "File too large", "cannot be reached", "is shutting down",
+    "exit code 120, without a word",
 )  # fmt: skip
 
 
