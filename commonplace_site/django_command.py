@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode
+from review.orchestration.store_opening import open_store, refuse_lost
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
 
@@ -21,9 +22,9 @@ def run(name: str, arguments: Sequence[str]) -> int:
     """
     try:
         if name == "migrate":
-            store.prepare_migration()
+            store.prepare_migration(before_making=refuse_lost)
         elif name in _NEEDS_STORE:
-            store.ensure_store(write=True)
+            open_store(write=True)
         ManagementUtility([PROGRAM, name, *arguments]).execute()
     except SystemExit as leaving:
         return _exit_code(leaving.code)

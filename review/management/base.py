@@ -28,6 +28,7 @@ from review.management.options import (
     word,
 )
 from review.management.reporting import printable_json, progress_allowed, report
+from review.orchestration.store_opening import open_store
 
 if TYPE_CHECKING:
     import msgspec
@@ -151,7 +152,7 @@ class ReviewCommand(BaseCommand):
         try:
             use = self.use_of(options)
             if use is not store.Use.NONE:
-                store.ensure_store(write=use is store.Use.WRITE)
+                open_store(write=use is store.Use.WRITE)
             self._fill_actor(options)
             self.handle(*args, **options)
         except ReviewError as refusal:

@@ -18,6 +18,7 @@ from review.orchestration.machine_checks import check_bytecode, check_file_index
 from review.orchestration.pruning import Pruning, prune_job_files
 from review.orchestration.rebuilding import rebuild_acceptances
 from review.orchestration.review_text_checks import check_review_texts
+from review.orchestration.store_opening import open_store
 from review.queries.checks import Check, CheckState
 from review.queries.store_checks import (
     check_acceptances,
@@ -68,7 +69,7 @@ def examine(wanted: Examination) -> Iterator[Check]:
 
 def _opened(*, write: bool) -> Check:
     try:
-        store.ensure_store(write=write, make=False)
+        open_store(write=write, make=False)
         return Check("store", CheckState.OK, _identity())
     except ReviewError as refusal:
         return _refused("store", refusal)

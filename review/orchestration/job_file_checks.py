@@ -97,6 +97,7 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
 def check_folders(config: Config) -> Check:
     """Each folder of a job belongs to a job of this store."""
     files, faults, aside, unborn = ArtifactStore(config), Faults(), 0, 0
+    others: set[str] = set()
     row = ReviewStore.objects.get(pk=1)
     for name in files.folders():
         faults.looked_at += 1
@@ -107,6 +108,7 @@ def check_folders(config: Config) -> Check:
             unborn += 1
         elif why := _stranger(name, owner, row.store_id):
             faults.add(f"{name}: {why}")
+            others |= {owner} - {"", row.store_id}
     left = f"; {aside} were set aside and can be deleted" if aside else ""
     if unborn:
         left += (
@@ -115,7 +117,17 @@ def check_folders(config: Config) -> Check:
     return faults.check(
         "job-folders",
         fine=f"{faults.looked_at} folders, all of this store's jobs{left}",
-        wrong=f"folders that no job of this store knows; look into them, then delete them{left}",
+        wrong=f"folders that no job of this store knows; {_advice(sorted(others))}{left}",
+    )
+
+
+def _advice(others: list[str]) -> str:
+    """What to do about them: those of a store that was lost may be all that is left of it."""
+    if not others:
+        return "look into them, then delete them"
+    return (
+        f"delete none of the store {', '.join(others)} before that store is found: see where"
+        " COMMONPLACE_REVIEW_DB points, and look for a copy; what it held may be nowhere else"
     )
 
 
@@ -164,7 +176,10 @@ def _stranger(name: str, owner: str, store_id: str) -> str:
     if found is None:
         return "not the name of a job's folder"
     if owner not in ("", store_id):
-        return f"of another store ({owner}); give each one COMMONPLACE_REVIEW_ARTIFACTS of its own"
+        return (
+            f"of another store ({owner}); where both are used, give each one"
+            " COMMONPLACE_REVIEW_ARTIFACTS of its own"
+        )
     if not ReviewJob.objects.filter(pk=int(found[1])).exists():
         return "this store has no such job"
     return ""

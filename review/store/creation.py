@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
@@ -15,7 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from review.folders import FILE_MODE, make_private
 from review.store.header import APPLICATION_ID
-from review.store.refusals import StoreNotOpened
+from review.store.refusals import StoreNotOpened, setting_of
 from review.store.succession import COMPANIONS, companions_of
 
 _LOCK_KEY = 0x436D5052
@@ -35,13 +36,12 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
         with _one_at_a_time(path.parent) as alone:
             if not _is_empty(path):
                 return
-            if alone:
-                _clear_remains(path)
+            _clear_remains(path, alone=alone)
             _build_and_publish(path, using)
     except OSError as error:
         raise StoreNotOpened(
             f"the store {path} cannot be made: {error.strerror}",
-            hint="make its folder writable, or set COMMONPLACE_REVIEW_DB",
+            hint=f"make its folder writable, or let {setting_of(using)} name another file",
         ) from error
 
 
@@ -146,12 +146,29 @@ def _is_empty(path: Path) -> bool:
         return True
 
 
-def _clear_remains(path: Path) -> None:
+def _clear_remains(path: Path, *, alone: bool) -> None:
     """Clear what a killed attempt left, and put aside the log of a store that is gone.
 
     SQLite would play such a log into the new file.
+
+    :param alone: whether nobody else makes a store here now, whose files these could be.
+    :raises StoreNotOpened: somebody may, and there is such a log.
     """
+    if not alone:
+        for left in companions_of(path):
+            raise StoreNotOpened(
+                f"{left} is the log of a store that is gone; none was made beside it",
+                hint="put it away, then run the same command again",
+            )
+        return
     for draft in path.parent.glob(f".{path.name}.*{_DRAFT_SUFFIX}*"):
         draft.unlink(missing_ok=True)
     for left in companions_of(path):
-        left.replace(left.with_name(f"{left.name}.of-a-lost-store"))
+        left.replace(_free_name(left))
+
+
+def _free_name(log: Path) -> Path:
+    """A name beside the log under which nothing plays it, and no earlier one is."""
+    name = f"{log.name}.of-a-lost-store"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(free for free in map(log.with_name, names) if not os.path.lexists(free))

@@ -9,6 +9,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from review.errors import InputRejected
 
 SETTING = "COMMONPLACE_REVIEW_DB"
+# The key among Django's settings of a database that says where else it was named, for messages.
+NAMED = "NAMED"
 BUSY_SECONDS = 20
 CONNECT_SECONDS = 10
 # Compiling a query took ten times as long as running it; and with the costs of turning disks the

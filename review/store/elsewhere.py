@@ -11,7 +11,7 @@ from django.db.utils import load_backend
 
 from review.errors import InputRejected, StoreRefused
 from review.store import sqlite_file
-from review.store.database_url import database_settings
+from review.store.database_url import NAMED, database_settings
 from review.store.opening import applied_migrations, ensure_store, known_migrations
 from review.store.refusals import refusal_of, store_name
 from review.store.unfinished import MARK_PREFIX, StoreUnfinished, filled_from
@@ -37,7 +37,7 @@ def attached(using: str, database: str, *, named: str) -> Iterator[None]:
     :param named: where `database` was named, for messages.
     :raises DatabaseRefused: it is no name of a store.
     """
-    settings = database_settings(place_of(database), named=named)
+    settings = database_settings(place_of(database), named=named) | {NAMED: named}
     configured = connections.configure_settings({DEFAULT_DB_ALIAS: {}, using: settings})[using]
     connection = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, using)
     connections[using] = connection

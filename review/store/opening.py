@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
@@ -33,15 +34,23 @@ class Use(Enum):
     WRITE = "write"
 
 
-def ensure_store(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) -> None:
+def ensure_store(
+    *,
+    write: bool,
+    make: bool = True,
+    using: str = DEFAULT_DB_ALIAS,
+    before_making: Callable[[], None] | None = None,
+) -> None:
     """Make sure that the store can be used: made when missing, read-only when it must be.
 
     :param make: whether a missing one is made; else it is refused.
+    :param before_making: called where the store's file is missing, whether one is made or not; it
+        may refuse.
     :raises StoreNotThere: it is missing and not to be made.
     :raises StoreRefused: it is older, newer, foreign, corrupt, half a copy, or cannot be opened or
         written.
     """
-    applied = _opened(write=write, make=make, using=using)
+    applied = _opened(write=write, make=make, using=using, before_making=before_making)
     known = known_migrations()
     if applied == known:
         return
@@ -57,13 +66,14 @@ def ensure_store(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIA
     )
 
 
-def prepare_migration() -> None:
+def prepare_migration(*, before_making: Callable[[], None] | None = None) -> None:
     """Make the store when it is missing, and let only an older one of ours be migrated.
 
+    :param before_making: as for `ensure_store`.
     :raises StoreRefused: it is newer, foreign, corrupt, or cannot be opened or written.
     """
     try:
-        ensure_store(write=True)
+        ensure_store(write=True, before_making=before_making)
     except StoreOlder:
         return
 
@@ -75,14 +85,16 @@ def known_migrations() -> frozenset[str]:
     return frozenset(match[1] for match in matches if match)
 
 
-def _opened(*, write: bool, make: bool, using: str) -> frozenset[str]:
+def _opened(
+    *, write: bool, make: bool, using: str, before_making: Callable[[], None] | None
+) -> frozenset[str]:
     connection = connections[using]
     if connection.vendor == "unknown":
         # There was no configuration when the settings were read; this says why.
         conf.current()
         raise StoreRefused("there was no configuration when this process started")
     if connection.vendor == "sqlite" and connection.connection is None:
-        sqlite_file.prepare(write=write, make=make, using=using)
+        sqlite_file.prepare(write=write, make=make, using=using, before_making=before_making)
     applied = applied_migrations(using=using)
     if applied:
         return applied

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, NotSupportedError, connections
 
 from review.errors import ReviewError, StoreRefused, TryAgain
+from review.store.database_url import NAMED, SETTING
 
 MIGRATE = "commonplace migrate"
 
@@ -57,7 +58,8 @@ class StoreUnreachable(TryAgain):
 
 
 AGAIN = "run the same command again"
-CORRUPT_HINT = "move the file away and restore a copy, or start a new store without it"
+CORRUPT_HINT = "move the file away, with its -wal and -shm beside it, and put a copy in its place"
+IF_STORE_HINT = "if this was a store, put a copy in its place, and the -wal and -shm beside it away"
 REACH_HINT = (
     "see that the server runs, and that host and port are right; then run the same command again"
 )
@@ -142,6 +144,11 @@ def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
     return f"the store {_sqlite_path(name)}"
 
 
+def setting_of(using: str = DEFAULT_DB_ALIAS) -> str:
+    """Where the store was named: an environment variable, or an option of the command."""
+    return str(connections[using].settings_dict.get(NAMED, SETTING))
+
+
 def _sqlite_path(name: str) -> str:
     """The path of a store by its name in the settings, which may be a URI."""
     return unquote(urlsplit(name).path) if name.startswith("file:") else name
@@ -151,7 +158,7 @@ def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
     """What is said of a store that was to be there."""
     return StoreNotThere(
         f"{store_name(using)} is missing or empty: no store was made yet",
-        hint="see where COMMONPLACE_REVIEW_DB points; the first other command makes a new store",
+        hint=f"see where {setting_of(using)} points; the first other command makes a new store",
     )
 
 

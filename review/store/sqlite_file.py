@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,19 +13,27 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from review import conf
+from review.errors import InputRejected
 from review.store.header import HEADER_BYTES, has_our_mark, is_database
 from review.store.refusals import (
     CORRUPT_HINT,
+    IF_STORE_HINT,
     READ_ONLY_HINT,
     StoreCorrupt,
     StoreForeign,
     StoreNotOpened,
     StoreReadOnly,
     not_there,
+    setting_of,
 )
 
 # By device and inode: see `_descriptor`.
 _descriptors: dict[tuple[int, int], int] = {}
+
+
+class StoreFolderMissing(InputRejected):
+    """There is no folder where the store is to be; a mistyped name is not made one."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +48,19 @@ class _ReadOnly:
 _read_only: dict[str, _ReadOnly] = {}  # by alias
 
 
-def prepare(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) -> None:
+def prepare(
+    *,
+    write: bool,
+    make: bool = True,
+    using: str = DEFAULT_DB_ALIAS,
+    before_making: Callable[[], None] | None = None,
+) -> None:
     """Make the configured file when it is missing or empty, and open it read-only if it must be.
 
     :param make: whether a missing one is made; else it is refused.
+    :param before_making: called where it is missing; it may refuse.
     :raises StoreNotThere: it is missing and not to be made.
+    :raises StoreFolderMissing: its folder is not there, and is not the one of reports.
     :raises StoreRefused: it is no store of ours, or cannot be opened, made or written.
     """
     name = str(connections[using].settings_dict["NAME"])
@@ -51,13 +68,16 @@ def prepare(*, write: bool, make: bool = True, using: str = DEFAULT_DB_ALIAS) ->
         return
     path = Path(os.path.realpath(name))
     if not has_content(path):
+        if before_making is not None:
+            before_making()
         if not make:
             raise not_there(using)
+        _refuse_missing_folder(path, using)
         from review.store import creation
 
         creation.create_file(path, using=using)
         return
-    _refuse_strangers(path)
+    _refuse_strangers(path, using)
     if not _writable(path):
         if write:
             raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
@@ -96,21 +116,40 @@ def has_content(path: Path) -> bool:
     except OSError as error:
         raise _not_opened(path, error) from error
     if not stat.S_ISREG(info.st_mode):
-        raise StoreNotOpened(
-            f"the store {path} is not a file", hint="point COMMONPLACE_REVIEW_DB at a file"
-        )
+        raise StoreNotOpened(f"{path} is not a file, and cannot be a store", hint="name a file")
     return info.st_size > 0
 
 
-def _refuse_strangers(path: Path) -> None:
+def _refuse_missing_folder(path: Path, using: str) -> None:
+    """A mistyped path is not made one; the folder of reports is made with the first store."""
+    folder = path.parent
+    if not folder.exists() and folder != _reports_folder():
+        raise StoreFolderMissing(
+            f"there is no folder {folder} for the store {path.name}; nothing was made",
+            hint=f"make it first, or correct {setting_of(using)}",
+        )
+
+
+def _reports_folder() -> Path | None:
+    try:
+        root = conf.current().root
+    except conf.RootNotFound:
+        return None  # a store is copied elsewhere
+    return Path(os.path.realpath(root / conf.REPORTS_FOLDER))
+
+
+def _refuse_strangers(path: Path, using: str = DEFAULT_DB_ALIAS) -> None:
     try:
         header = os.pread(_descriptor(path), HEADER_BYTES, 0)
     except OSError as error:
         raise _not_opened(path, error) from error
     if not is_database(header):
-        raise StoreCorrupt(f"the store {path} is not an SQLite database", hint=CORRUPT_HINT)
+        raise StoreCorrupt(
+            f"{path} is not an SQLite database; it was not touched",
+            hint=f"see what {setting_of(using)} names; {IF_STORE_HINT}",
+        )
     if not has_our_mark(header):
-        _refuse_foreign(path)
+        _refuse_foreign(path, using)
 
 
 def _descriptor(path: Path) -> int:
@@ -131,7 +170,7 @@ def _identity(info: os.stat_result) -> tuple[int, int]:
     return (info.st_dev, info.st_ino)
 
 
-def _refuse_foreign(path: Path) -> None:
+def _refuse_foreign(path: Path, using: str) -> None:
     """Look for our migrations in a database without our mark, in a way that cannot change it."""
     try:
         with closing(sqlite3.connect(read_only_uri(path), uri=True)) as peek:
@@ -146,7 +185,7 @@ def _refuse_foreign(path: Path) -> None:
     if not ours:
         raise StoreForeign(
             f"{path} is a database, but not a review store; it was not touched",
-            hint="point COMMONPLACE_REVIEW_DB at another file",
+            hint=f"let {setting_of(using)} name another file",
         )
 
 

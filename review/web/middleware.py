@@ -16,6 +16,7 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from review import store
 from review.errors import ReviewError, StoreRefused, UsageRefused
+from review.orchestration.store_opening import open_store
 from review.web.pages import refusal, wants_json
 
 _log = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ class AccessMiddleware:
         if self._store_checked:
             store.look_again()
             return
-        store.ensure_store(write=False)
+        open_store(write=False)
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT COUNT(DISTINCT app) FROM django_migrations WHERE app IN ('auth', 'sessions')"

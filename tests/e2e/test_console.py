@@ -67,7 +67,10 @@ class TestSpellings:
         assert by_name.out == by_dashes.out == by_script.stdout.decode()
 
     def test_any_folder_below_the_root_will_do(self, root):
-        result = in_shell(root / "kb" / "notes" / "deep", f"unset COMMONPLACE_ROOT; $C {LISTING}")
+        result = in_shell(
+            root / "kb" / "notes" / "deep",
+            f"unset COMMONPLACE_ROOT COMMONPLACE_REVIEW_DB; $C {LISTING}",
+        )
 
         assert result.exit == 0
 

@@ -232,6 +232,7 @@ class TestTwoStores:
     def test_with_one_root_do_not_overwrite_each_other(self, root):
         second = {"COMMONPLACE_REVIEW_DB": str(root / "kb" / "reports" / "second.sqlite")}
         command = ("create_review_jobs", "--input", "-", "--grouping", "note", "--json")
+        run_process("review_job_list", root=root, env=second)
         made = run_process(*command, root=root, stdin=make_selection(AX))
         prompt = (root / made.json["jobs"][0]["prompt_path"]).read_bytes()
 

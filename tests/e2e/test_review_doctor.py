@@ -309,6 +309,16 @@ class TestFolders:
         assert said in checks["job-folders"]["details"][0]
         assert (jobs / name).is_dir()
 
+    def test_of_another_store_are_not_to_be_deleted_before_it_is_found(self, jobs):
+        (jobs / "review-job-99").mkdir()
+        (jobs / "review-job-99" / "MANIFEST.json").write_text(OTHER_STORE)
+
+        said = examine()[1]["job-folders"]["message"]
+
+        assert f"delete none of the store {json.loads(OTHER_STORE)['store_id']}" in said
+        assert "COMMONPLACE_REVIEW_DB" in said
+        assert "then delete them" not in said
+
     def test_of_a_creation_that_was_ended_before_its_commit_is_no_fault(self, jobs):
         (jobs / "review-job-4").mkdir()
         manifest = {"store_id": ReviewStore.objects.get().store_id, "review_job_id": 4}

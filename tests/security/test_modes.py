@@ -80,13 +80,14 @@ class TestEverythingKept:
         assert not [path for path in (folder, *folder.iterdir()) if open_to_others(path)]
 
 
-def test_folders_on_the_way_to_a_store_elsewhere_are_closed(tmp_path):
+def test_a_store_elsewhere_is_closed(tmp_path):
     make_root(tmp_path)
-    place = tmp_path / "far" / "away" / "store.sqlite"
+    place = tmp_path / "elsewhere" / "store.sqlite"
+    place.parent.mkdir()
 
     run_open(tmp_path, "review_status", umask=0, COMMONPLACE_REVIEW_DB=str(place))
 
-    assert not [path for path in (place, place.parent, place.parent.parent) if open_to_others(path)]
+    assert not open_to_others(place)
 
 
 def test_a_backup_is_closed_like_the_store(tmp_path):

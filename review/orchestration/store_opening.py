@@ -1,0 +1,62 @@
+"""Opens the configured store for whoever works with it, and makes no new one in a lost one's place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from review import conf, store
+from review.errors import StoreRefused
+
+_JOB_FOLDER = re.compile(r"review-job-[0-9]+", re.ASCII)
+
+
+class StoreLost(StoreRefused):
+    """There is no store where one is configured, and the folders of its jobs are there."""
+
+
+def open_store(*, write: bool, make: bool = True) -> None:
+    """Make sure that the configured store can be used; a first one is made.
+
+    :param make: whether a missing one is made; else it is refused.
+    :raises StoreLost: it is missing, and folders of jobs say that there was one.
+    :raises StoreRefused: as for `store.ensure_store`.
+    """
+    store.ensure_store(write=write, make=make, before_making=refuse_lost)
+
+
+def refuse_lost() -> None:
+    """Refuse to make a new store, or to call it the first, where folders of jobs wait for theirs.
+
+    :raises StoreLost: there are some, and there is still no store.
+    """
+    # Only who makes a store comes here: the others start without it.
+    from review.artifacts import ArtifactStore
+
+    config = conf.current()
+    files = ArtifactStore(config)
+    names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
+    owner = next(filter(None, map(files.owner, names)), "")
+    if not owner or _is_there_by_now(config):
+        return
+    folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
+    raise StoreLost(
+        f"there is no store at {config.database}, but {folders} of jobs in {config.artifacts},"
+        f" made by the store {owner}: no new one was made",
+        hint="; ".join(_cures(config)),
+    )
+
+
+def _is_there_by_now(config: conf.Config) -> bool:
+    """Whether somebody made the store, and the folders of its first jobs, since we looked."""
+    return store.is_there(Path(config.database))
+
+
+def _cures(config: conf.Config) -> Iterator[str]:
+    yield "see that COMMONPLACE_REVIEW_DB names the store (a path or a postgres:// URL)"
+    left = store.companions_of(Path(config.database))
+    first = f"move {' and '.join(file.name for file in left)} away, then " if left else ""
+    yield f"or {first}put a copy of the store in its place (docs/commands.md, Backup and restore)"
+    yield f"or, to start anew without it, move the folders in {config.artifacts} away"
+    yield "or, for a store beside it, set COMMONPLACE_REVIEW_ARTIFACTS to a folder of its own"
