@@ -57,7 +57,7 @@ class TestInterrupted:
     def test_in_a_pause_before_another_run_it_does_not_wait_for_it(self, tmp_path):
         base = make_scripted(tmp_path, notes=1, script={"*": "overloaded"})
         process = start(base, *SWEEP, "--retry-pause", "10m")
-        next(line for line in process.stderr if '"run-again"' in line)
+        wait_for(lambda: '"run-again"' in process.complaints())
 
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=10)
@@ -73,8 +73,6 @@ class TestKilled:
         wait_for(when)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        process.stdout.close()
-        process.stderr.close()
 
     def test_its_jobs_are_known_to_be_abandoned_with_what_their_runs_left(self, tmp_path):
         base = make_scripted(tmp_path, notes=2, gates=GATES, script={"*": "half"})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.helpers.commands import REPOSITORY, Result, process_environment, run_process
+from tests.helpers.commands import Result, process_environment
+from tests.helpers.forked import Forked, run_forked
 from tests.helpers.scripted import MODEL, Scripted
 
 SWEEP = ("review_sweep", "--all-gates", "--runner", "scripted", "--model", MODEL)
@@ -18,7 +17,7 @@ def command(
     base: Scripted, *arguments: object, stdin: str | None = None, timeout: float = 120
 ) -> Result:
     """Run a command on the base, to its end."""
-    return run_process(*arguments, root=base.root, stdin=stdin, env=base.env, timeout=timeout)
+    return run_forked(*arguments, root=base.root, stdin=stdin, env=base.env, timeout=timeout)
 
 
 def sweep(
@@ -29,17 +28,9 @@ def sweep(
     return command(base, *scope, *arguments, timeout=timeout)
 
 
-def start(base: Scripted, *arguments: object) -> subprocess.Popen[str]:
+def start(base: Scripted, *arguments: object) -> Forked:
     """A command that the test does not wait for."""
-    return subprocess.Popen(
-        [sys.executable, str(REPOSITORY / "manage.py"), *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=base.root,
-        env=process_environment(base.root) | base.env,
-        text=True,
-    )
+    return Forked(arguments, root=base.root, env=process_environment(base.root) | base.env)
 
 
 def wait_for(holds: Callable[[], object], *, seconds: float = 120.0) -> None:
