@@ -42,7 +42,8 @@ class StatusJson(Document, kw_only=True):
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` reviews before dispositions; `tripped` is what
-    `--fail-on` found, or null; `costs` is null unless it is asked for.
+    `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
+    the numbers do not tell.
     """
 
     schema: str = "review-status/1"
@@ -58,3 +59,4 @@ class StatusJson(Document, kw_only=True):
     problems: list[ProblemJson]
     tripped: str | None
     costs: CostsJson | None = None
+    notices: list[str] = []

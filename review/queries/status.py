@@ -16,7 +16,8 @@ from review.queries.problems import problem_json
 from review.queries.recoverable import abandoned_jobs
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from review.runners.process_table import ProcessTable
-from review.vocabulary import QUEUED_DECISIONS, Decision
+from review.store.refusals import store_name
+from review.vocabulary import QUEUED_DECISIONS, Decision, JobStatus
 
 
 class FailOn(StrEnum):
@@ -58,7 +59,20 @@ def read_status(
         tripped=None,
     )
     status.tripped = "; ".join(_trips(status, set(fail_on))) or None
+    status.notices = list(_notices(status))
     return status
+
+
+def _notices(status: StatusJson) -> Iterator[str]:
+    """Zeros of a queue say little where nobody reviewed: a clone without the store, a first day."""
+    decided = any(
+        any(gate.decisions.values()) for partition in status.partitions for gate in partition.gates
+    )
+    if not (decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look):
+        yield (
+            f"{store_name()} holds no review yet: that nothing waits in the queue says nothing about"
+            " the notes; --fail-on stale fails where a pair has no review"
+        )
 
 
 def _trips(status: StatusJson, levels: set[FailOn]) -> Iterator[str]:

@@ -43,6 +43,37 @@ def review_all(*, review=None, root, **kwargs):
     return review_pairs(root, *pairs, **({"review": review} if review else {}), **kwargs)
 
 
+class TestWithoutAReview:
+    @pytest.mark.parametrize("level", ["fail", "warn"])
+    def test_a_gate_passes_and_says_that_it_had_nothing_to_judge_by(self, root, level):
+        done = run("review_status", "--fail-on", level, "-q")
+
+        assert done.exit == 0
+        assert "holds no review yet" in done.err
+        assert "--fail-on stale" in done.err
+        assert "holds no review yet" in status("--fail-on", level)["notices"][0]
+
+    def test_a_gate_on_what_is_stale_trips(self, root):
+        assert run("review_status", "--fail-on", "stale").exit == 6
+
+    def test_who_only_looks_is_told_unless_quiet(self, root):
+        assert "holds no review yet" in run("review_status").err
+        assert run("review_status", "-q").err == ""
+
+    def test_a_job_that_waits_is_no_review(self, root):
+        make_jobs(root, ("a.md", "prose/x"))
+
+        assert status()["notices"]
+
+    def test_one_review_is_enough(self, root):
+        review_pairs(root, ("a.md", "prose/x"))
+
+        done = run("review_status", "--fail-on", "fail")
+
+        assert "holds no review" not in done.err
+        assert status()["notices"] == []
+
+
 class TestCoverage:
     def test_nothing_is_covered_at_first(self, root):
         found = status()

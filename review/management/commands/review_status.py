@@ -76,4 +76,7 @@ class Command(ReviewCommand):
             self.write_lines((*status_lines(status), *cost_lines(status.costs)))
             for line in problem_lines(status.problems):
                 self.warn(line)
+            for line in status.notices:
+                # A build that reads no more than the exit code is at least told in its log.
+                (self.warn if options["fail_on"] else self.notice)(line)
         self.finish(ExitCode.GATE_TRIPPED if status.tripped else ExitCode.DONE)

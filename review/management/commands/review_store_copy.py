@@ -36,7 +36,7 @@ class Command(ReviewCommand):
     exit_codes = {
         ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
         ExitCode.CONFLICT: "the target holds another store's rows, or was used since it was copied",
-        ExitCode.INPUT_REJECTED: "there is no store to copy, or a URL cannot be read",
+        ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target, or a URL cannot be read",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
