@@ -43,7 +43,9 @@ def _set_up_web() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(("review", "commonplace_site")):
             raise
+        is_team = os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS
+        extras = "web,team" if is_team else "web"
         raise WebPartMissing(
             f"the pages need {error.name}, which is not installed",
-            hint="install the project with its extra for the pages: pip install '.[web]'",
+            hint=f"install the project with what they need: pip install '.[{extras}]'",
         ) from error

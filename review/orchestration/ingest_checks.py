@@ -29,7 +29,10 @@ def refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
     :raises JobReplaced, JobAlreadyCompleted, NothingMissing: as their names say.
     """
     if job.replacement_id is not None:
-        raise JobReplaced(f"job {job.pk} was replaced by job {job.replacement_id}; ingest that one")
+        raise JobReplaced(
+            f"job {job.pk} was replaced by job {job.replacement_id} and takes no output any more",
+            hint=f"discard it: job {job.replacement_id} is reviewed from its own prompt",
+        )
     if job.status == JobStatus.COMPLETED:
         raise JobAlreadyCompleted(
             f"job {job.pk} is already completed",

@@ -158,10 +158,22 @@ def _refuse_closed(job: ReviewJob) -> None:
     )
 
 
+# What is told of an output that no ingest would take.
+_UNUSABLE: Mapping[str, str] = {
+    "none": "is not there, or is empty",
+    "unreadable": "cannot be read",
+    "foreign": "holds no whole block of this job",
+}
+
+
 def _preview(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
     state = output_state(job, config=around.config)
     if around.request.action is RecoveryAction.INGEST and state not in ("partial", "complete"):
-        raise NoOutput(f"job {job.pk}: no usable output at {job.bundle_output_path}: {state}")
+        raise NoOutput(
+            f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[state]}",
+            hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong with "
+            "an output; a job without one is replaced or failed",
+        )
     ingest = around.request.action is RecoveryAction.INGEST and state == "complete"
     replace = around.request.action is RecoveryAction.REPLACE
     return RecoveredJson(

@@ -69,7 +69,7 @@ def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
     if find_spec("psycopg") is None:
         raise DatabaseRefused(
             "a postgres:// store needs the psycopg driver, which is not installed",
-            hint="pip install 'commonplace-review[team]'",
+            hint="install the project with what it needs: pip install '.[team]'",
         )
     options = dict(parse_qsl(parts.query))
     pooled = _takes_pooler(options, named)

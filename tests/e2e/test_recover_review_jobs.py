@@ -102,6 +102,17 @@ class TestAct:
         assert (done.exit, done.out, done.error["code"]) == (5, "", "no-output")
         assert status(job_id) == JobStatus.RUNNING
 
+    def test_a_preview_of_an_output_that_is_cut_off_says_so_and_what_to_call(self, root, job_id):
+        write_output(root, job_id, only=[1])
+        output = root / ReviewJob.objects.get(pk=job_id).bundle_output_path
+        output.write_bytes(output.read_bytes()[:120])
+
+        done = recover("--action", "ingest", job_id, "--dry-run", "--json")
+
+        assert (done.exit, done.error["code"]) == (5, "no-output")
+        assert "no whole block of this job" in done.error["message"]
+        assert f"ingest_bundle_output --review-job-id {job_id}" in done.error["hint"]
+
     def test_fail_says_what_became_of_the_job(self, root, job_id):
         done = recover("--action", "fail", job_id, "--reason", "not wanted")
 

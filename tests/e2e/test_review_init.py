@@ -139,6 +139,7 @@ class TestDryRun:
         done = run("review_init", "--into", tmp_path / "new", "--dry-run")
 
         assert "would create: kb/review.toml" in done.out.splitlines()
+        assert "next: the same without --dry-run" in done.err
         assert not (tmp_path / "new").exists()
 
 

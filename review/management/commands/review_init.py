@@ -56,9 +56,9 @@ class Command(ReviewCommand):
             self._print_json(into, done, dry_run=options["dry_run"])
         else:
             self.write_lines(_lines(done, dry_run=options["dry_run"]))
-            self.notice(
-                f"next: cd {shlex.quote(str(into))} && commonplace review_target_selector --all-gates"
-            )
+            where = shlex.quote(str(into))
+            first = f"cd {where} && commonplace review_target_selector --all-gates"
+            self.notice(f"next: {'the same without --dry-run' if options['dry_run'] else first}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
         from review.contracts.starting import InitJson

@@ -5,7 +5,7 @@ from __future__ import annotations
 import django
 import pytest
 
-from commonplace_site.loading import WEB_SETTINGS, WebPartMissing, load_apps
+from commonplace_site.loading import TEAM_SETTINGS, WEB_SETTINGS, WebPartMissing, load_apps
 from review.conf import RootNotFound, find_root, root_to_start
 
 
@@ -23,6 +23,16 @@ def test_what_the_pages_are_made_with_is_named_with_what_installs_it(monkeypatch
         load_apps(WEB_SETTINGS)
 
     assert "[web]" in refused.value.hint
+
+
+def test_a_teams_server_needs_both_extras(monkeypatch):
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", TEAM_SETTINGS)
+    monkeypatch.setattr(django, "setup", missing("axes"))
+
+    with pytest.raises(WebPartMissing, match="axes") as refused:
+        load_apps(WEB_SETTINGS)
+
+    assert "[web,team]" in refused.value.hint
 
 
 def test_a_module_of_ours_that_is_missing_is_a_fault_and_no_refusal(monkeypatch):
