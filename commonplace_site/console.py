@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from commonplace_site.catalogue import PROGRAM, Kind, find_command
 from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps
+from commonplace_site.streams import not_written, steady_streams
 from review.errors import ExitCode, ReviewError, UsageRefused
 
 HELP_OPTIONS = ("-h", "--help")
@@ -65,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
     The collector rests while modules load and objects that stay are made: a tenth of the start.
     """
     gc.disable()
-    _steady_streams()
+    steady_streams()
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
@@ -76,10 +77,18 @@ def run(arguments: Sequence[str]) -> int:
     except ReviewError as refusal:
         return _refused(refusal, arguments)
     except OSError as error:
-        if error.errno not in _MACHINE_FAULTS:
-            raise
-        return _refused(MachineFault(_told(error)), arguments)
+        return _refused(_refusal_of(error), arguments)
     return code
+
+
+def _refusal_of(error: OSError) -> ReviewError:
+    """What an operator is told; an error that none can act on is raised again."""
+    unwritten = not_written(error)
+    if unwritten is not None:
+        return unwritten
+    if error.errno not in _MACHINE_FAULTS:
+        raise error
+    return MachineFault(_told(error))
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -118,7 +127,15 @@ def _run_review(name: str, kind: Kind, rest: Sequence[str]) -> int:
         # third of its time in collections that freed nothing.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
     gc.enable()
-    return int(command.answer([PROGRAM, name, *rest]))
+    try:
+        code = int(command.answer([PROGRAM, name, *rest]))
+        sys.stdout.flush()
+    except OSError as error:
+        unwritten = not_written(error, stored=kind is Kind.REVIEW and command.has_stored)
+        if unwritten is None:
+            raise
+        raise unwritten from error
+    return code
 
 
 def _run_django(name: str, rest: Sequence[str]) -> int:
@@ -177,16 +194,6 @@ def _speak_utf8() -> None:
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
-
-
-def _steady_streams() -> None:
-    """Text is UTF-8 whatever the locale says, and a closed stream is one that nobody reads."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _leave(code: int) -> NoReturn:

@@ -71,6 +71,8 @@ class ReviewCommand(BaseCommand):
     stdin: BinaryIO | None
     as_json: bool
     quiet: bool
+    # Whether what cannot be printed any more is kept all the same.
+    has_stored: bool = False
 
     def __init__(self, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
         super().__init__(stdout=stdout, stderr=stderr, no_color=True)
@@ -154,6 +156,7 @@ class ReviewCommand(BaseCommand):
             if use is not store.Use.NONE:
                 open_store(write=use is store.Use.WRITE)
             self._fill_actor(options)
+            self.has_stored = use is store.Use.WRITE
             self.handle(*args, **options)
         except ReviewError as refusal:
             raise CommandRefused(refusal) from refusal

@@ -1,0 +1,83 @@
+"""The two streams of a command: text in UTF-8, and what cannot be written is told for what it is."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from review.errors import ReviewError
+
+STANDARD_OUTPUT = "standard output"
+
+
+class AnswerNotWritten(ReviewError):
+    """The answer found no room; what the command did is done."""
+
+
+class _Answers(io.FileIO):
+    """Standard output; an error says that it is this file's."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            error.filename = STANDARD_OUTPUT
+            raise
+
+
+class _Notices(io.FileIO):
+    """Standard error; a command does not end in the middle because nobody can be told how it goes."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def steady_streams() -> None:
+    """Whatever the locale says, and a closed stream is one that nobody reads."""
+    sys.stdout = _steady(sys.stdout, _Answers)
+    sys.stderr = _steady(sys.stderr, _Notices)
+
+
+def not_written(error: OSError, *, stored: bool = False) -> AnswerNotWritten | None:
+    """The refusal that an error of writing the answer means; None for one of another file.
+
+    :param stored: a command that writes the store got as far as its answer.
+    """
+    if error.filename != STANDARD_OUTPUT:
+        return None
+    said = f"the answer could not be written: {error.strerror} on {STANDARD_OUTPUT}"
+    if not stored:
+        return AnswerNotWritten(said, hint="ask again where there is room")
+    return AnswerNotWritten(
+        f"{said}; what the command did is stored",
+        hint="review_job_list and review_status say where things stand",
+    )
+
+
+def _steady(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    is_buffered = isinstance(stream.buffer, io.BufferedWriter)
+    if not isinstance(stream.buffer.raw if is_buffered else stream.buffer, io.FileIO):
+        return stream
+    stream.flush()
+    raw = kind(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw) if is_buffered else raw,
+        encoding="utf-8",
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
