@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,18 @@ def bench(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 def tried() -> Counter[str]:
     """Counts what was tried, by kind; told at the end."""
     return TRIED
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """One of several side by side hands its counts on."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["tried"] = dict(TRIED)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the counts of one of several."""
+    TRIED.update(getattr(node, "workeroutput", {}).get("tried", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
