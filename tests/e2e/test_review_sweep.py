@@ -10,7 +10,8 @@ from contextlib import suppress
 
 import pytest
 
-from tests.helpers.commands import REPOSITORY, process_environment, run_process
+from tests.helpers.commands import REPOSITORY, process_environment
+from tests.helpers.forked import run_forked
 from tests.helpers.scripted import MODEL, make_scripted, note
 from tests.helpers.sweeping import SWEEP, command, listed, reviewed, sweep
 
@@ -261,7 +262,7 @@ class TestRefusals:
 
 
 def command_with(base, env):
-    return run_process(
+    return run_forked(
         "review_sweep", "--all-gates", "--runner", "scripted", "--model", MODEL,
         root=base.root, env=base.env | env,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.builders import make_gate, make_root
-from tests.helpers.servers import own_store
+from tests.helpers.first_stores import own_store
 
 FAKE = Path(__file__).resolve().parents[1] / "fakes" / "scripted.py"
 MODEL = "scripted-1"
@@ -118,7 +118,7 @@ def make_scripted(
         gates={gate_id: make_gate(gate_id) for gate_id in gates},
         settings=SETTINGS + settings,
     )
-    made = Scripted(root, **{"store": own_store()} | how)
+    made = Scripted(root, **{"store": own_store(root)} | how)
     made.books.mkdir()
     return made
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
@@ -47,17 +46,3 @@ def as_role(database: str, role: str, password: str = "") -> str:
 def _tell_server(statement: str) -> None:
     with psycopg.connect(url_of("postgres"), autocommit=True) as server:
         server.execute(statement.encode())
-
-
-_own = ExitStack()
-atexit.register(_own.close)
-
-
-def own_store() -> dict[str, str]:
-    """What the processes of one test need to have a store of their own on the suite's server.
-
-    On SQLite nothing: it is the file below their root.
-    """
-    if not os.environ.get(VARIABLE):
-        return {}
-    return {"COMMONPLACE_REVIEW_DB": _own.enter_context(new_database())}
