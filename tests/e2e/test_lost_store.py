@@ -183,6 +183,15 @@ class TestCopyTo:
         assert "--to" in done.error["hint"]
         assert not (root / "none").exists()
 
+    @pytest.mark.parametrize("place", ["kb/notes/new.sqlite", "kb/review.toml"])
+    def test_is_no_place_among_notes_and_settings(self, root, place):
+        before = sorted(root.joinpath("kb/notes").iterdir())
+
+        done = self.to(root, root / place)
+
+        assert (done.exit, done.error["code"]) == (5, "output-refused")
+        assert sorted(root.joinpath("kb/notes").iterdir()) == before
+
     def test_a_file_that_is_no_store_is_not_to_be_moved(self, root):
         letter = root / "letter.txt"
         letter.write_text("mine\n" * 100)
@@ -196,7 +205,9 @@ class TestCopyTo:
         assert letter.read_text() == "mine\n" * 100
 
     def test_a_folder_is_no_store(self, root):
-        done = self.to(root, root / "kb")
+        (root / "folder").mkdir()
+
+        done = self.to(root, root / "folder")
 
         assert done.exit == 1
         assert "COMMONPLACE_REVIEW_DB" not in done.error["message"] + done.error["hint"]

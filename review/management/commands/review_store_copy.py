@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
@@ -36,7 +38,8 @@ class Command(ReviewCommand):
     exit_codes = {
         ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
         ExitCode.CONFLICT: "the target holds another store's rows, or was used since it was copied",
-        ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target, or a URL cannot be read",
+        ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target or one of notes or gates, or a URL"
+        " cannot be read",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -64,6 +67,7 @@ class Command(ReviewCommand):
         from review.management.copy_progress import progress
         from review.orchestration.copying import copy_store
 
+        _refuse_among_notes(options["to"])
         with progress(self.stderr, shown=self.shows_progress) as tell:
             done = copy_store(_request(options), tell=tell)
         if self.as_json:
@@ -78,6 +82,16 @@ _NEXT = (
     "both are the store {store_id} now: use one of them only.\n"
     "Point COMMONPLACE_REVIEW_DB at the copy everywhere, then put {source} away."
 )
+
+
+def _refuse_among_notes(target: str) -> None:
+    from review.management.output_files import refuse_knowledge_base
+    from review.store.elsewhere import place_of
+
+    if "://" in target:
+        return
+    with suppress(conf.RootNotFound):  # a copy needs no knowledge base around it
+        refuse_knowledge_base(Path(place_of(target)), config=conf.current())
 
 
 def _request(options: dict[str, Any]) -> CopyRequest:
