@@ -6,7 +6,7 @@ the way to a command, or under it, ends here without a traceback when an operato
 
 from __future__ import annotations
 
-import commonplace_site.interrupts  # noqa: F401  # isort: skip - first, for its effect
+from commonplace_site import interrupts  # isort: skip - first, for its effect
 
 import errno
 import gc
@@ -32,7 +32,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 250_000
 _MACHINE_FAULTS = frozenset(
     {
         errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM,
-        errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EADDRINUSE,
+        errno.EIO, errno.EMFILE, errno.ENFILE, errno.EADDRINUSE,
     }
 )  # fmt: skip
 
@@ -77,7 +77,11 @@ def run(arguments: Sequence[str]) -> int:
     except ReviewError as refusal:
         return _refused(refusal, arguments)
     except OSError as error:
+        interrupts.end_if_without_memory(error)
         return _refused(_refusal_of(error), arguments)
+    except (MemoryError, ImportError) as error:
+        interrupts.end_if_without_memory(error)
+        raise
     return code
 
 
