@@ -1,12 +1,14 @@
 """Fills a store in which every pair of a base is fresh, with statements that insert many rows at once.
 
 Works on SQLite and on PostgreSQL; Django must be set up. Rows are what the application would have
-left after one job a note, and satisfy every constraint; nothing but their making is different.
+left after one job a note, and satisfy every constraint and invariant; nothing but their making is
+different. Files of jobs are not made: `review_doctor --repair` writes them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +33,8 @@ _LOOSE = {
     ),
     "postgresql": ("SET session_replication_role = replica", "SET synchronous_commit = off"),
 }
+# What a job's log says of it.
+_LIFE = ("", "queued", "running", "completed")
 _FINDING = "The second sentence claims more than the section shows."
 # About as much as a model writes of a pair that passes.
 _REVIEW = "### Summary\n\nJudged by the benchmark. " + "The section keeps to its one claim. " * 16
@@ -55,6 +59,7 @@ class _First:
     event: int
     current: int
     finding: int
+    move: int
 
 
 def accept_all(base: KnowledgeBase, *fillings: Filling) -> None:
@@ -96,6 +101,7 @@ def _fill(
         Acceptance,
         CurrentAcceptance,
         Finding,
+        JobEvent,
         ModelPartition,
         ReviewPair,
         ReviewStore,
@@ -113,7 +119,9 @@ def _fill(
                 f"INSERT INTO {name} VALUES (%s, %s, %s)",  # noqa: S608
                 [(number, *keys) for number, keys in enumerate(rows)],
             )
-        first = _First(*map(_next_key, (ReviewPair, Acceptance, CurrentAcceptance, Finding)))
+        first = _First(
+            *map(_next_key, (ReviewPair, Acceptance, CurrentAcceptance, Finding, JobEvent))
+        )
         for statement in _statements(filling, owner, first_job, first, len(gates)):
             cursor.execute(statement)
 
@@ -138,10 +146,15 @@ def _statements(
         SELECT n.number + {first_job}, {owner}, 'completed', 'note', 'prose', '0badcafe',
         {folder} || '/prompt.md', {folder} || '/bundle-output.md', '{"0" * 64}', 5000, {gates}, {at}, {at},
         {at}, 'agent:benchmark', '', '', '', '' FROM bench_notes n ORDER BY n.number"""  # noqa: S608
+    for step, (before, after) in enumerate(itertools.pairwise(_LIFE)):
+        yield f"""INSERT INTO review_job_events (id, job_id, from_status, to_status, actor, note, at)
+            SELECT {first.move + step} + n.number * {len(_LIFE) - 1}, n.number + {first_job}, '{before}',
+            '{after}', 'agent:benchmark', '', {at} FROM bench_notes n ORDER BY n.number"""  # noqa: S608
     yield f"""INSERT INTO review_pairs (id, job_id, ordinal, note_id, gate_id, note_snapshot_id,
         gate_snapshot_id, status, decision, decision_source, problem, not_accepted, result_path, reviewed_at)
         SELECT {first.pair} + {place}, n.number + {first_job}, g.number + 1, n.path_id, g.path_id,
-        n.snapshot_id, g.snapshot_id, 'completed', {decision}, 'result-line', '', '', '', {at}
+        n.snapshot_id, g.snapshot_id, 'completed', {decision}, 'result-line', '', '',
+        {folder} || '/pair-' || (g.number + 1) || '.md', {at}
         {pairs} {ordered}"""
     yield f"""INSERT INTO review_texts (pair_id, text) SELECT {first.pair} + {place},
         '{_REVIEW}' || ({place}) || ' ## Result: ' || upper({decision}) {pairs} {ordered}"""
