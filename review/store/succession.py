@@ -124,7 +124,8 @@ def _is_ours_alone(connection: sqlite3.Connection, path: Path) -> bool:
         if code in _RUINED:
             return False  # there is nothing that its log could be brought into
         if any(Path(f"{path}{suffix}").exists() for suffix in _OF_RECENT_WRITES):
-            raise _not_kept(path, error) from error
+            why = error if os.access(path, os.W_OK) else "it may not be written"
+            raise _not_kept(path, why) from error
         return False
     return True
 
