@@ -31,7 +31,7 @@ from review.web.start import standing
 from review.web.words import duration, label
 
 JOBS_A_PAGE = 50
-JOBS_A_DOCUMENT = 200
+JOBS_A_DOCUMENT = 100
 SHOWN_CHARACTERS = 40_000
 NEEDS = {"abandoned": "abandoned", "ready": "ready to ingest", "missing": "pairs missing"}
 _KNOWN = {

@@ -29,7 +29,7 @@ from review.web.start import STANDING, standing
 from review.web.words import label
 
 LOOKS_A_PAGE = 50
-LOOKS_A_DOCUMENT = 200
+LOOKS_A_DOCUMENT = 100
 WHY = ("decision-unknown", "decision-error", "findings-disagree")
 LOOKS_FILTERS = {"why": WHY, "lens": None, "partition": None}
 FROM_LOOKS = "looks"
