@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from django.core.management import ManagementUtility
 from django.db import DatabaseError
@@ -11,8 +12,16 @@ from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode
 from review.orchestration.store_opening import open_store, refuse_lost
+from review.store.refusals import StoreNewer, StoreOlder
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
+# They take one of any version, and SQLite would leave an empty file where none is.
+_LOOKS_AT_STORE = frozenset(
+    {
+        "clearsessions", "dumpdata", "flush", "inspectdb", "loaddata",
+        "remove_stale_contenttypes", "shell", "showmigrations", "sqlflush",
+    }
+)  # fmt: skip
 
 
 def run(name: str, arguments: Sequence[str]) -> int:
@@ -25,6 +34,9 @@ def run(name: str, arguments: Sequence[str]) -> int:
             store.prepare_migration(before_making=refuse_lost)
         elif name in _NEEDS_STORE:
             open_store(write=True)
+        elif name in _LOOKS_AT_STORE:
+            with suppress(StoreOlder, StoreNewer):
+                open_store(write=False, make=False)
         ManagementUtility([PROGRAM, name, *arguments]).execute()
     except SystemExit as leaving:
         return _exit_code(leaving.code)

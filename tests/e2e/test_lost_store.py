@@ -12,7 +12,7 @@ from review.store.opening import known_migrations
 from tests.builders import make_root
 from tests.helpers.commands import run_process
 from tests.helpers.logged_stores import write_and_die
-from tests.stores.make import FILES_OF_JOBS, STORE, unpack
+from tests.stores.make import FILES_OF_JOBS, STORE, kept_stores, unpack
 
 TODAY = max(known_migrations())
 REFUSED = [
@@ -170,6 +170,26 @@ class TestFirstStore:
         assert "COMMONPLACE_REVIEW_DB" in done.err
         assert not place.parent.exists()
         assert not (tmp_path / STORE).exists()
+
+
+class TestCommandsOfDjango:
+    @pytest.mark.parametrize("command", ["clearsessions", "showmigrations", "dumpdata", "shell"])
+    def test_leave_no_empty_file_where_no_store_is(self, tmp_path, command):
+        make_root(tmp_path)
+        typo = tmp_path / "typo.sqlite"
+
+        done = run_process(command, root=tmp_path, env={"COMMONPLACE_REVIEW_DB": str(typo)})
+
+        assert done.exit == 1
+        assert f"{typo} is missing or empty" in done.err
+        assert not typo.exists()
+
+    def test_look_at_a_store_of_any_version(self, tmp_path):
+        unpack(sorted(kept_stores())[0], tmp_path)
+
+        done = run_process("showmigrations", "review", root=tmp_path)
+
+        assert (done.exit, "[ ]" in done.out) == (0, True)
 
 
 class TestCopyTo:
