@@ -25,6 +25,7 @@ from review.store.header import APPLICATION_ID
 from review.store.refusals import (
     StoreForeign,
     StoreNewer,
+    StoreNotOpened,
     StoreOlder,
 )
 from tests.helpers.opening import look, start
@@ -144,6 +145,24 @@ class TestMissingFile:
 
         assert said.endswith(" 0")
         assert f"{file.name}-wal.of-a-lost-store" in names(file.parent)
+
+    def test_puts_a_second_such_log_aside_beside_the_first(self, file):
+        file.parent.mkdir()
+        for content in (b"first", b"second"):
+            Path(f"{file}-wal").write_bytes(content)
+            creation._clear_remains(file, alone=True)
+
+        assert {left.read_bytes() for left in file.parent.iterdir()} == {b"first", b"second"}
+
+    def test_leaves_such_a_log_where_others_cannot_be_kept_away_and_says_so(self, file):
+        file.parent.mkdir()
+        log = Path(f"{file}-wal")
+        log.write_bytes(b"of whom?")
+
+        with pytest.raises(StoreNotOpened, match=log.name):
+            creation._clear_remains(file, alone=False)
+
+        assert log.read_bytes() == b"of whom?"
 
     def test_names_the_place_where_none_can_be_made(self, root, file):
         file.parent.write_text("a file in the folder's place")
