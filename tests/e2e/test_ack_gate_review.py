@@ -19,7 +19,8 @@ from tests.builders import (
     write_gate,
     write_note,
 )
-from tests.helpers.commands import run, run_process
+from tests.helpers.commands import run
+from tests.helpers.forked import run_forked
 from tests.helpers.reviewed import current, review_pairs
 from tests.helpers.workers import write_worker_output
 
@@ -248,22 +249,22 @@ class TestTheWholeWay:
     def test_from_an_edit_to_a_fresh_pair_in_processes_of_their_own(self, tmp_path):
         root = make_root(tmp_path)
         select = ("review_target_selector", "--all-gates", "--model", PARTITION, "--json")
-        stale = run_process(*select, root=root)
-        created = run_process(
+        stale = run_forked(*select, root=root)
+        created = run_forked(
             "create_review_jobs", "--input", "-", "--grouping", "note", "--json",
             root=root, stdin=stale.out,
         )  # fmt: skip
         (job,) = created.json["jobs"]
         write_worker_output(root, job)
-        ingested = run_process(
+        ingested = run_forked(
             "ingest_bundle_output", "--review-job-id", job["review_job_id"], root=root
         )
         assert ingested.exit == 0, ingested.err
         write_note(root, "a.md", EDITED)
-        changed = run_process(*select, root=root)
+        changed = run_forked(*select, root=root)
 
-        done = run_process("ack_gate_review", "--input", "-", root=root, stdin=changed.out)
+        done = run_forked("ack_gate_review", "--input", "-", root=root, stdin=changed.out)
 
         assert (done.exit, done.out) == (0, f"acked: {NOTE_A} prose/x\n")
-        counts = run_process(*select, root=root).json["counts"]
+        counts = run_forked(*select, root=root).json["counts"]
         assert (counts["fresh"], counts["note-changed"]) == (1, 0)

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from tests.builders import NOTE, PARTITION, make_root, make_selection, note_path, write_note
-from tests.helpers.commands import REPOSITORY, process_environment, run_process, shared_store
+from tests.helpers.commands import REPOSITORY, process_environment, shared_store
+from tests.helpers.forked import run_forked
 from tests.helpers.workers import write_worker_output
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +26,7 @@ class Site:
         self.env = shared_store()
 
     def run(self, *args, **kwargs):
-        done = run_process(*args, root=self.root, env=self.env, **kwargs)
+        done = run_forked(*args, root=self.root, env=self.env, **kwargs)
         assert done.exit == 0, done.err
         return done
 

@@ -13,7 +13,8 @@ from contextlib import closing, contextmanager
 import pytest
 
 from review.store.opening import known_migrations
-from tests.helpers.commands import REPOSITORY, process_environment, run, run_process
+from tests.helpers.commands import REPOSITORY, process_environment, run
+from tests.helpers.forked import run_forked
 from tests.helpers.killed_backup import POINTS
 from tests.helpers.logged_stores import write_and_die
 from tests.stores.make import FILES_OF_JOBS, STORE, answers, unpack
@@ -30,7 +31,7 @@ def root(tmp_path):
 
 
 def back_up(root, *args):
-    return run_process("review_doctor", "--backup", *args, root=root)
+    return run_forked("review_doctor", "--backup", *args, root=root)
 
 
 def helper(root, name, *args):
@@ -82,7 +83,7 @@ class TestBackup:
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
         assert [file.name for file in target.parent.iterdir()] == ["b.sqlite"]
         said = [
-            run_process("review_status", "--json", root=root, env={"COMMONPLACE_REVIEW_DB": store})
+            run_forked("review_status", "--json", root=root, env={"COMMONPLACE_REVIEW_DB": store})
             for store in (str(target), str(root / STORE))
         ]
         assert said[0].out == said[1].out
@@ -183,7 +184,7 @@ class TestBackup:
         with closing(sqlite3.connect(root / "other.sqlite")) as other:
             other.execute("CREATE TABLE t (x)")
 
-        done = run_process(
+        done = run_forked(
             "review_doctor", "--backup", "b.sqlite",
             root=root, env={"COMMONPLACE_REVIEW_DB": str(root / "other.sqlite")},
         )  # fmt: skip
@@ -249,7 +250,7 @@ class TestUnfinished:
 
         assert end_of(root, "with-its-name", place / "b.sqlite") == -9
 
-        done = run_process(
+        done = run_forked(
             "review_doctor", "--check",
             root=root, env={"COMMONPLACE_REVIEW_DB": str(place / "b.sqlite")},
         )  # fmt: skip
@@ -311,7 +312,7 @@ class TestWhileOthersWrite:
 
         assert seen == sorted(set(seen))
         for number in range(3):
-            done = run_process(
+            done = run_forked(
                 "review_doctor", "--check", "--json",
                 root=root, env={"COMMONPLACE_REVIEW_DB": str(root / f"b{number}.sqlite")},
             )  # fmt: skip
@@ -329,12 +330,12 @@ class TestRestore:
         (new / "kb" / "reports").mkdir()
         shutil.copy(backup, new / STORE)
 
-        assert run_process("review_doctor", root=new).exit == 1
-        assert run_process("review_doctor", "--check", root=new).exit == 0
-        assert run_process("review_doctor", "--repair", root=new).exit == 0
+        assert run_forked("review_doctor", root=new).exit == 1
+        assert run_forked("review_doctor", "--check", root=new).exit == 0
+        assert run_forked("review_doctor", "--repair", root=new).exit == 0
 
         assert written_from_rows(new) == written_from_rows(root)
-        done = run_process("review_doctor", "--check", "--json", root=new)
+        done = run_forked("review_doctor", "--check", "--json", root=new)
         assert {check["state"] for check in done.json["checks"]} <= {"ok", "warning"}
         assert answers(new) == answers(root)
 
@@ -354,7 +355,7 @@ def written_from_rows(root):
 
 def open_jobs(root):
     """The folders of jobs that wait or are at work."""
-    jobs = run_process("review_job_list", "--json", root=root).json["jobs"]
+    jobs = run_forked("review_job_list", "--json", root=root).json["jobs"]
     return {
         f"review-job-{job['review_job_id']}"
         for job in jobs

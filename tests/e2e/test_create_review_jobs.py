@@ -20,7 +20,8 @@ from tests.builders import (
     make_target,
     write_note,
 )
-from tests.helpers.commands import REPOSITORY, process_environment, run, run_process
+from tests.helpers.commands import REPOSITORY, process_environment, run
+from tests.helpers.forked import run_forked
 
 AX = ("a.md", "prose/x")
 GATES = ("prose/x", "prose/y", "links/z")
@@ -232,17 +233,17 @@ class TestTwoStores:
     def test_with_one_root_do_not_overwrite_each_other(self, root):
         second = {"COMMONPLACE_REVIEW_DB": str(root / "kb" / "reports" / "second.sqlite")}
         command = ("create_review_jobs", "--input", "-", "--grouping", "note", "--json")
-        run_process("review_job_list", root=root, env=second)
-        made = run_process(*command, root=root, stdin=make_selection(AX))
+        run_forked("review_job_list", root=root, env=second)
+        made = run_forked(*command, root=root, stdin=make_selection(AX))
         prompt = (root / made.json["jobs"][0]["prompt_path"]).read_bytes()
 
-        refused = run_process(*command, root=root, stdin=make_selection(AX), env=second)
+        refused = run_forked(*command, root=root, stdin=make_selection(AX), env=second)
 
         assert (refused.exit, refused.error["code"]) == (4, "foreign-job-folder")
         assert (root / made.json["jobs"][0]["prompt_path"]).read_bytes() == prompt
 
         apart = second | {"COMMONPLACE_REVIEW_ARTIFACTS": str(root / "kb" / "reports" / "second")}
-        done = run_process(*command, root=root, stdin=make_selection(AX), env=apart)
+        done = run_forked(*command, root=root, stdin=make_selection(AX), env=apart)
         assert (done.exit, done.json["jobs"][0]["review_job_id"]) == (0, 1)
 
 
@@ -263,7 +264,7 @@ class TestKilled:
         selection.write_bytes(make_selection(*((name, "prose/x") for name in self.NOTES)))
 
         died = self.kill(point, selection, root)
-        again = run_process(
+        again = run_forked(
             *("create_review_jobs", "--input", selection, "--grouping", "note", "--json"), root=root
         )
 
@@ -286,7 +287,7 @@ class TestKilled:
         ).returncode
 
     def assert_each_job_has_its_own_prompt(self, root: Path) -> None:
-        jobs = run_process("review_job_list", "--json", root=root).json["jobs"]
+        jobs = run_forked("review_job_list", "--json", root=root).json["jobs"]
         assert len(jobs) == 6
         for job in jobs:
             prompt = (root / job["prompt_path"]).read_text()
@@ -304,7 +305,7 @@ class TestTwoCreators:
         notes = [f"n{number}.md" for number in range(120)]
         make_root(root, notes=dict.fromkeys(notes, NOTE))
         selection = make_selection(*((name, "prose/x") for name in notes))
-        run_process("review_job_list", root=root)
+        run_forked("review_job_list", root=root)
         creators = [
             subprocess.Popen(
                 [

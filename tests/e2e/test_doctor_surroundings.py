@@ -13,6 +13,7 @@ from review.corpus.signature import signature_of
 from tests.builders import NOTE, make_root, note_path, write_note
 from tests.helpers.commands import run, run_process
 from tests.helpers.doctoring import examine, state
+from tests.helpers.forked import run_forked
 from tests.helpers.reviewed import review_pairs
 from tests.helpers.servers import new_database, url_of
 
@@ -81,7 +82,7 @@ class TestSurroundings:
     def test_modules_that_are_never_compiled_are_a_warning(self, tmp_path):
         env = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(tmp_path / "none")}
 
-        run_process("review_status", root=make_root(tmp_path))
+        run_forked("review_status", root=make_root(tmp_path))
 
         done = run_process("review_doctor", "--json", root=tmp_path, env=env)
 
@@ -97,7 +98,7 @@ class TestStore:
         (root / "kb/reports").mkdir()
         (root / "kb/reports/review-store.sqlite").write_bytes(b"not a database at all" * 100)
 
-        done = run_process("review_doctor", "--json", root=root)
+        done = run_forked("review_doctor", "--json", root=root)
 
         states = {check["name"]: check["state"] for check in done.json["checks"]}
         assert done.exit == 1
@@ -113,7 +114,7 @@ class TestStore:
             store.parent.mkdir()
             store.write_bytes(content)
 
-        done = run_process(
+        done = run_forked(
             "review_doctor", *option, "--json",
             root=tmp_path, env={"COMMONPLACE_REVIEW_DB": str(store)},
         )  # fmt: skip
@@ -131,7 +132,7 @@ class TestStore:
 
     @pytest.mark.postgresql
     def test_a_database_that_is_not_there_is_a_problem(self, tmp_path):
-        done = run_process(
+        done = run_forked(
             "review_doctor", "--check", "--json",
             root=make_root(tmp_path), env={"COMMONPLACE_REVIEW_DB": url_of("no_such_database")},
         )  # fmt: skip
@@ -145,7 +146,7 @@ class TestStore:
         make_root(tmp_path)
         with new_database() as url:
             for _ in range(2):
-                done = run_process(
+                done = run_forked(
                     "review_doctor", "--check", root=tmp_path, env={"COMMONPLACE_REVIEW_DB": url}
                 )
 
@@ -156,7 +157,7 @@ class TestStore:
     def test_a_server_that_does_not_answer_is_a_problem_that_may_pass(self, tmp_path, option):
         url = "postgres://ana:hunter2@127.0.0.1:1/kb"
 
-        done = run_process(
+        done = run_forked(
             "review_doctor", *option, "--json",
             root=make_root(tmp_path), env={"COMMONPLACE_REVIEW_DB": url},
         )  # fmt: skip
@@ -170,7 +171,7 @@ class TestStore:
 
     def test_a_reference_to_nothing_is_found(self, tmp_path):
         root = make_root(tmp_path)
-        run_process("review_status", root=root)
+        run_forked("review_status", root=root)
         with sqlite3.connect(root / "kb/reports/review-store.sqlite") as store:
             store.execute(
                 "INSERT INTO review_file_snapshots"
@@ -179,7 +180,7 @@ class TestStore:
             )  # fmt: skip
         store.close()
 
-        done = run_process("review_doctor", root=root)
+        done = run_forked("review_doctor", root=root)
 
         assert done.exit == 1
         assert "problem     integrity: " in done.out
@@ -187,11 +188,11 @@ class TestStore:
 
     def test_examining_it_writes_nothing(self, tmp_path):
         root = make_root(tmp_path)
-        run_process("review_status", root=root)
+        run_forked("review_status", root=root)
         store = root / "kb/reports/review-store.sqlite"
         before = store.read_bytes()
 
-        done = run_process("review_doctor", root=root)
+        done = run_forked("review_doctor", root=root)
 
         assert done.exit == 0
         assert store.read_bytes() == before

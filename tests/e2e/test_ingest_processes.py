@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.builders import make_gate, make_root, make_selection
-from tests.helpers.commands import REPOSITORY, process_environment, run_process, shared_store
+from tests.helpers.commands import REPOSITORY, process_environment, shared_store
+from tests.helpers.forked import run_forked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,7 +56,7 @@ def output_of(job, token):
 
 
 def command(base, *arguments, stdin=None):
-    done = run_process(*arguments, "--json", root=base, stdin=stdin, env=shared_store())
+    done = run_forked(*arguments, "--json", root=base, stdin=stdin, env=shared_store())
     assert done.out, done.err
     return done.json
 
@@ -155,8 +156,8 @@ class TestReading:
             "--json",
         )
 
-        first = run_process(*arguments, root=base, env=shared_store())
-        second = run_process(*arguments, "--no-cache", root=base, env=shared_store())
+        first = run_forked(*arguments, root=base, env=shared_store())
+        second = run_forked(*arguments, "--no-cache", root=base, env=shared_store())
 
         assert first.out == second.out
         assert json.loads(first.out)["counts"]["in-flight"] == JOBS * len(GATES)

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from review.store.opening import known_migrations
-from tests.helpers.commands import run_process
+from tests.helpers.forked import run_forked
 from tests.helpers.servers import new_database
 from tests.helpers.story import Story
 from tests.stores.make import STORE, answers, doing, kept_stores, unpack
@@ -59,14 +59,14 @@ class TestOlder:
         told = unpack(name, tmp_path)
         before = (tmp_path / STORE).read_bytes()
 
-        refused = run_process("review_status", root=tmp_path)
+        refused = run_forked("review_status", root=tmp_path)
         assert refused.exit == 1
         assert "run: commonplace migrate" in refused.err
-        backup = run_process("review_doctor", "--backup", tmp_path / "b.sqlite", root=tmp_path)
+        backup = run_forked("review_doctor", "--backup", tmp_path / "b.sqlite", root=tmp_path)
         assert backup.exit == 0
         assert (tmp_path / STORE).read_bytes() == before
 
-        assert run_process("migrate", root=tmp_path).exit == 0
+        assert run_forked("migrate", root=tmp_path).exit == 0
 
         assert_sound_and_the_same(tmp_path, told)
 
@@ -76,12 +76,12 @@ class TestUpgraded:
     def test_loses_no_row_and_takes_new_reviews(self, tmp_path, name):
         unpack(name, tmp_path)
         before = rows_of(tmp_path)
-        assert run_process("migrate", root=tmp_path).exit == 0
+        assert run_forked("migrate", root=tmp_path).exit == 0
         assert {table: rows_of(tmp_path)[table] for table in before} == before | {"review_store": 1}
 
         Story(tmp_path, doing(tmp_path)).review("undone", "## Result: PASS")
 
-        done = run_process("review_doctor", "--check", "--json", root=tmp_path)
+        done = run_forked("review_doctor", "--check", "--json", root=tmp_path)
         assert (done.exit, done.json["problems"]) == (0, 0)
 
 
@@ -94,7 +94,7 @@ def test_todays_needs_no_migration(tmp_path):
 
 
 def assert_sound_and_the_same(root, told):
-    done = run_process("review_doctor", "--check", "--json", root=root)
+    done = run_forked("review_doctor", "--check", "--json", root=root)
     assert (done.exit, done.json["problems"]) == (0, 0), done.out
     assert answers(root) == told
 
@@ -122,9 +122,7 @@ def test_a_dump_is_upgraded_answers_as_before_and_takes_new_reviews(tmp_path, na
         before = rows_on_server(url)
 
         def do(*argv, stdin=None):
-            return run_process(
-                *argv, root=tmp_path, stdin=stdin, env={"COMMONPLACE_REVIEW_DB": url}
-            )
+            return run_forked(*argv, root=tmp_path, stdin=stdin, env={"COMMONPLACE_REVIEW_DB": url})
 
         if name in OLDER:
             refused = do("review_status")

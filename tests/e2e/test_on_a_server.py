@@ -15,8 +15,9 @@ import pytest
 from commonplace_site.catalogue import review_commands
 from review.store.opening import known_migrations
 from tests.builders import PASS
-from tests.helpers.commands import REPOSITORY, process_environment, run_process
+from tests.helpers.commands import REPOSITORY, process_environment
 from tests.helpers.deploy_page import blocks
+from tests.helpers.forked import run_forked
 from tests.helpers.servers import as_role, new_database, url_of
 from tests.helpers.story import Story, story_root
 from tests.stores.make import STORE, answers, doing, unpack
@@ -72,7 +73,7 @@ def team(deployed, tmp_path_factory):
     """A root, and the database with its tables and rights."""
     root = story_root(tmp_path_factory.mktemp("team"))
     env = TEAM | {"COMMONPLACE_REVIEW_DB": deployed.url("reviews_owner")}
-    done = run_process("migrate", root=root, env=env)
+    done = run_forked("migrate", root=root, env=env)
     assert done.exit == 0, done.err
     (statements,) = blocks("sql", under="3. The tables")
     with psycopg.connect(deployed.url("reviews_owner")) as owner:
@@ -115,19 +116,19 @@ class TestRoles:
             agent.execute(statement.encode())
 
     def test_what_a_role_may_not_do_is_said_in_words(self, team, deployed):
-        done = run_process("migrate", root=team, env=TEAM | as_agent(deployed))
+        done = run_forked("migrate", root=team, env=TEAM | as_agent(deployed))
 
         assert "Traceback" not in done.err
         assert done.exit == 1
 
     def test_the_pages_answer_and_take_people_in(self, team, deployed):
         env = TEAM | {"COMMONPLACE_REVIEW_DB": deployed.url("reviews_pages")}
-        made = run_process(
+        made = run_forked(
             "createsuperuser", "--username", "ana", "--email", "", "--noinput",
             root=team, env=env | {"DJANGO_SUPERUSER_PASSWORD": "a-long-password-of-hers"},
         )  # fmt: skip
         assert made.exit == 0, made.err
-        collected = run_process("collectstatic", "--noinput", root=team, env=env)
+        collected = run_forked("collectstatic", "--noinput", root=team, env=env)
         assert collected.exit == 0, collected.err
 
         visit = subprocess.run(
@@ -165,13 +166,13 @@ class TestMove:
         told = unpack(max(known_migrations()), tmp_path)
         here = {"COMMONPLACE_REVIEW_DB": postgres_database}
 
-        moved = run_process("review_store_copy", "--to", postgres_database, root=tmp_path)
+        moved = run_forked("review_store_copy", "--to", postgres_database, root=tmp_path)
 
         assert moved.exit == 0, moved.err
         (tmp_path / STORE).rename(tmp_path / "moved.sqlite")
 
         def do(*argv, stdin=None):
-            return run_process(*argv, root=tmp_path, stdin=stdin, env=here)
+            return run_forked(*argv, root=tmp_path, stdin=stdin, env=here)
 
         assert answers(tmp_path, do) == told
         assert do("review_doctor", "--repair").exit == 0
@@ -181,7 +182,7 @@ class TestMove:
         story.review("h", PASS)
         assert do("review_doctor", "--check").exit == 0
 
-        back = run_process(
+        back = run_forked(
             "review_store_copy",
             "--from",
             postgres_database,

@@ -14,13 +14,8 @@ import pytest
 from review.models import ReviewJob
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_root, make_selection, note_path
-from tests.helpers.commands import (
-    REPOSITORY,
-    process_environment,
-    run,
-    run_process,
-    shared_store,
-)
+from tests.helpers.commands import REPOSITORY, process_environment, run, shared_store
+from tests.helpers.forked import run_forked
 from tests.helpers.reviewed import ingest
 from tests.helpers.running import LATER, queue_job, start, status, two_by_two, write_output
 
@@ -232,12 +227,12 @@ class TestKilled:
 
     def start_jobs(self, root, env):
         selection = make_selection(*((name, "prose/x") for name in self.NOTES))
-        created = run_process(
+        created = run_forked(
             "create_review_jobs", "--input", "-", "--grouping", "note",
             root=root, stdin=selection, env=env,
         )  # fmt: skip
         assert created.exit == 0, created.err
-        claimed = run_process(
+        claimed = run_forked(
             "claim_review_job", "--next", "--limit", 3, "--runner", "h", root=root, env=env
         )
         assert claimed.exit == 0, claimed.err
@@ -247,13 +242,13 @@ class TestKilled:
             job["review_job_id"] for job in self.jobs(root, env) if job["status"] == "running"
         ]
         if running:
-            done = run_process(
+            done = run_forked(
                 "recover_review_jobs", "--action", "replace", *running, root=root, env=env
             )
             assert done.exit == 0, done.err
 
     def jobs(self, root, env):
-        listed = run_process("review_job_list", "--json", root=root, env=env)
+        listed = run_forked("review_job_list", "--json", root=root, env=env)
         assert listed.exit == 0, listed.err
         return listed.json["jobs"]
 

@@ -19,7 +19,8 @@ from tests.builders import (
     write_gate,
     write_note,
 )
-from tests.helpers.commands import run, run_process
+from tests.helpers.commands import run
+from tests.helpers.forked import run_forked
 from tests.helpers.reviewed import review_pairs
 from tests.helpers.selecting import pairs, reasons, select
 
@@ -278,8 +279,8 @@ class TestLooking:
         }
         command = ("review_target_selector", "--all-gates", "--model", PARTITION, "--json")
 
-        first = run_process(*command, root=root)
-        second = run_process(*command, "--no-cache", root=root)
+        first = run_forked(*command, root=root)
+        second = run_forked(*command, "--no-cache", root=root)
 
         assert first.exit == 0
         assert first.out == second.out

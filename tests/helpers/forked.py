@@ -30,6 +30,7 @@ class Forked:
     def __init__(
         self, argv: Sequence[object], *, root: Path, env: dict[str, str], stdin: bytes = b""
     ) -> None:
+        assert not any(name.startswith("PYTHON") for name in env), "only a new interpreter reads it"
         self.args = [str(REPOSITORY / "manage.py"), *map(str, argv)]
         self.returncode: int | None = None
         self._written = ("", "")

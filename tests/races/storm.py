@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.helpers.commands import REPOSITORY, process_environment, run_process
+from tests.helpers.commands import REPOSITORY, process_environment
+from tests.helpers.forked import run_forked
 from tests.races.base import make_base
 from tests.races.books import Book
 
@@ -44,7 +45,7 @@ def rage(storm: Storm, root: Path, store: Mapping[str, str]) -> dict[str, Any]:
         make_base(root, book, notes=storm.notes)
     env = process_environment(root) | dict(store)
     # Made by one command, as a server finds it.
-    assert run_process("migrate", root=root, env=dict(store)).exit == 0
+    assert run_forked("migrate", root=root, env=dict(store)).exit == 0
     with ExitStack() as stack:
         site = stack.enter_context(_server(root, env)) if storm.with_site else ""
         workers = [
@@ -81,7 +82,7 @@ def _worker(
 @contextmanager
 def _server(root: Path, env: dict[str, str]) -> Iterator[str]:
     """The site, served by threads of one process: its address, with a session's key behind it."""
-    path = urlsplit(run_process("serve", "--link", root=root, env=env).out.strip()).path
+    path = urlsplit(run_forked("serve", "--link", root=root, env=env).out.strip()).path
     log = root.parent / "books" / "server.err"
     argv = [sys.executable, "-m", "gunicorn", "commonplace_site.wsgi", "--bind", "127.0.0.1:0"]
     with (
@@ -136,7 +137,7 @@ def _unlike_without_cache(root: Path, store: Mapping[str, str]) -> Iterator[str]
     """The last word of the file index, as it was left, against the files themselves."""
     select = ("review_target_selector", "--all-gates", "--model", "model-a", "--json")
     cached, read = (
-        run_process(*select, *how, root=root, env=dict(store)) for how in ((), ("--no-cache",))
+        run_forked(*select, *how, root=root, env=dict(store)) for how in ((), ("--no-cache",))
     )
     if cached.exit or read.exit or cached.out != read.out:
         yield f"with the cache: {cached.err}{cached.out}\n\nwithout: {read.err}{read.out}"

@@ -13,7 +13,8 @@ import pytest
 
 from review.store.database_url import BUSY_SECONDS
 from tests.builders import PARTITION, gate_path, make_gate, make_root, make_selection, note_path
-from tests.helpers.commands import REPOSITORY, Result, process_environment, run_process
+from tests.helpers.commands import REPOSITORY, Result, process_environment
+from tests.helpers.forked import run_forked
 from tests.helpers.workers import write_worker_output
 
 # On a file: how long a server lets wait is tested with the errors it gives.
@@ -59,11 +60,11 @@ def root(tmp_path_factory) -> Path:
 def made(root: Path, gate: str):
     selection = make_selection(("a.md", gate))
     create = ("create_review_jobs", "--input", "-", "--grouping", "note", "--json")
-    return run_process(*create, root=root, stdin=selection).json
+    return run_forked(*create, root=root, stdin=selection).json
 
 
 def ask(root: Path, *words: object) -> Result:
-    done = run_process(*words, root=root)
+    done = run_forked(*words, root=root)
     assert done.exit == 0, done.err
     return done
 
@@ -133,7 +134,7 @@ class TestWhoWrites:
 
         with held(root):
             done = impatient(root, PATIENT, "review_doctor", "--repair", "--json")
-        mended = run_process("review_doctor", "--repair", "--json", root=root)
+        mended = run_forked("review_doctor", "--repair", "--json", root=root)
 
         assert done.exit == 75, done
         assert "locked" not in done.out + done.err
@@ -170,7 +171,7 @@ class TestWhoWrites:
         claim = ("claim_review_job", "--next", "--runner", "r", "--json")
 
         with held(root):
-            done = run_process(*claim, root=root, timeout=10 * BUSY_SECONDS)
+            done = run_forked(*claim, root=root, timeout=10 * BUSY_SECONDS)
 
         assert (done.exit, done.error["code"]) == (75, "store-busy")
 

@@ -20,7 +20,8 @@ from review.protocol.kept_telemetry import (
 from review.runners.environment import worker_environment
 from review.runners.messages import clean
 from tests.builders import make_jobs, make_output, make_root
-from tests.helpers.commands import run, run_process
+from tests.helpers.commands import run
+from tests.helpers.forked import run_forked
 
 PASSWORD = "hunter2-hunter2"
 KEY = "K" * 20 + "-this-key-signs-every-session"
@@ -46,18 +47,18 @@ class TestCommands:
         make_root(tmp_path)
         secrets = {"COMMONPLACE_REVIEW_DB": SERVER, "COMMONPLACE_SECRET_KEY": KEY}
 
-        result = run_process(*command, *flags, root=tmp_path, env=secrets)
+        result = run_forked(*command, *flags, root=tmp_path, env=secrets)
 
         assert PASSWORD not in result.out + result.err
         assert KEY not in result.out + result.err
 
     def test_tell_no_key_that_is_kept_in_a_file(self, tmp_path):
         make_root(tmp_path)
-        assert run_process("migrate", root=tmp_path).exit == 0
+        assert run_forked("migrate", root=tmp_path).exit == 0
         key = (tmp_path / "kb" / "reports" / ".secret-key").read_text()
 
         for command in (["review_doctor", "--json"], ["serve", "--link"], ["check", "--deploy"]):
-            result = run_process(*command, root=tmp_path)
+            result = run_forked(*command, root=tmp_path)
 
             assert key not in result.out + result.err
 

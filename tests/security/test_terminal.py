@@ -8,7 +8,8 @@ import pytest
 
 from review.models import Finding
 from tests.builders import PARTITION, make_jobs, make_output, make_root, write_gate, write_note
-from tests.helpers.commands import run, run_process
+from tests.helpers.commands import run
+from tests.helpers.forked import run_forked
 from tests.security.hostile_texts import ACTS, ESCAPES, EVIL_REVIEW
 
 QUEUED = "b.md"
@@ -107,7 +108,7 @@ class TestTheWay:
     """What is told before a command begins: the program's own words, settings, places."""
 
     def test_a_command_s_name_cannot_act(self, root):
-        result = run_process(ESCAPES.replace("\0", ""), root=root)
+        result = run_forked(ESCAPES.replace("\0", ""), root=root)
 
         assert result.exit == 2
         assert not unsafe(result)
@@ -116,7 +117,7 @@ class TestTheWay:
     def test_settings_cannot_act(self, tmp_path, flags):
         make_root(tmp_path, settings='[notes]\nroots = ["\\u001b]0;x\\u0007"]\n"\\u009b" = 1\n')
 
-        result = run_process("review_status", *flags, root=tmp_path)
+        result = run_forked("review_status", *flags, root=tmp_path)
 
         assert result.exit == 5
         assert not unsafe(result)
@@ -125,7 +126,7 @@ class TestTheWay:
         place = tmp_path / ESCAPES.replace("/", "")
         make_root(place)
 
-        result = run_process(
+        result = run_forked(
             "review_status", root=place, env={"COMMONPLACE_REVIEW_DB": str(place / "kb")}
         )
 
@@ -134,12 +135,12 @@ class TestTheWay:
 
     def test_a_user_s_name_cannot_act(self, tmp_path):
         make_root(tmp_path)
-        pack = run_process(
+        pack = run_forked(
             "review_target_selector", "prose/x", "--model", "m", "--json", root=tmp_path
         ).out
         user = {"COMMONPLACE_ACTOR": "", "LOGNAME": f"{ESCAPES}{'x' * 3000}\nb"}
 
-        result = run_process(
+        result = run_forked(
             "create_review_jobs",
             "--input",
             "-",
@@ -150,7 +151,7 @@ class TestTheWay:
             stdin=pack,
             env=user,
         )
-        events = run_process("review_job_list", "--json", root=tmp_path)
+        events = run_forked("review_job_list", "--json", root=tmp_path)
 
         assert result.exit == 0, result.err
         assert not unsafe(result)

@@ -20,7 +20,8 @@ from typing import Any
 
 from review.store.opening import known_migrations
 from tests.builders import PARTITION
-from tests.helpers.commands import Result, run_process
+from tests.helpers.commands import Result
+from tests.helpers.forked import run_forked
 from tests.helpers.story import Story, story_root
 
 FOLDER = Path(__file__).parent
@@ -51,7 +52,7 @@ def doing(root: Path) -> Any:
     """Runs a command on the repository at `root`, as a process of its own."""
 
     def do(*argv: object, stdin: str | None = None) -> Result:
-        return run_process(*argv, root=root, stdin=stdin)
+        return run_forked(*argv, root=root, stdin=stdin)
 
     return do
 
@@ -91,7 +92,7 @@ def kept_stores() -> list[str]:
 
 
 def _migrate_back(root: Path, migration: str) -> None:
-    done = run_process("migrate", "review", migration, root=root)
+    done = run_forked("migrate", "review", migration, root=root)
     if done.exit:
         sys.exit(done.err)
     # The way back forgets which store it is; its folders would be a stranger's.
@@ -101,7 +102,7 @@ def _migrate_back(root: Path, migration: str) -> None:
 def _keep_whole(root: Path) -> None:
     """Replace the store with a backup of it: one file, with what its log still held."""
     copy = root / "copy.sqlite"
-    done = run_process("review_doctor", "--backup", copy, root=root)
+    done = run_forked("review_doctor", "--backup", copy, root=root)
     if done.exit:
         sys.exit(done.err)
     for left in (root / "kb/reports").glob("review-store*"):
