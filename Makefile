@@ -7,6 +7,8 @@ TYPED := $(PACKAGES) benchmarks manage.py tests/conftest.py tests/settings.py te
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 WORKERS ?= 2
+# Tests are compiled once and kept: else each worker of each part spends six seconds of a core on that.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
