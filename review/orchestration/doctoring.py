@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeAlias
 
 from django.db import DatabaseError
@@ -14,12 +15,18 @@ from review.errors import ReviewError, TryAgain
 from review.models import ReviewStore
 from review.orchestration.invariant_checks import check_invariants
 from review.orchestration.job_file_checks import check_folders, check_prompts, check_result_files
-from review.orchestration.machine_checks import check_bytecode, check_file_index, check_notes
+from review.orchestration.machine_checks import (
+    check_bytecode,
+    check_file_index,
+    check_notes,
+    check_some_notes,
+)
 from review.orchestration.pruning import Pruning, prune_job_files
 from review.orchestration.rebuilding import rebuild_acceptances
 from review.orchestration.review_text_checks import check_review_texts
 from review.orchestration.store_opening import open_store
 from review.queries.checks import Check, CheckState
+from review.queries.quick_checks import check_jobs, check_write_lock
 from review.queries.store_checks import (
     check_acceptances,
     check_integrity,
@@ -28,6 +35,16 @@ from review.queries.store_checks import (
 )
 
 _Checking: TypeAlias = Callable[[], Iterable[Check]]
+_LEFT_OUT = Check(
+    "left-out",
+    CheckState.OK,
+    "a quick look; what it did not look at is looked at without --quick, or with --check",
+    (
+        "without --quick: pages and references of the store, its pairs, texts and current acceptances",
+        "without --quick: prompts, files and folders of jobs, and all notes but the sample",
+        "with --check: the invariants, and reviews beside what is kept of them",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +53,12 @@ class Examination:
 
     :param thorough: ask the database for every invariant, too.
     :param repair: make again what the store can tell.
+    :param quick_at: only a quick look, at this moment: what costs the same at any size.
     """
 
     thorough: bool = False
     repair: bool = False
+    quick_at: datetime | None = None
     pruning: Pruning | None = None
 
     @property
@@ -63,6 +82,10 @@ def examine(wanted: Examination) -> Iterator[Check]:
         yield from _look_at_store(config, wanted)
     else:
         yield Check("store-content", CheckState.SKIPPED, "the store cannot be used")
+    if wanted.quick_at is not None:
+        yield from check_some_notes(config)
+        yield _LEFT_OUT
+        return
     yield check_notes(config)
     yield check_file_index(config, repair=wanted.repair)
 
@@ -93,6 +116,11 @@ def _look_at_store(config: Config, wanted: Examination) -> Iterator[Check]:
 
 
 def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str, _Checking]]:
+    moment = wanted.quick_at
+    if moment is not None:
+        yield "write-lock", lambda: [check_write_lock()]
+        yield "jobs", lambda: [check_jobs(older_than=config.abandoned_after, now=moment)]
+        return
     yield "integrity", lambda: [check_integrity()]
     if not wanted.thorough:
         yield "pairs", lambda: [check_pairs()]

@@ -11,10 +11,12 @@ import django
 
 import review
 from review.conf import Config
-from review.corpus import Corpus, NoteFacts
+from review.corpus import Corpus, NoteFacts, NoteList
 from review.queries.checks import Check, CheckState, Faults
 
 _HEADER_BYTES = 16
+# Notes of a quick look: enough to meet a file system whose stat lies, at any size.
+SAMPLE = 200
 
 
 def check_bytecode() -> Check:
@@ -75,6 +77,46 @@ def _misremembered(config: Config) -> tuple[int, set[str]]:
     names = read.keys() | remembered.keys()
     wrong = {name for name in names if _facts(read.get(name)) != _facts(remembered.get(name))}
     return len(names), wrong
+
+
+def check_some_notes(config: Config) -> Iterator[Check]:
+    """All gates, and of the notes a sample of those that the file index remembers."""
+    remembering, reading = Corpus(config), Corpus(config, use_cache=False)
+    names = remembering.remember_some(SAMPLE)
+    read, catalog = reading.notes_at(names), reading.gates
+    faults = Faults()
+    for problem in (*read.problems, *catalog.problems):
+        faults.add(f"{problem.path}: {problem.code}: {problem.message}")
+    yield faults.check(
+        "knowledge-base",
+        fine=f"{len(catalog.gates)} gates, and a sample of {len(read.notes)} notes",
+        wrong="problems with gates, or with notes of a sample",
+        state=CheckState.WARNING,
+    )
+    if not names:
+        told = "none that is known; no note was looked at, a selector makes one"
+        yield Check("file-index", CheckState.OK, told)
+        return
+    wrong = _differing(names, read, remembering)
+    # Who edits a note between the two readings is no fault: that is over at the next look.
+    if wrong:
+        again = Corpus(config, use_cache=False).notes_at(wrong)
+        wrong = _differing(wrong, again, remembering)
+    altered = Faults()
+    for name in wrong:
+        altered.add(f"{name} was changed in a way that no stat shows")
+    yield altered.check(
+        "file-index",
+        fine=f"a sample of {len(names)} notes is remembered as they are",
+        wrong="notes of a sample are remembered wrong; look at all of them without --quick",
+    )
+
+
+def _differing(names: list[str], read: NoteList, remembering: Corpus) -> list[str]:
+    """Those of which the index says something else than the file."""
+    told = {note.path: note for note in remembering.notes_at(names).notes}
+    found = {note.path: note for note in read.notes}
+    return [name for name in names if _facts(found.get(name)) != _facts(told.get(name))]
 
 
 def check_notes(config: Config) -> Check:

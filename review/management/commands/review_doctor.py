@@ -25,7 +25,8 @@ class Command(ReviewCommand):
     """Check that everything is as it must be."""
 
     help = (
-        "Check the store, the files of jobs, the file index and the installation. With --check, ask"
+        "Check the store, the files of jobs, the file index and the installation; with --quick, only"
+        " what costs the same at any size. With --check, ask"
         " the store for every invariant, hash every kept text of a note or gate again, and hold"
         " reviews against what is kept of them. With --repair, make again what can be made from the"
         " store: current acceptances, prompts, result files, manifests. No review, decision or event"
@@ -37,6 +38,7 @@ class Command(ReviewCommand):
     store_use = store.Use.NONE
     examples = (
         "commonplace review_doctor",
+        "commonplace review_doctor --quick",
         "commonplace review_doctor --check --json",
         "commonplace review_doctor --repair",
         "commonplace review_doctor --backup ~/backups/review-store.sqlite",
@@ -50,6 +52,12 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to look at, and what to do."""
+        parser.add_argument(
+            "--quick",
+            action="store_true",
+            help="look only at what costs the same at any size: a second before work; it says what"
+            " it left out",
+        )
         parser.add_argument(
             "--check",
             action="store_true",
@@ -116,7 +124,10 @@ class Command(ReviewCommand):
         from review.orchestration.doctoring import Examination, examine
 
         wanted = Examination(
-            thorough=options["check"], repair=options["repair"], pruning=self._pruning(options)
+            thorough=options["check"],
+            repair=options["repair"],
+            quick_at=self.now if options["quick"] else None,
+            pruning=self._pruning(options),
         )
         return examine(wanted)
 
@@ -162,6 +173,10 @@ def _refuse_misfits(options: dict[str, Any]) -> None:
     if options["overwrite"] and not options["backup"]:
         raise UsageRefused("--overwrite goes with --backup")
     others = [name for name in ("check", "repair", "prune") if options[name]]
+    if options["quick"] and (others or options["backup"]):
+        raise UsageRefused(
+            f"--quick does nothing else; run --{(others or ['backup'])[0]} without it"
+        )
     if options["backup"] and others:
         raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
 
