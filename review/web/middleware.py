@@ -7,6 +7,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, connection
@@ -77,6 +78,8 @@ class AccessMiddleware:
             self._check_store()
             known = request.user.is_authenticated
         except (ReviewError, DatabaseError) as error:
+            # The page of the refusal would ask the store who this is.
+            request.user = AnonymousUser()
             answer = answer_to(request, error)
             if answer is None:
                 raise

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from review.store.opening import known_migrations
 from tests.builders import make_root
-from tests.helpers.commands import run_process
+from tests.helpers.commands import REPOSITORY, process_environment, run_process
 from tests.helpers.logged_stores import write_and_die
 from tests.stores.make import FILES_OF_JOBS, STORE, kept_stores, unpack
 
@@ -142,6 +144,38 @@ class TestThatWasLost:
         assert done.exit == 1
         assert store_id(root) in checks["store"]["message"]
         assert "the first other command" not in done.out
+        assert not (root / STORE).exists()
+
+
+# A request of a browser that was logged in, to a server that was started without its store.
+VISIT = """
+import django
+django.setup()
+from django.conf import settings
+from django.test import Client
+visitor = Client(HTTP_HOST="127.0.0.1")
+visitor.cookies[settings.SESSION_COOKIE_NAME] = "x" * 32
+for how in ({}, {"HTTP_ACCEPT": "application/json"}):
+    answer = visitor.get("/", **how)
+    print(answer.status_code, answer.content.decode())
+"""
+
+
+class TestPages:
+    def test_of_a_lost_store_say_so_and_make_none(self, root):
+        (root / STORE).unlink()
+        settings = {"DJANGO_SETTINGS_MODULE": "commonplace_site.settings.web"}
+
+        done = subprocess.run(
+            [sys.executable, "-c", VISIT],
+            cwd=REPOSITORY, env=process_environment(root) | settings,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("503 ")
+        assert done.stdout.count("there is no store at") == 2
+        assert '"store-lost"' in done.stdout
         assert not (root / STORE).exists()
 
 
