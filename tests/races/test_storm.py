@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 
 import pytest
 
@@ -32,10 +30,12 @@ class TestAStorm:
             ),
         ],
     )  # fmt: skip
-    def test_leaves_a_store_that_holds_what_was_reported_and_nothing_else(self, storm, tmp_path):
+    def test_leaves_a_store_that_holds_what_was_reported_and_nothing_else(
+        self, storm, tmp_path, verdicts, request
+    ):
         verdict = rage(storm, tmp_path / "base", shared_store())
 
         faults = verdict.pop("faults")
-        sys.stdout.write(json.dumps(verdict, indent=1) + "\n")
+        verdicts[request.node.name] = verdict
         assert not faults, "\n\n".join(faults)
         assert sum(verdict["acts"].values())
