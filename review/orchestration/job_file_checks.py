@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from review.artifacts import ArtifactStore, OutputNotReadable
@@ -18,6 +19,7 @@ from review.queries.checks import Check, CheckState, Faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
+_JOBS_AT_ONCE = 25
 _LASTING = (
     "files of jobs cannot be written again; where a review is unlike its copies, find out which is right:"
     " once the others are removed, --repair writes what the store says"
@@ -69,9 +71,8 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
     But not the result file of a review that its copies belie: it is a witness, or would hide one.
     """
     files, wrong, lasting = ArtifactStore(config), Faults(), Faults()
-    for job_id, is_open in _jobs():
+    for job_id, differing in _differing_jobs(files, config):
         wrong.looked_at += 1
-        differing = list(_wrong_files(job_id, files, config, is_open=is_open))
         if not differing:
             continue
         belied = belied_texts(job_id, config=config)
@@ -144,10 +145,18 @@ def _jobs() -> Iterator[tuple[int, bool]]:
         yield job_id, status in OPEN_JOB_STATUSES
 
 
+def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int, list[str]]]:
+    """Each job with what is wrong with its files; a few dozen are read together."""
+    store_id, jobs = ReviewStore.objects.identity(), _jobs()
+    while some := dict(islice(jobs, _JOBS_AT_ONCE)):
+        for job_id, documents in mirrored_documents(list(some), config=config, store_id=store_id):
+            yield job_id, list(_wrong_files(job_id, documents, files, is_open=some[job_id]))
+
+
 def _wrong_files(
-    job_id: int, files: ArtifactStore, config: Config, *, is_open: bool
+    job_id: int, documents: Iterator[tuple[str, str]], files: ArtifactStore, *, is_open: bool
 ) -> Iterator[str]:
-    for path, text in mirrored_documents(job_id, config=config):
+    for path, text in documents:
         data = _read(files, path)
         if data is None:
             yield f"{path} is missing"

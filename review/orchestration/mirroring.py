@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+from django.db.models import Prefetch
+
 from review.artifacts import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.domain.identity import gate_id_of
-from review.models import ReviewJob, ReviewPair, ReviewStore, ReviewText
+from review.models import FileSnapshot, ReviewJob, ReviewPair, ReviewStore, ReviewText
 from review.orchestration.manifests import manifest_of_job
 from review.protocol.records import (
     Manifest,
@@ -36,11 +38,25 @@ def mirror_job(job_id: int, *, config: Config, leaving: Container[int] = frozens
     return mirror(job, pairs, texts=texts, config=config)
 
 
-def mirrored_documents(job_id: int, *, config: Config) -> Iterator[tuple[str, str]]:
-    """Path and text of every file that mirrors rows of the job, the manifest last."""
-    job, pairs = _load(job_id)
-    store_id = ReviewStore.objects.identity()
-    return _documents(job, pairs, _texts(job), config, store_id=store_id)
+def mirrored_documents(
+    job_ids: Sequence[int], *, config: Config, store_id: str
+) -> Iterator[tuple[int, Iterator[tuple[str, str]]]]:
+    """Each job with path and text of every file that mirrors its rows, the manifest last.
+
+    Jobs and pairs are read together, texts of reviews one job at a time: hand in a few dozen jobs.
+    """
+    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
+    texts = FileSnapshot.objects.defer("text")
+    # Jobs that are made together share notes or gates: each of these is then one row and one object.
+    pairs = ReviewPair.objects.filter(job_id__in=job_ids).prefetch_related(
+        "note", "gate", Prefetch("note_snapshot", texts), Prefetch("gate_snapshot", texts)
+    )
+    of_job: dict[int, list[ReviewPair]] = {key: [] for key in job_ids}
+    for pair in pairs.order_by("job_id", "ordinal"):
+        of_job[pair.job_id].append(pair)
+    for key in job_ids:
+        job = jobs[key]
+        yield key, _documents(job, of_job.pop(key), _texts(job), config, store_id=store_id)
 
 
 def _texts(job: ReviewJob) -> dict[int, str]:
