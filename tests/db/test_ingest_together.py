@@ -227,9 +227,9 @@ def root(tmp_path):
     return make_root(tmp_path, notes=dict.fromkeys(NAMES, NOTE))
 
 
-def written(root: Path, names: Any = NAMES) -> list[int]:
+def written(root: Path, names: Any = NAMES, **how: Any) -> list[int]:
     """Jobs of one pair each, whose outputs wait."""
-    jobs = make_jobs(root, *((name, "prose/x") for name in names))
+    jobs = make_jobs(root, *((name, "prose/x") for name in names), **how)
     for job in jobs:
         (root / job.bundle_output_path).write_bytes(make_output(job.review_job_id, WARN))
     return [job.review_job_id for job in jobs]
@@ -358,7 +358,9 @@ class TestATransaction:
         for name in NAMES[:5]:
             write_note(root, name, NOTE + "Many words. " * 90_000)
 
-        assert self.sizes(root, monkeypatch, written(root, NAMES[:5])) == [2, 2, 1]
+        job_ids = written(root, NAMES[:5], max_prompt_tokens=1_000_000)
+
+        assert self.sizes(root, monkeypatch, job_ids) == [2, 2, 1]
 
     def test_holds_few_jobs_of_long_outputs(self, root, monkeypatch):
         job_ids = written(root, NAMES[:5])
