@@ -19,9 +19,6 @@ from django.db.transaction import TransactionManagementError
 
 from review.store import creation
 from review.store.header import APPLICATION_ID
-from review.store.refusals import (
-    StoreNotOpened,
-)
 from tests.helpers.opening import look, start
 
 

@@ -1,0 +1,82 @@
+"""The store in a database that is open already: taken when ours, refused when older or somebody else's."""
+
+from __future__ import annotations
+
+import pytest
+
+from review import store
+from review.errors import StoreRefused
+from review.models import ReviewStore
+from review.store import opening, unfinished
+from review.store.refusals import (
+    StoreForeign,
+    StoreNewer,
+    StoreOlder,
+)
+
+
+@pytest.mark.django_db
+class TestOpenDatabase:
+    """The store that this suite runs on, SQLite's or a server's."""
+
+    def test_is_taken_as_it_is(self):
+        store.ensure_store(write=True)
+
+        assert ReviewStore.objects.get().store_id
+
+    def test_has_an_id_of_its_own(self):
+        assert len(ReviewStore.objects.get().store_id) == 32
+
+    def test_is_refused_when_older(self, monkeypatch):
+        monkeypatch.setattr(
+            opening, "known_migrations", lambda: frozenset({"0001_initial", "9998_next"})
+        )
+        monkeypatch.setattr(
+            opening, "applied_migrations", lambda **_kw: frozenset({"0001_initial"})
+        )
+
+        with pytest.raises(StoreOlder, match="9998_next"):
+            store.ensure_store(write=False)
+
+    def test_is_left_to_migrate_when_older(self, monkeypatch):
+        known = store.opening.known_migrations() | {"9998_next"}
+        monkeypatch.setattr(opening, "known_migrations", lambda: known)
+
+        store.prepare_migration()
+
+    def test_is_not_migrated_when_newer(self, monkeypatch):
+        monkeypatch.setattr(opening, "known_migrations", lambda: frozenset({"0001_initial"}))
+
+        with pytest.raises(StoreNewer):
+            store.prepare_migration()
+
+    def test_that_holds_something_else_is_refused(self, monkeypatch):
+        monkeypatch.setattr(opening, "applied_migrations", lambda **_kw: frozenset())
+
+        with pytest.raises(StoreForeign) as refused:
+            store.ensure_store(write=True)
+
+        assert isinstance(refused.value, StoreRefused)
+
+
+def test_the_known_migrations_are_the_files(settings):
+    from django.db.migrations.loader import MigrationLoader
+
+    loaded = {name for app, name in MigrationLoader(None).disk_migrations if app == "review"}
+
+    assert opening.known_migrations() == loaded
+
+
+class TestUnfinished:
+    def test_a_store_that_is_being_filled_is_left_alone(self, db, monkeypatch):
+        marked = opening.known_migrations() | {unfinished.mark_of("a" * 32)}
+        monkeypatch.setattr(opening, "applied_migrations", lambda **_kw: marked)
+
+        for use in (lambda: store.ensure_store(write=False), store.prepare_migration):
+            with pytest.raises(unfinished.StoreUnfinished, match="being filled") as refused:
+                use()
+            assert "review_store_copy" in refused.value.hint
+
+    def test_the_mark_tells_whose_rows_they_are(self):
+        assert unfinished.filled_from({"0001_initial", unfinished.mark_of("b" * 32)}) == "b" * 32
+        assert unfinished.filled_from(opening.known_migrations()) == ""
