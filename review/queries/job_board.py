@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from review.artifacts import manifest_path
@@ -13,22 +13,26 @@ from review.errors import InputRejected
 from review.models import ReviewJob, ReviewPair, batched
 from review.vocabulary import JobStatus
 
+JOBS_AT_ONCE = 200
+
 
 def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
     """The jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
-    found: dict[int, JobJson] = {}
-    wanted = list(job_ids)
-    for chunk in batched(wanted, 200):
+    return list(iter_jobs(job_ids, gates_folder=gates_folder))
+
+
+def iter_jobs(job_ids: Iterable[int], *, gates_folder: str) -> Iterator[JobJson]:
+    """`show_jobs` for any number of jobs: no more than `JOBS_AT_ONCE` are held."""
+    for chunk in batched(job_ids, JOBS_AT_ONCE):
         pairs: dict[int, list[PairJson]] = {}
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         for pair in rows.select_related("note", "gate"):
             pairs.setdefault(pair.job_id, []).append(
                 PairJson(**pair_fields(pair, gates_folder=gates_folder))
             )
-        jobs = ReviewJob.objects.filter(pk__in=chunk)
-        for job in jobs.with_names():
-            found[job.pk] = _job_json(job, pairs.get(job.pk, []))
-    return [found[job_id] for job_id in wanted if job_id in found]
+        jobs = ReviewJob.objects.filter(pk__in=chunk).with_names()
+        found = {job.pk: _job_json(job, pairs.get(job.pk, [])) for job in jobs}
+        yield from (found[job_id] for job_id in chunk if job_id in found)
 
 
 def pair_fields(pair: ReviewPair, *, gates_folder: str) -> dict[str, Any]:

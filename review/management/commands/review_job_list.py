@@ -41,19 +41,31 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """List."""
-        from review.contracts.jobs import JobListJson
-        from review.queries.job_board import list_job_ids, show_jobs
+        from review.queries.job_board import iter_jobs, list_job_ids
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",
             limit=options["limit"],
         )
-        jobs = show_jobs(job_ids, gates_folder=conf.current().gates_folder)
+        jobs = iter_jobs(job_ids, gates_folder=conf.current().gates_folder)
         if self.as_json:
-            self.write_json(JobListJson(jobs=jobs))
+            self.write_json_chunks(_json_chunks(jobs))
         else:
             self.write_lines(line for job in jobs for line in _lines(job))
+
+
+def _json_chunks(jobs: Iterator[JobJson]) -> Iterator[str]:
+    """The document in pieces, byte for byte as it would be encoded whole."""
+    from review.contracts.base import encode
+    from review.contracts.jobs import JobListJson
+    from review.management.json_arrays import encode_items
+    from review.queries.job_board import JOBS_AT_ONCE
+
+    head, rest = encode(JobListJson(jobs=[])).split("[]")
+    yield f"{head}["
+    yield from encode_items(jobs, at_once=JOBS_AT_ONCE)
+    yield f"]{rest}"
 
 
 def _lines(job: JobJson) -> Iterator[str]:
