@@ -70,6 +70,11 @@ class ArtifactStore:
         files, name = self._locate(path)
         return files.exists_there(name)
 
+    def is_out_of_reach(self, path: str) -> bool:
+        """Whether nothing is written there, because a link on the way leads out of the folder."""
+        files, name = self._locate(path)
+        return files.leads_out(name.rpartition("/")[0])
+
     def read_output(self, path: str) -> bytes | None:
         """The bytes of a bundle output, or None when there is none yet.
 

@@ -81,8 +81,11 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
         still = mirror_job(job_id, config=config, leaving=belied) if repair else ()
         for detail in still:
             lasting.add(f"job {job_id}: {detail}")
-        for detail in differing:
-            wrong.add(f"job {job_id}: {detail}")
+        for path, detail in differing:
+            # A repair has said itself what it could not write.
+            out = not repair and files.is_out_of_reach(path)
+            told = f"{detail}: a link on its way leads out; remove it" if out else detail
+            (lasting if out else wrong).add(f"job {job_id}: {told}")
     if lasting.number:
         return lasting.check("job-files", fine="", wrong=_LASTING)
     if repair and wrong.number:
@@ -145,8 +148,10 @@ def _jobs() -> Iterator[tuple[int, bool]]:
         yield job_id, status in OPEN_JOB_STATUSES
 
 
-def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int, list[str]]]:
-    """Each job with what is wrong with its files; a few dozen are read together."""
+def _differing_jobs(
+    files: ArtifactStore, config: Config
+) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Each job with the paths of files that are wrong, and how; a few dozen are read together."""
     store_id, jobs = ReviewStore.objects.identity(), _jobs()
     while some := dict(islice(jobs, _JOBS_AT_ONCE)):
         for job_id, documents in mirrored_documents(list(some), config=config, store_id=store_id):
@@ -155,13 +160,13 @@ def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int,
 
 def _wrong_files(
     job_id: int, documents: Iterator[tuple[str, str]], files: ArtifactStore, *, is_open: bool
-) -> Iterator[str]:
+) -> Iterator[tuple[str, str]]:
     for path, text in documents:
         data = _read(files, path)
         if data is None:
-            yield f"{path} is missing"
+            yield path, f"{path} is missing"
         elif data != text.encode("utf-8", "replace") and not (is_open and _names(data, job_id)):
-            yield f"{path} differs"
+            yield path, f"{path} differs"
 
 
 def _names(manifest: bytes, job_id: int) -> bool:

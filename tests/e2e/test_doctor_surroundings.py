@@ -44,6 +44,31 @@ def forge_index(root, path):
     index.save()
 
 
+class TestJobFolders:
+    def test_one_that_leads_elsewhere_is_not_called_repairable(self, reviewed, tmp_path_factory):
+        folder = reviewed / "kb/reports/bundle-reviews/review-job-1"
+        elsewhere = tmp_path_factory.mktemp("elsewhere") / "job"
+        folder.rename(elsewhere)
+        folder.symlink_to(elsewhere)
+
+        looked = examine()[1]["job-files"]
+        repaired = examine("--repair")[1]["job-files"]
+
+        for check in (looked, repaired):
+            assert check["state"] == "problem"
+            assert "--repair writes them again" not in check["message"]
+        assert all("remove it" in detail for detail in looked["details"])
+
+    def test_once_the_link_is_removed_is_written_again(self, reviewed, tmp_path_factory):
+        folder = reviewed / "kb/reports/bundle-reviews/review-job-1"
+        folder.rename(tmp_path_factory.mktemp("elsewhere") / "job")
+        folder.symlink_to("nowhere")
+        folder.unlink()
+
+        assert examine("--repair")[1]["job-files"]["state"] == "repaired"
+        assert state("job-files") == "ok"
+
+
 class TestFileIndex:
     def test_one_that_remembers_wrong_is_found_and_removed(self, reviewed):
         forge_index(reviewed, note_path("a.md"))
