@@ -50,7 +50,7 @@ class TestWhatTheStatusAsks:
         with connection.execute_wrapper(explain):
             yield found
 
-    @pytest.mark.skipif(connection.vendor != "sqlite", reason="these are the words of SQLite")
+    @pytest.mark.sqlite  # its plans are read in SQLite's words
     @pytest.mark.parametrize(
         "ask",
         [read_coverage, read_base_map, lambda _corpus: count_looks()],
