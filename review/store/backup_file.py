@@ -13,6 +13,7 @@ from pathlib import Path
 
 from review.errors import Conflict, InputRejected, ReviewError
 from review.folders import FILE_MODE
+from review.store.lineage import Lineage, lineage_at, lineage_of, refuse_loss
 from review.store.refusals import AGAIN, StoreBusy
 from review.store.sqlite_file import read_only_uri
 from review.store.succession import (
@@ -58,7 +59,8 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
 
     :param overwrite: whether a store at `target`, or the log of one, is replaced.
     :raises BackupExists: something is at `target` or beside it, or it is the store itself.
-    :raises PlaceTaken, PlaceInUse, LogNotKept: what is there is not to be replaced, see there.
+    :raises PlaceTaken, PlaceInUse, LogNotKept: what is there is not to be replaced, see there; so is
+        the backup of another store, or of later work than the store holds.
     :raises BackupFolderMissing: its folder is not there.
     :raises BackupFailed: the system refused, or the copy is not what the store was.
     :raises StoreBusy: somebody holds the store for himself.
@@ -66,6 +68,7 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
     try:
         _refuse_taken(source, target, overwrite=overwrite)
         with held(target) as earlier, _draft_beside(target) as draft:
+            refuse_loss(target, earlier=_lineage_of_earlier(target, earlier), ours=_lineage(source))
             rows = _copy(source, draft)
             _verify(draft, rows)
             size = draft.stat().st_size
@@ -163,6 +166,16 @@ def _copy(source: Path, draft: Path) -> dict[str, int]:
             copy.execute("PRAGMA synchronous = OFF")
             store.backup(copy, pages=_PAGES_A_STEP, progress=_let_signals_in)
     return rows
+
+
+def _lineage(source: Path) -> Lineage | None:
+    with closing(_connected(_readable_uri(source))) as store:
+        return lineage_of(store)
+
+
+def _lineage_of_earlier(target: Path, earlier: Earlier) -> Lineage | None:
+    # Who holds a file alone keeps out every other connection, also one of this process.
+    return lineage_of(earlier.connection) if earlier.connection else lineage_at(target)
 
 
 def _let_signals_in(status: int, remaining: int, total: int) -> None:

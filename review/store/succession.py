@@ -76,10 +76,14 @@ def held(path: Path) -> Iterator[Earlier]:
 
 
 class Earlier:
-    """What has a name so far; `held` makes it."""
+    """What has a name so far; `held` makes it.
+
+    `connection` is the one that holds it alone, None where nothing is held.
+    """
 
     def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
-        self._path, self._connection = path, connection
+        self.connection = connection
+        self._path = path
 
     def make_way(self) -> None:
         """Bring the earlier store's log into it, then remove what lies beside its name.
@@ -89,8 +93,8 @@ class Earlier:
         :raises LogNotKept: the log cannot be brought in; nothing was removed.
         :raises OSError: a file cannot be removed.
         """
-        if self._connection is not None:
-            _bring_log_in(self._connection, self._path)
+        if self.connection is not None:
+            _bring_log_in(self.connection, self._path)
         left = companions_of(self._path)
         for file in left:
             file.unlink(missing_ok=True)
