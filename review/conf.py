@@ -189,7 +189,31 @@ def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
     )
     if stamp is not None:
         base = replace(base, **read_settings(root / "kb" / "review.toml"))
+    if artifacts:
+        _refuse_among_notes(base)
     return replace(base, sweep_jobs=_jobs(sweep_jobs)) if sweep_jobs else base
+
+
+def _refuse_among_notes(config: Config) -> None:
+    """Refuse a folder for job files that holds notes or gates: no note in it would be reviewed.
+
+    :raises EnvironmentRefused: it holds, is, or lies in a folder of notes or gates.
+    """
+    place, reports = (
+        Path(os.path.realpath(folder))
+        for folder in (config.artifacts, config.root / REPORTS_FOLDER)
+    )
+    if place.is_relative_to(reports):
+        return
+    for name in ("kb", config.gates_folder, *config.note_roots):
+        folder = Path(os.path.realpath(config.root / name))
+        is_in = name != "kb" and place.is_relative_to(folder)
+        if is_in or folder.is_relative_to(place):
+            raise EnvironmentRefused(
+                f"COMMONPLACE_REVIEW_ARTIFACTS is {str(config.artifacts)!r}, and"
+                f" {'lies in' if is_in else 'holds'} {name}/; no note or gate there would be seen",
+                hint=f"name a folder of its own for the files of jobs, as below {REPORTS_FOLDER}/",
+            )
 
 
 def _jobs(raw: str) -> int:
