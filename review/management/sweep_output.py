@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from review.contracts.sweeps import FailureGroupJson, PlanJson, SweepJson
 from review.errors import ExitCode
+from review.management.problem_output import problem_lines
 from review.orchestration.sweep_request import StopReason
 
 _WIDEST_REASON = 100
@@ -28,6 +29,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield f"cost: {_cost(answer)}; time: {_time(answer.seconds)}"
     if answer.skipped:
         yield f"left out: {_counts(answer.skipped)}"
+    yield from problem_lines(answer.problems)
     if answer.failures:
         yield ""
         yield from _failure_lines(answer.failures)

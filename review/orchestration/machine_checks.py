@@ -13,6 +13,7 @@ import review
 from review.conf import Config
 from review.corpus import Corpus, NoteFacts, NoteList
 from review.queries.checks import Check, CheckState, Faults
+from review.queries.files_now import open_corpus
 
 _HEADER_BYTES = 16
 # Notes of a quick look: enough to meet a file system whose stat lies, at any size.
@@ -121,7 +122,7 @@ def _differing(names: list[str], read: NoteList, remembering: Corpus) -> list[st
 
 def check_notes(config: Config) -> Check:
     """How many notes and gates there are, and how many files could not be used."""
-    corpus, faults = Corpus(config), Faults()
+    corpus, faults = open_corpus(config), Faults()
     listed, catalog = corpus.notes(), corpus.gates
     for problem in (*listed.problems, *catalog.problems):
         faults.add(f"{problem.path}: {problem.code}: {problem.message}")

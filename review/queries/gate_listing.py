@@ -10,6 +10,7 @@ from review.corpus.reading import UnreadableFile
 from review.domain.applicability import applies
 from review.domain.identity import path_below
 from review.queries.problems import problem_json
+from review.runners.rules.names import RULE_NAMES
 from review.vocabulary import Region
 
 
@@ -68,5 +69,5 @@ def gate_json(gate: Gate) -> GateJson:
         staleness="changed" if threshold is None else f"rewrite({threshold:g})",
         requires_type=list(gate.requirement.types),
         requires_trait=list(gate.requirement.traits),
-        rule=gate.rule or None,
+        rule=gate.rule if gate.rule in RULE_NAMES else None,
     )

@@ -70,6 +70,21 @@ class TestRuleThatThereIsNot:
             ("unknown-rule", True)
         ]
 
+    def test_is_named_by_a_sweep_for_people_and_by_the_doctor(self):
+        swept = run("review_sweep", "--all-gates", "--runner", "rules", "--model", "rules")
+        looked = run("review_doctor")
+
+        for said in (swept.out, looked.out):
+            assert "there is no rule 'placeholder-txt'" in said
+
+    def test_is_not_listed_as_what_a_rule_judges(self):
+        listed = {
+            gate["gate_id"]: gate["rule"] for gate in run("resolve_gates", "--json").json["gates"]
+        }
+
+        assert listed["prose/typo"] is None
+        assert listed["prose/placeholder-text"] == "placeholder-text"
+
 
 class TestSummary:
     def test_stands_on_stderr_for_people(self):
