@@ -25,6 +25,7 @@ MAX_SWEEP_JOBS = 64
 DEFAULT_SWEEP_TIMEOUT = timedelta(minutes=15)
 DEFAULT_SWEEP_ATTEMPTS = 3
 REPORTS_FOLDER = "kb/reports"
+JOBS_FOLDER = "bundle-reviews"
 RULES_PARTITION = "rules"
 _ENVIRONMENT = (
     "COMMONPLACE_ROOT",
@@ -180,7 +181,7 @@ def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
         database = str(root / REPORTS_FOLDER / "review-store.sqlite")
     elif "://" not in database:
         database = str((Path.cwd() / Path(database).expanduser()).resolve())
-    folder = Path(artifacts).expanduser() if artifacts else Path(REPORTS_FOLDER, "bundle-reviews")
+    folder = Path(artifacts).expanduser() if artifacts else Path(REPORTS_FOLDER, JOBS_FOLDER)
     base = Config(
         root=root,
         database=database,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from review import conf, store
@@ -35,17 +36,26 @@ def refuse_lost() -> None:
     from review.artifacts import ArtifactStore
 
     config = conf.current()
-    files = ArtifactStore(config)
-    names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
-    owner = next(filter(None, map(files.owner, names)), "")
-    if not owner or _is_there_by_now(config):
-        return
-    folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
-    raise StoreLost(
-        f"there is no store at {config.database}, but {folders} of jobs in {config.artifacts},"
-        f" made by the store {owner}: no new one was made",
-        hint="; ".join(_cures(config)),
-    )
+    for place in _places_of_jobs(config):
+        files = ArtifactStore(replace(config, artifacts=place))
+        names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
+        owner = next(filter(None, map(files.owner, names)), "")
+        if not owner or _is_there_by_now(config):
+            continue
+        folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
+        raise StoreLost(
+            f"there is no store at {config.database}, but {folders} of jobs in {place},"
+            f" made by the store {owner}: no new one was made",
+            hint="; ".join(_cures(config, place)),
+        )
+
+
+def _places_of_jobs(config: conf.Config) -> Iterator[Path]:
+    """The configured folder of job files, and the one that goes with a store in its usual place."""
+    yield config.artifacts
+    usual = config.root / conf.REPORTS_FOLDER
+    if Path(config.database).parent == usual and config.artifacts != usual / conf.JOBS_FOLDER:
+        yield usual / conf.JOBS_FOLDER
 
 
 def _is_there_by_now(config: conf.Config) -> bool:
@@ -53,10 +63,13 @@ def _is_there_by_now(config: conf.Config) -> bool:
     return store.is_there(Path(config.database))
 
 
-def _cures(config: conf.Config) -> Iterator[str]:
+def _cures(config: conf.Config, place: Path) -> Iterator[str]:
     yield "see that COMMONPLACE_REVIEW_DB names the store (a path or a postgres:// URL)"
     left = store.companions_of(Path(config.database))
     first = f"move {' and '.join(file.name for file in left)} away, then " if left else ""
     yield f"or {first}put a copy of the store in its place (docs/commands.md, Backup and restore)"
-    yield f"or, to start anew without it, move the folders in {config.artifacts} away"
-    yield "or, for a store beside it, set COMMONPLACE_REVIEW_ARTIFACTS to a folder of its own"
+    yield f"or, to start anew without it, move the folders in {place} away"
+    yield (
+        "or, for another store, set both COMMONPLACE_REVIEW_DB and COMMONPLACE_REVIEW_ARTIFACTS to"
+        " places of its own"
+    )

@@ -120,6 +120,17 @@ class TestThatWasLost:
 
         assert run_process("review_job_list", root=root, env=env).exit == 0
 
+    def test_is_not_made_in_its_usual_place_beside_other_folders_either(self, root):
+        (root / STORE).unlink()
+
+        done = run_process(
+            "review_job_list", root=root, env={"COMMONPLACE_REVIEW_ARTIFACTS": "other-jobs"}
+        )
+
+        assert done.exit == 1
+        assert "set both COMMONPLACE_REVIEW_DB and" in done.err
+        assert not (root / STORE).exists()
+
     def test_can_be_the_target_of_a_copy(self, root):
         (root / STORE).rename(root / "moved.sqlite")
 
