@@ -89,7 +89,7 @@ class Brake:
     def may_start(self, under_way: int) -> bool:
         """Whether another job may start beside those under way."""
         if self.stop.is_set():
-            self.end(StopReason.INTERRUPTED, "asked to end")
+            self._end_as_asked()
         limit = self.limits.max_jobs
         if limit is not None and self._run + under_way >= limit:
             if not under_way:
@@ -117,6 +117,9 @@ class Brake:
     def note(self, ended: Ended) -> None:
         """Take note of a job that ended."""
         self._run += 1
+        # Also where every job was under way by then, and none is asked for any more.
+        if ended.failure_code == FailureCode.INTERRUPTED:
+            self._end_as_asked()
         if ended.failure is not None and ended.failure.concerns_all:
             self._end_for(ended.failure)
         self._watch_cost(ended)
@@ -127,6 +130,9 @@ class Brake:
         """Let no other job start."""
         if self.reason is None:
             self.reason, self.because = reason, because
+
+    def _end_as_asked(self) -> None:
+        self.end(StopReason.INTERRUPTED, "asked to end")
 
     def _end_for(self, failure: RunnerFailure) -> None:
         reason = StopReason.ACCOUNT_EXHAUSTED if failure.exhausted else StopReason.RUNNER_UNUSABLE

@@ -41,6 +41,17 @@ class TestInterrupted:
         assert {job["failure_code"] for job in jobs.values()} == {"interrupted"}
         assert len(reviewed(base)) == 4
 
+    def test_says_so_too_where_every_job_was_under_way(self, tmp_path):
+        base = make_scripted(tmp_path, notes=3, gates=GATES, script={"*": "half"})
+        process = start(base, *SWEEP, "--json")
+        wait_for(lambda: len(base.blocks()) == 3)
+
+        process.send_signal(signal.SIGINT)
+        out, _err = process.communicate(timeout=30)
+
+        assert (process.returncode, json.loads(out)["stopped"]) == (130, "interrupted")
+        assert len(reviewed(base)) == 3
+
     def test_the_next_sweep_does_the_rest_and_nothing_again(self, tmp_path):
         script = {note(n): ["half", "finished"] for n in range(4)}
         base = make_scripted(tmp_path, notes=6, gates=GATES, script=script)
