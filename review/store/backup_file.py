@@ -68,7 +68,8 @@ def back_up_file(source: Path, target: Path, *, overwrite: bool) -> BackedUp:
     try:
         _refuse_taken(source, target, overwrite=overwrite)
         with held(target) as earlier, _draft_beside(target) as draft:
-            refuse_loss(target, earlier=_lineage_of_earlier(target, earlier), ours=_lineage(source))
+            replaced = lineage_at(target, earlier.connection)
+            refuse_loss(target, earlier=replaced, ours=_lineage(source))
             rows = _copy(source, draft)
             _verify(draft, rows)
             size = draft.stat().st_size
@@ -171,11 +172,6 @@ def _copy(source: Path, draft: Path) -> dict[str, int]:
 def _lineage(source: Path) -> Lineage | None:
     with closing(_connected(_readable_uri(source))) as store:
         return lineage_of(store)
-
-
-def _lineage_of_earlier(target: Path, earlier: Earlier) -> Lineage | None:
-    # Who holds a file alone keeps out every other connection, also one of this process.
-    return lineage_of(earlier.connection) if earlier.connection else lineage_at(target)
 
 
 def _let_signals_in(status: int, remaining: int, total: int) -> None:

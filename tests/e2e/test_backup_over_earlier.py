@@ -80,10 +80,27 @@ def test_rows_that_were_pruned_since_are_no_reason(root):
     assert words_of(root / "b.sqlite") == words_of(root / STORE)
 
 
-def test_one_too_damaged_to_tell_is_replaced(root):
+def cut(whole):
+    return whole[:-4096]
+
+
+def filled(whole):
+    return whole[:4096] + b"\xff" * (len(whole) - 4096)
+
+
+@pytest.mark.parametrize("damage", [cut, filled])
+def test_one_that_is_damaged_is_left_for_whoever_it_is_of(root, damage):
     file = root / "b.sqlite"
-    whole = file.read_bytes()
-    file.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    file.write_bytes(damaged := damage(file.read_bytes()))
+
+    done = back_up(root, "--overwrite", "--json")
+
+    assert (done.exit, done.error["code"]) == (4, "place-taken")
+    assert file.read_bytes() == damaged
+
+
+def test_an_empty_file_is_replaced(root):
+    (root / "b.sqlite").write_bytes(b"")
 
     assert back_up(root, "--overwrite").exit == 0
-    assert words_of(file) == words_of(root / STORE)
+    assert words_of(root / "b.sqlite") == words_of(root / STORE)

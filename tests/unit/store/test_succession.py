@@ -135,16 +135,17 @@ class TestOverAnEarlierStore:
 
         assert words_in(target) == ["new"]
 
-    def test_one_that_is_damaged_is_replaced(self, source, target):
+    def test_one_that_is_damaged_is_not_replaced(self, source, target):
         write_and_die(target, ADD)
         with target.open("r+b") as file:
             file.seek(100)
             file.write(b"\xff" * 4000)
+        before = target.stat().st_ino
 
-        back_up_file(source, target, overwrite=True)
+        with pytest.raises(PlaceTaken, match="damaged"):
+            back_up_file(source, target, overwrite=True)
 
-        assert beside(target) == []
-        assert words_in(target) == ["new"]
+        assert target.stat().st_ino == before
 
     @pytest.mark.parametrize("name", ["_copy", "_verify"])
     def test_where_the_backup_fails_it_has_its_log_s_writes_still(
