@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import time
 
 import pytest
 
-from review.corpus.index import FileIndex, KindRow, NoteRow
-from review.corpus.signature import signature_of
 from tests.builders import NOTE, make_root, note_path, write_note
 from tests.helpers.commands import run, run_process
-from tests.helpers.doctoring import examine, state
+from tests.helpers.doctoring import examine, forge_index, state
 from tests.helpers.forked import run_forked
 from tests.helpers.reviewed import review_pairs
 from tests.helpers.servers import new_database, url_of
@@ -29,19 +25,6 @@ def reviewed(root, db):
     """One pair was reviewed."""
     review_pairs(root, ("a.md", "prose/x"))
     return root
-
-
-def forge_index(root, path):
-    """Have the index remember other facts of a note than its file has, behind an equal stat."""
-    index = FileIndex(
-        root / "kb/reports/review-store.index", root=os.path.realpath(root), clock_ns=time.time_ns
-    )
-    # Only who has read all rows writes rows.
-    assert index.notes is not None
-    kind = index.kind_number(KindRow("", (), True))
-    signature = signature_of((root / path).stat())
-    index.remember_note(path, NoteRow(signature, "0" * 64, "", kind, ()))
-    index.save()
 
 
 class TestJobFolders:

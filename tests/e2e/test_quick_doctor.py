@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import time
 from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
-from review.corpus.index import FileIndex, KindRow, NoteRow
-from review.corpus.signature import signature_of
 from review.models import ReviewJob
 from tests.builders import NOTE, NOW, make_jobs, make_root, make_selection, note_path
 from tests.helpers.commands import run
-from tests.helpers.doctoring import examine
+from tests.helpers.doctoring import examine, forge_index
 from tests.helpers.forked import run_forked
 from tests.helpers.reviewed import review_pairs
 
@@ -33,19 +29,6 @@ def reviewed(root, db):
     review_pairs(root, ("a.md", "prose/x"))
     make_jobs(root, ("b.md", "prose/x"))
     return root
-
-
-def forge_index(root, path):
-    """Have the index remember other facts of a note than its file has, behind an equal stat."""
-    index = FileIndex(
-        root / "kb/reports/review-store.index", root=os.path.realpath(root), clock_ns=time.time_ns
-    )
-    # Only who has read all rows writes rows.
-    assert index.notes is not None
-    kind = index.kind_number(KindRow("", (), True))
-    signature = signature_of((root / path).stat())
-    index.remember_note(path, NoteRow(signature, "0" * 64, "", kind, ()))
-    index.save()
 
 
 class TestQuick:
