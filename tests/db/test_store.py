@@ -91,6 +91,8 @@ class TestMissingFile:
 
         assert len({store_id for store_id, _revision in said}) == 1
         assert sorted(int(revision) for _store_id, revision in said) == list(range(1, 9))
+        # Of two that close at once SQLite has neither remove the log; whoever comes alone does.
+        look(root)
         assert names(file.parent) == [file.name]
 
     def test_leaves_nothing_of_a_killed_attempt(self, root, file):
