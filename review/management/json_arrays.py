@@ -1,4 +1,4 @@
-"""Encodes the items of long JSON arrays in pieces: whole they are tens of megabytes."""
+"""Encodes documents of long JSON arrays in pieces: whole they are tens of megabytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from review.contracts.base import encode
 from review.models import batched
+
+_EMPTY = "[]"
 
 
 def encode_items(items: Iterable[msgspec.Struct], *, at_once: int) -> Iterator[str]:
@@ -16,3 +19,18 @@ def encode_items(items: Iterable[msgspec.Struct], *, at_once: int) -> Iterator[s
         array = msgspec.json.encode(some)
         yield comma + array[1:-1].decode("utf-8", "surrogatepass")
         comma = ","
+
+
+def encode_filled(
+    frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct], at_once: int
+) -> Iterator[str]:
+    """The document in pieces, byte for byte as `encode` would give it whole.
+
+    :param frame: the document, with these arrays empty; they come first of its arrays, in this order.
+    """
+    head, *rest = encode(frame).split(_EMPTY, len(arrays))
+    yield head
+    for items, following in zip(arrays, rest, strict=True):
+        yield "["
+        yield from encode_items(items, at_once=at_once)
+        yield f"]{following}"

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from review.contracts.base import encode
 from review.contracts.queue import QueueJson
-from review.management.json_arrays import encode_items
+from review.management.json_arrays import encode_filled
 from review.queries.problems import problem_json
 from review.queries.warn_queue import WarnQueue
 
 _CHUNK = 200
-_SPOT = "[]"
 
 
 def queue_chunks(queue: WarnQueue) -> Iterator[str]:
     """The document of `warn_selector --json`, in pieces: byte for byte what `encode` would give."""
     problems = [problem_json(problem) for problem in queue.problems]
-    frame = encode(QueueJson(entries=[], deleted_notes=[], problems=problems))
-    head, between, rest = frame.split(_SPOT, 2)
-    yield f"{head}["
-    yield from encode_items(queue.entries, at_once=_CHUNK)
-    yield f"]{between}["
-    yield from encode_items(queue.deleted_notes, at_once=_CHUNK)
-    yield f"]{rest}"
+    frame = QueueJson(entries=[], deleted_notes=[], problems=problems)
+    return encode_filled(frame, queue.entries, queue.deleted_notes, at_once=_CHUNK)

@@ -56,16 +56,11 @@ class Command(ReviewCommand):
 
 
 def _json_chunks(jobs: Iterator[JobJson]) -> Iterator[str]:
-    """The document in pieces, byte for byte as it would be encoded whole."""
-    from review.contracts.base import encode
     from review.contracts.jobs import JobListJson
-    from review.management.json_arrays import encode_items
+    from review.management.json_arrays import encode_filled
     from review.queries.job_board import JOBS_AT_ONCE
 
-    head, rest = encode(JobListJson(jobs=[])).split("[]")
-    yield f"{head}["
-    yield from encode_items(jobs, at_once=JOBS_AT_ONCE)
-    yield f"]{rest}"
+    return encode_filled(JobListJson(jobs=[]), jobs, at_once=JOBS_AT_ONCE)
 
 
 def _lines(job: JobJson) -> Iterator[str]:
