@@ -10,11 +10,11 @@ from django.utils import timezone
 from review.conf import Config
 from review.contracts.sweeps import SweepCostJson, SweepJson
 from review.management.interrupting import stop_on_signals
-from review.management.knowledge_base import open_corpus
 from review.orchestration.fixing import FAILED, PLANNED, REFUSED, Fixed, FixSweep, fix_notes
 from review.orchestration.hiring import Hired, HireRequest, hire_editor
 from review.orchestration.sweep_request import Limits
 from review.protocol.telemetry import Usage
+from review.queries.knowledge_base import open_corpus
 from review.vocabulary import Grouping
 
 

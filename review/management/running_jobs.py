@@ -9,11 +9,11 @@ from typing import Any
 from django.utils import timezone
 
 from review.conf import RULES_PARTITION, Config
-from review.management.knowledge_base import open_corpus
 from review.orchestration.dispatching import Dispatcher, SerialDispatcher, ThreadDispatcher
 from review.orchestration.hiring import HireRequest, hire
 from review.orchestration.job_batches import RunResult, partition_of_jobs, queued_jobs, run_jobs
 from review.orchestration.running import Worker
+from review.queries.knowledge_base import open_corpus
 from review.runners.process_table import ProcessTable
 from review.runners.registry import find_runner
 

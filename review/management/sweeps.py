@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from django.utils import timezone
 
 from review.management.interrupting import stop_on_signals
-from review.management.knowledge_base import open_corpus
 from review.management.running_jobs import dispatcher_for
 from review.management.sweep_options import hire_request, sweep_request
 from review.management.sweep_progress import watching
@@ -15,6 +14,7 @@ from review.orchestration.hiring import hire, interview
 from review.orchestration.sweep_planning import plan_sweep
 from review.orchestration.sweep_surroundings import Surroundings
 from review.orchestration.sweeping import sweep
+from review.queries.knowledge_base import open_corpus
 from review.runners.process_table import ProcessTable
 
 if TYPE_CHECKING:

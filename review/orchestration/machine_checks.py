@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import django
@@ -12,8 +12,9 @@ import django
 import review
 from review.conf import Config
 from review.corpus import Corpus, NoteFacts, NoteList
+from review.domain.problems import Problem
 from review.queries.checks import Check, CheckState, Faults
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 
 _HEADER_BYTES = 16
 # Notes of a quick look: enough to meet a file system whose stat lies, at any size.
@@ -82,13 +83,10 @@ def _misremembered(config: Config) -> tuple[int, set[str]]:
 
 def check_some_notes(config: Config) -> Iterator[Check]:
     """All gates, and of the notes a sample of those that the file index remembers."""
-    remembering, reading = Corpus(config), Corpus(config, use_cache=False)
+    remembering, reading = Corpus(config), open_corpus(config, use_cache=False)
     names = remembering.remember_some(SAMPLE)
     read, catalog = reading.notes_at(names), reading.gates
-    faults = Faults()
-    for problem in (*read.problems, *catalog.problems):
-        faults.add(f"{problem.path}: {problem.code}: {problem.message}")
-    yield faults.check(
+    yield _faults_of((*read.problems, *catalog.problems)).check(
         "knowledge-base",
         fine=f"{len(catalog.gates)} gates, and a sample of {len(read.notes)} notes",
         wrong="problems with gates, or with notes of a sample",
@@ -113,6 +111,13 @@ def check_some_notes(config: Config) -> Iterator[Check]:
     )
 
 
+def _faults_of(problems: Iterable[Problem]) -> Faults:
+    faults = Faults()
+    for problem in problems:
+        faults.add(f"{problem.path}: {problem.code}: {problem.message}")
+    return faults
+
+
 def _differing(names: list[str], read: NoteList, remembering: Corpus) -> list[str]:
     """Those of which the index says something else than the file."""
     told = {note.path: note for note in remembering.notes_at(names).notes}
@@ -122,11 +127,9 @@ def _differing(names: list[str], read: NoteList, remembering: Corpus) -> list[st
 
 def check_notes(config: Config) -> Check:
     """How many notes and gates there are, and how many files could not be used."""
-    corpus, faults = open_corpus(config), Faults()
+    corpus = open_corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
-    for problem in (*listed.problems, *catalog.problems):
-        faults.add(f"{problem.path}: {problem.code}: {problem.message}")
-    return faults.check(
+    return _faults_of((*listed.problems, *catalog.problems)).check(
         "knowledge-base",
         fine=f"{len(listed.notes)} notes, {len(catalog.gates)} gates",
         wrong="problems with notes or gates",

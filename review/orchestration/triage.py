@@ -14,8 +14,9 @@ from review.domain.dispositions import Decided, finding_state
 from review.errors import Conflict, UsageRefused
 from review.models import Disposition, ReviewStore, batched
 from review.orchestration.disposing import UnknownFinding
-from review.queries.files_now import files_now, open_corpus
+from review.queries.files_now import files_now
 from review.queries.finding_places import find_finding
+from review.queries.knowledge_base import open_corpus
 from review.queries.places import digests_of
 from review.queries.queue_board import QueueBoard
 from review.queries.queue_boards import queue_board

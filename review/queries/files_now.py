@@ -12,10 +12,10 @@ from functools import cached_property
 from threading import Lock
 
 from review.conf import Config
-from review.corpus import Corpus, Gate, NoteList
+from review.corpus import Gate, NoteList
 from review.corpus.gates import GateCatalog
+from review.queries.knowledge_base import open_corpus
 from review.queries.places import digests_of
-from review.runners.rules.names import RULE_NAMES
 
 # So few notes are looked at in a time that nobody notices.
 SMALL_BASE = 2_000
@@ -63,11 +63,6 @@ class _Kept:
 
 
 _kept: dict[str, _Kept] = {}
-
-
-def open_corpus(config: Config) -> Corpus:
-    """The knowledge base of `config`, where gates may name the rules there are."""
-    return Corpus(config, known_rules=RULE_NAMES)
 
 
 def files_now(config: Config, *, now: datetime, max_age: timedelta = MAX_AGE) -> FilesNow:

@@ -12,7 +12,7 @@ from review import conf
 from review.conf import Config
 from review.corpus import Corpus
 from review.orchestration.picking import Pick
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 from review.queries.note_page import NotePageRequest, read_note_page
 from review.queries.pair_change import (
     Against,

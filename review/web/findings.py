@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 
 from review import conf
 from review.orchestration.triage import SeenFinding, TriageRequest, dispose_findings
-from review.queries.files_now import open_corpus
 from review.queries.finding_page import FindingPage, read_finding
+from review.queries.knowledge_base import open_corpus
 from review.queries.queue_choice import Choice, Place
 from review.queries.queue_lines import QueueLine
 from review.queries.queue_page import place_of, row_id

@@ -17,7 +17,7 @@ from msgspec import structs
 from review import conf
 from review.conf import Config
 from review.contracts.queue import LookJson, LooksPageJson
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 from review.queries.looks import LookRequest, rationales, read_looks
 from review.queries.problems import problem_json
 from review.web.facets import make_facet

@@ -17,7 +17,7 @@ from review.contracts.base import timestamp
 from review.contracts.base_pages import NotesJson
 from review.corpus import Corpus
 from review.queries.base_map import BaseMap
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 from review.queries.note_list import NOTES_A_PAGE, STATES, ListRequest, NoteListing, list_notes
 from review.queries.note_page import NotePage, NotePageRequest, read_note_page
 from review.queries.note_pairs import known_partitions

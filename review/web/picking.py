@@ -17,7 +17,7 @@ from review.domain.identity import MAX_PATH_BYTES
 from review.errors import UsageRefused
 from review.orchestration.deciding import OverrideRequest, override_acceptance
 from review.orchestration.picking import Pick, ack_picks, request_reviews
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 from review.vocabulary import Grouping
 from review.web.acting import actor, after_post, field, require_permission, required
 from review.web.numbers import read_number

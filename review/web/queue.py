@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from review import conf
 from review.contracts.queue import QueuePageJson
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 from review.queries.problems import problem_json
 from review.queries.queue_board import GONE, SINCE
 from review.queries.queue_choice import Choice, Place

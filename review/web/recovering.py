@@ -17,8 +17,8 @@ from review.contracts.jobs import JobJson, RefusalJson
 from review.contracts.recovery import RecoveredJson, RecoveryJson
 from review.errors import UsageRefused
 from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
-from review.queries.files_now import open_corpus
 from review.queries.job_board import show_jobs
+from review.queries.knowledge_base import open_corpus
 from review.queries.recoverable import outputs_of
 from review.runners.process_table import ProcessTable
 from review.web.acting import SeeOther, actor, field, require_permission

@@ -18,7 +18,7 @@ from review.contracts.status import GateStatusJson, PartitionStatusJson
 from review.orchestration.recovery import RecoveryAction
 from review.queries.act_log import Act, newest_acts
 from review.queries.act_streams import ActFilter
-from review.queries.files_now import open_corpus
+from review.queries.knowledge_base import open_corpus
 from review.queries.queue_choice import QueueFilter
 from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable

@@ -66,7 +66,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ack, and say what moved."""
-        from review.management.knowledge_base import open_corpus
+        from review.queries.knowledge_base import open_corpus
 
         _check_form(options)
         config = conf.current()

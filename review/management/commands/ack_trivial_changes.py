@@ -50,8 +50,8 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ack, and say what moved."""
-        from review.management.knowledge_base import open_corpus
         from review.orchestration.trivial_acks import ack_trivial_changes
+        from review.queries.knowledge_base import open_corpus
 
         config = conf.current()
         request = _request(options, config)

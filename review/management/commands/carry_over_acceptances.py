@@ -47,8 +47,8 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Carry, and say what was carried and what was not."""
-        from review.management.knowledge_base import open_corpus
         from review.orchestration.carrying import carry_over_acceptances
+        from review.queries.knowledge_base import open_corpus
 
         config = conf.current()
         with open_corpus(config) as corpus:

@@ -47,8 +47,8 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Record it, and say which finding it was."""
-        from review.management.knowledge_base import open_corpus
         from review.orchestration.disposing import DispositionRequest, dispose_finding
+        from review.queries.knowledge_base import open_corpus
 
         config = conf.current()
         request = DispositionRequest(

@@ -11,9 +11,9 @@ from review import conf, store
 from review.artifacts.whole_files import write_whole
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.knowledge_base import open_corpus
 from review.management.options import source, text
 from review.management.output_files import refuse_to_overwrite
+from review.queries.knowledge_base import open_corpus
 
 if TYPE_CHECKING:
     from review.contracts.fixes import FixPromptJson

@@ -47,9 +47,9 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Override, and say what was accepted."""
-        from review.management.knowledge_base import open_corpus
         from review.orchestration.deciding import OverrideRequest, override_acceptance
         from review.orchestration.provenance import canonical_partition
+        from review.queries.knowledge_base import open_corpus
 
         config = conf.current()
         request = OverrideRequest(

@@ -117,8 +117,8 @@ class Command(ReviewCommand):
             self.write_lines(_list_lines(found))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
-        from review.management.knowledge_base import open_corpus
         from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
+        from review.queries.knowledge_base import open_corpus
         from review.runners.process_table import ProcessTable
 
         request = RecoveryRequest(

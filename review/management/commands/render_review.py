@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.knowledge_base import open_corpus
 from review.management.options import partition, positive_int, text
+from review.queries.knowledge_base import open_corpus
 
 if TYPE_CHECKING:
     from review.queries.history import HistoryRequest

@@ -10,9 +10,9 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.knowledge_base import open_corpus
 from review.management.options import text
 from review.management.problem_output import problem_lines
+from review.queries.knowledge_base import open_corpus
 
 if TYPE_CHECKING:
     from review.contracts.gates import GateJson

@@ -9,9 +9,9 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.knowledge_base import open_corpus
 from review.management.options import partition
 from review.management.problem_output import problem_lines
+from review.queries.knowledge_base import open_corpus
 
 
 class Command(ReviewCommand):

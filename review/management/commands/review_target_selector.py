@@ -9,11 +9,11 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
-from review.management.knowledge_base import open_corpus
 from review.management.options import partition, positive_int
 from review.management.problem_output import problem_lines
 from review.management.scope_options import add_scope_arguments
 from review.management.selection_output import json_chunks, summary_line, text_lines
+from review.queries.knowledge_base import open_corpus
 from review.queries.targets import STALE, SelectionRequest, select_targets
 from review.vocabulary import REQUESTED, Staleness
 

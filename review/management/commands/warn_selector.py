@@ -13,10 +13,10 @@ from review.corpus import Corpus
 from review.errors import ExitCode, UsageRefused
 from review.integrations.queue_csv import queue_csv
 from review.management.base import ReviewCommand
-from review.management.knowledge_base import open_corpus
 from review.management.options import partition, text
 from review.management.problem_output import problem_lines
 from review.management.queue_output import queue_chunks
+from review.queries.knowledge_base import open_corpus
 from review.queries.looks import LookRequest, read_looks
 from review.queries.places import named_places
 from review.queries.problems import problem_json
