@@ -81,7 +81,7 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 def _sweep(samples: Samples, jobs: int) -> Any:
     from review import conf
-    from review.management.knowledge_base import open_corpus
+    from review.queries.knowledge_base import open_corpus
     from review.orchestration.dispatching import ThreadDispatcher
     from review.orchestration.hiring import HireRequest, hire
     from review.orchestration.sweep_request import Limits, SweepRequest
