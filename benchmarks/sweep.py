@@ -81,12 +81,12 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 def _sweep(samples: Samples, jobs: int) -> Any:
     from review import conf
-    from review.queries.knowledge_base import open_corpus
     from review.orchestration.dispatching import ThreadDispatcher
     from review.orchestration.hiring import HireRequest, hire
     from review.orchestration.sweep_request import Limits, SweepRequest
     from review.orchestration.sweep_surroundings import Surroundings
     from review.orchestration.sweeping import sweep
+    from review.queries.knowledge_base import open_corpus
     from review.queries.targets import SelectionRequest
     from review.runners.process_table import ProcessTable
     from review.vocabulary import Grouping
