@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from review.contracts.jobs import FindingJson, IngestedJobJson, IngestedPairJson
+from review.domain.identity import gate_id_of
 from review.models import Finding, ReviewJob, ReviewPair
-from review.queries.job_board import pair_fields
 from review.vocabulary import PairStatus
 
 
@@ -50,7 +50,13 @@ def by_pair(findings: Iterable[Finding]) -> dict[int, list[FindingJson]]:
 def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -> IngestedPairJson:
     completed = pair.status == PairStatus.COMPLETED
     return IngestedPairJson(
-        **pair_fields(pair, gates_folder=gates_folder),
+        review_pair_id=pair.pk,
+        ordinal=pair.ordinal,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
+        pair_status=pair.status,
+        decision=pair.decision or None,
         decision_source=pair.decision_source or None,
         result_path=pair.result_path or None,
         problem=pair.problem or None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from review.artifacts import manifest_path
 from review.contracts.base import timestamp
@@ -14,6 +13,7 @@ from review.models import ReviewJob, ReviewPair, batched
 from review.vocabulary import JobStatus
 
 JOBS_AT_ONCE = 200
+_COLUMNS = ("job_id", "pk", "ordinal", "note__path", "gate__path", "status", "decision")
 
 
 def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
@@ -26,26 +26,21 @@ def iter_jobs(job_ids: Iterable[int], *, gates_folder: str) -> Iterator[JobJson]
     for chunk in batched(job_ids, JOBS_AT_ONCE):
         pairs: dict[int, list[PairJson]] = {}
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
-        for pair in rows.select_related("note", "gate"):
-            pairs.setdefault(pair.job_id, []).append(
-                PairJson(**pair_fields(pair, gates_folder=gates_folder))
+        # Tuples: an instance with its note and its gate takes five times as long.
+        for job_id, pair_id, ordinal, note, gate, status, decision in rows.values_list(*_COLUMNS):
+            pair = PairJson(
+                review_pair_id=pair_id,
+                ordinal=ordinal,
+                note_path=note,
+                gate_path=gate,
+                gate_id=gate_id_of(gate, gates_folder=gates_folder),
+                pair_status=status,
+                decision=decision or None,
             )
+            pairs.setdefault(job_id, []).append(pair)
         jobs = ReviewJob.objects.filter(pk__in=chunk).with_names()
         found = {job.pk: _job_json(job, pairs.get(job.pk, [])) for job in jobs}
         yield from (found[job_id] for job_id in chunk if job_id in found)
-
-
-def pair_fields(pair: ReviewPair, *, gates_folder: str) -> dict[str, Any]:
-    """The fields of `PairJson`; `note` and `gate` should be loaded with the pair."""
-    return {
-        "review_pair_id": pair.pk,
-        "ordinal": pair.ordinal,
-        "note_path": pair.note.path,
-        "gate_path": pair.gate.path,
-        "gate_id": gate_id_of(pair.gate.path, gates_folder=gates_folder),
-        "pair_status": pair.status,
-        "decision": pair.decision or None,
-    }
 
 
 def list_job_ids(
