@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from review.contracts.base import timestamp
 from review.contracts.finding import FindingJson, OccurrenceJson, SpokenJson
+from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import lens_of
 from review.errors import InputRejected
@@ -18,7 +19,6 @@ from review.queries.files_now import Files
 from review.queries.finding_places import find_finding
 from review.queries.passages import PassageLine, cut_passage
 from review.queries.queue_board import GONE, NEW, PERSISTING, REGRESSED, QueueBoard
-from review.queries.queue_findings import QueueFinding
 from review.queries.queue_lines import QueueLine
 from review.queries.queue_shown import Shown, Spoken, as_spoken, read_shown
 from review.queries.review_details import gate_label
@@ -200,7 +200,7 @@ def _no_such(mark: str) -> NoSuchFinding:
 
 
 def _passage(
-    finding: QueueFinding, pair: ReviewPair, corpus: Corpus, note_path: str
+    finding: QueueFindingJson, pair: ReviewPair, corpus: Corpus, note_path: str
 ) -> tuple[tuple[PassageLine, ...], bool]:
     if finding.line_now is not None:
         try:
@@ -239,7 +239,7 @@ def _spoken(mark: str) -> tuple[Spoken, ...]:
 
 def _document(
     found: _Found,
-    finding: QueueFinding,
+    finding: QueueFindingJson,
     shown: Shown,
     *,
     gate_id: str,
@@ -260,7 +260,7 @@ def _document(
         in_queue=not found.out_because,
         out_because=found.out_because,
         later_pass_in=list(shown.passed_later(line)),
-        finding=finding.as_json(),
+        finding=finding,
         dispositions=[
             SpokenJson(
                 disposition=word.state,

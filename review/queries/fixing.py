@@ -60,7 +60,7 @@ def read_fix_request(corpus: Corpus, note: str, *, root: str) -> FixRequest:
     :raises NothingToFix: nothing is open.
     """
     path = read_named_note(corpus, note, root=root).path
-    entries = read_warn_queue(corpus, QueueRequest(notes=(path,))).entries
+    entries = list(read_warn_queue(corpus, QueueRequest(notes=(path,))).entries)
     if not entries:
         raise NothingToFix(
             f"{path}: no finding is open",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from review.contracts.queue import LookJson
+from review.contracts.queue import LookJson, QueueFindingJson
 from review.corpus import Corpus
 from review.domain.identity import gate_id_of, lens_of
 from review.domain.problems import Problem
@@ -22,7 +22,7 @@ from review.models import (
     batched,
 )
 from review.queries.places import below, digests_of, is_below
-from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.vocabulary import Decision, DispositionState, Severity
 
 FINDINGS_DISAGREE = "findings-disagree"
@@ -67,29 +67,14 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
     listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    findings = _findings(FindingReader(corpus, digests=digests), pairs)
+    found = FindingReader(corpus, digests=digests).read_each([_reviewed(pair) for pair in pairs])
+    findings = {pair.pk: items for pair, items in zip(pairs, found, strict=True)}
     kept = [
         pair for pair in pairs if pair.decision in _REASONS or _has_open_grave(findings[pair.pk])
     ]
     texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
     looks = [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
     return Looks(tuple(looks), listed.problems)
-
-
-def _findings(reader: FindingReader, pairs: Sequence[ReviewPair]) -> dict[int, list[QueueFinding]]:
-    """Each pair's findings, by its key; one read for all that differ in note or gate."""
-    rounds: list[dict[tuple[str, str], ReviewPair]] = []
-    for pair in pairs:
-        key = (pair.note.path, pair.gate.path)
-        free = next((taken for taken in rounds if key not in taken), None)
-        if free is None:
-            rounds.append(free := {})
-        free[key] = pair
-    found: dict[int, list[QueueFinding]] = {}
-    for taken in rounds:
-        read = reader.read([_reviewed(pair) for pair in taken.values()])
-        found.update((pair.pk, read[key]) for key, pair in taken.items())
-    return found
 
 
 def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
@@ -171,15 +156,15 @@ def _reviewed(pair: ReviewPair) -> ReviewedPair:
     )
 
 
-def _has_open_grave(findings: Iterable[QueueFinding]) -> bool:
+def _has_open_grave(findings: Iterable[QueueFindingJson]) -> bool:
     return any(
-        finding.severity in _GRAVE and finding.state == DispositionState.OPEN
+        finding.severity in _GRAVE and finding.status == DispositionState.OPEN
         for finding in findings
     )
 
 
 def _look(
-    pair: ReviewPair, findings: Iterable[QueueFinding], text: str | None, gates_folder: str
+    pair: ReviewPair, findings: Iterable[QueueFindingJson], text: str | None, gates_folder: str
 ) -> LookJson:
     gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
     decision = Decision(pair.decision)
@@ -193,6 +178,6 @@ def _look(
         review_pair_id=pair.pk,
         why=_REASONS.get(decision, FINDINGS_DISAGREE),
         problem=pair.problem or None,
-        findings=[finding.as_json() for finding in findings],
+        findings=list(findings),
         rationale=text,
     )

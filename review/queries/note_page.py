@@ -9,6 +9,7 @@ from datetime import datetime
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.note_pages import NoteEventJson, NoteFindingJson, NoteJson
+from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus, NoSuchNote, NoteFacts, UnreadableFile
 from review.corpus.facts import facts_of_text
 from review.domain.identity import normalise_path
@@ -19,11 +20,11 @@ from review.queries.note_acceptances import Accepted, Evidence, read_accepted
 from review.queries.note_pairs import NoteNow, read_pairs
 from review.queries.note_rows import PairRow
 from review.queries.problems import problem_json
-from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.review_details import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState, Severity
 
-_GRAVEST_FIRST = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
+_GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class NoteFinding:
     gate_id: str
     model_partition: str
     review_pair_id: int
-    finding: QueueFinding
+    finding: QueueFindingJson
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def _findings(
     seen: dict[str, NoteFinding] = {}
     for (row, evidence), findings in zip(rows, found, strict=True):
         for finding in findings:
-            if finding.state == DispositionState.OPEN:
+            if finding.status == DispositionState.OPEN:
                 gate_id = gate_label(row.gate_path, config.gates_folder)
                 item = NoteFinding(gate_id, row.model_partition, evidence.pair_id, finding)
                 seen.setdefault(finding.fingerprint, item)
@@ -231,7 +232,7 @@ def _finding_json(item: NoteFinding) -> NoteFindingJson:
         gate_id=item.gate_id,
         model_partition=item.model_partition,
         review_pair_id=item.review_pair_id,
-        finding=item.finding.as_json(),
+        finding=item.finding,
     )
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from review.conf import Config
 from review.contracts.pair_pages import SelectionJson
+from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import gate_path_of, normalise_path
 from review.domain.word_diff import WordDiff, word_diff
@@ -15,7 +16,7 @@ from review.errors import InputRejected
 from review.models import CurrentAcceptance
 from review.protocol.findings import locate_quote
 from review.queries.problems import problem_json
-from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.targets import SelectionRequest, select_targets
 from review.vocabulary import DispositionState
 
@@ -61,7 +62,7 @@ class FileChange:
 class PlacedFinding:
     """An open finding, and the line of the earlier text that it quotes."""
 
-    finding: QueueFinding
+    finding: QueueFindingJson
     line: int | None
 
 
@@ -234,5 +235,5 @@ def _findings(
     return [
         PlacedFinding(finding, locate_quote(before, finding.quote) if finding.quote else None)
         for finding in found
-        if finding.state == DispositionState.OPEN
+        if finding.status == DispositionState.OPEN
     ]

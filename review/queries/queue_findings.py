@@ -13,11 +13,12 @@ from typing import NamedTuple
 from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus
 from review.corpus.reading import UnreadableFile
-from review.domain.dispositions import Decided, FindingState, finding_state
+from review.domain.dispositions import Decided, finding_state
 from review.domain.identity import fingerprint
 from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
 from review.protocol.findings import locate_quote
-from review.vocabulary import DispositionState, Severity
+from review.queries.queue_rows import QueueRow
+from review.vocabulary import DispositionState
 
 
 class ReviewedPair(NamedTuple):
@@ -32,37 +33,6 @@ class ReviewedPair(NamedTuple):
     gate_path: str
     moved: bool
     note_sha256: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Note and gate path."""
-        return (self.note_path, self.gate_path)
-
-
-class QueueFinding(NamedTuple):
-    """A finding as the queue shows it; lines are 1-based, None where the quote is not found."""
-
-    fingerprint: str
-    severity: Severity
-    text: str
-    quote: str
-    line: int | None
-    line_now: int | None
-    state: DispositionState
-    regressed: bool
-
-    def as_json(self) -> QueueFindingJson:
-        """For the document of the queue."""
-        return QueueFindingJson(
-            fingerprint=self.fingerprint,
-            severity=self.severity,
-            text=self.text,
-            quote=self.quote,
-            line=self.line,
-            line_now=self.line_now,
-            status=self.state,
-            regressed=self.regressed,
-        )
 
 
 class _Row(NamedTuple):
@@ -83,11 +53,7 @@ class FindingReader:
         self._digests = digests
         self._text_of = lru_cache(maxsize=64)(self._read_text)
 
-    def read(self, pairs: Sequence[ReviewedPair]) -> dict[tuple[str, str], list[QueueFinding]]:
-        """Findings in their order by note and gate path; a pair without any has an empty list."""
-        return {pair.key: found for pair, found in zip(pairs, self.read_each(pairs), strict=True)}
-
-    def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFinding]]:
+    def read_each(self, pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
         known = _known(pairs)
         decided = _decided(row.fingerprint for rows in known for row in rows)
@@ -103,24 +69,31 @@ class FindingReader:
 
     def _findings(
         self,
-        pair: ReviewedPair,
+        pair: ReviewedPair | QueueRow,
         rows: Iterable[_Row],
         decided: Mapping[str, Decided],
         read_at: Mapping[int, datetime],
-    ) -> list[QueueFinding]:
+    ) -> list[QueueFindingJson]:
         digest = self._digests.get(pair.note_path, "")
         unchanged = digest == pair.note_sha256
         found = []
         for _pair_id, mark, severity, text, quote, line in rows:
-            state = _OPEN
+            status, regressed = _OPEN, False
             if mark in decided:
                 read = read_at[pair.pair_id]
                 state = finding_state(decided[mark], text_read_at=read, note_sha256=digest)
-            line_now = line if unchanged else self._line_now(pair.note_path, quote)
-            grave = _SEVERITIES[severity]
-            found.append(
-                QueueFinding(mark, grave, text, quote, line, line_now, state.state, state.regressed)
+                status, regressed = state.state.value, state.regressed
+            finding = QueueFindingJson(
+                fingerprint=mark,
+                severity=severity,
+                text=text,
+                quote=quote,
+                line=line,
+                line_now=line if unchanged else self._line_now(pair.note_path, quote),
+                status=status,
+                regressed=regressed,
             )
+            found.append(finding)
         return found
 
     def _line_now(self, note_path: str, quote: str) -> int | None:
@@ -135,10 +108,8 @@ class FindingReader:
             return ""
 
 
-_OPEN = FindingState(DispositionState.OPEN)
-_SEVERITIES = {
-    word.value: word for word in Severity
-}  # calling the enumeration takes ten times as long
+# A member of an enumeration takes ten times as long to compare, and twice to write.
+_OPEN = DispositionState.OPEN.value
 
 
 def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
@@ -159,7 +130,7 @@ def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:
     return found
 
 
-def _known(pairs: Sequence[ReviewedPair]) -> list[Sequence[_Row]]:
+def _known(pairs: Sequence[ReviewedPair | QueueRow]) -> list[Sequence[_Row]]:
     """Rows of each pair; those of one that moved are under the fingerprints of where it is now."""
     rows = _rows({pair.pair_id for pair in pairs})
     return [
@@ -170,7 +141,7 @@ def _known(pairs: Sequence[ReviewedPair]) -> list[Sequence[_Row]]:
     ]
 
 
-def _fingerprint(pair: ReviewedPair, row: _Row) -> str:
+def _fingerprint(pair: ReviewedPair | QueueRow, row: _Row) -> str:
     return fingerprint(
         note_path=pair.note_path, gate_path=pair.gate_path, quote=row.quote, text=row.text
     )

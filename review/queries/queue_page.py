@@ -210,7 +210,7 @@ def _entry(
     first = lines[0]
     gate_id = gate_label(first.gate_path, choice.gates_folder)
     findings: list[QueueFindingJson] = [
-        finding.as_json() for line in lines if (finding := shown.finding(line)) is not None
+        finding for line in lines if (finding := shown.finding(line)) is not None
     ]
     return QueueEntryJson(
         note_path=first.note_path,

@@ -35,7 +35,7 @@ class QueueRow(NamedTuple):
     """A current acceptance that says warn or fail. Sorts by note, gate and event.
 
     :param accepted_at: as documents write it.
-    :param reviewed_sha256: digest of the text that the reviewer read; an ack since then moved
+    :param note_sha256: digest of the text that the reviewer read; an ack since then moved
         neither its lines nor its findings.
     :param moved: the acceptance was carried over: the review judged the text under another path.
     :param passed_in: names of the partitions in which the pair was passed later, sorted.
@@ -46,7 +46,7 @@ class QueueRow(NamedTuple):
     event_id: int
     partition: str
     decision: str
-    reviewed_sha256: str
+    note_sha256: str
     gate_sha256: str
     accepted_at: str | None
     pair_id: int
@@ -59,19 +59,16 @@ class _Row(NamedTuple):
     gate_id: int
     partition_id: int
     event_id: int
+    note_snapshot_id: int
     gate_snapshot_id: int
     decision: str
-    note_snapshot_id: int
     kind: str
     pair_id: int
     accepted_at: str | datetime
     later: str | None
 
 
-class _Judged(NamedTuple):
-    note_id: int
-    gate_id: int
-    note_snapshot_id: int
+_Judged = tuple[int, int, int]  # a pair's note, gate and snapshot of the note
 
 
 class _StoredMoment(Cast):
@@ -99,9 +96,9 @@ _COLUMNS = (
     "gate_id",
     "model_partition_id",
     "event_id",
+    "note_snapshot_id",
     "gate_snapshot_id",
     "decision",
-    "note_snapshot_id",
     "event__kind",
     "event__review_pair_id",
 )
@@ -126,7 +123,9 @@ def read_queue_rows(
         and model_partition in (None, partitions[row.partition_id])
     ]
     named = _named(rows, objections, partitions=partitions)
-    return sorted(row for row in named if is_below(row.note_path, notes))
+    return (
+        sorted(row for row in named if is_below(row.note_path, notes)) if notes else sorted(named)
+    )
 
 
 def _rows(notes: tuple[str, ...]) -> list[_Row]:
@@ -162,30 +161,29 @@ def _named(
     :param objections: partitions whose current acceptance does not pass, by note and gate: what a
         partition accepted later passed a pair unless it is one of these.
     """
-    paths = _values(KbPath, "path", {key for row in rows for key in (row.note_id, row.gate_id)})
+    paths = _values(KbPath, "path", {row.note_id for row in rows} | {row.gate_id for row in rows})
     judged = _judged(row.pair_id for row in rows if row.kind != AcceptanceKind.FULL_REVIEW)
-    snapshots = {key for row in rows for key in (row.note_snapshot_id, row.gate_snapshot_id)}
-    snapshots.update(item.note_snapshot_id for item in judged.values())
+    snapshots = {row.note_snapshot_id for row in rows} | {row.gate_snapshot_id for row in rows}
+    snapshots.update(note_snapshot_id for _note, _gate, note_snapshot_id in judged.values())
     digests = _values(FileSnapshot, "content_sha256", snapshots)
     names_in = lru_cache(maxsize=1024)(partial(_names_in, partitions=partitions))
-    for row in rows:
-        passed_in = names_in(row.later) if row.later else ()
-        objecting = objections[row.note_id, row.gate_id]
-        if passed_in and len(objecting) > 1:
+    # Unpacked by hand: ten thousand rows that nobody filtered are a fifth of the command's time.
+    for note, gate, partition, event, text, gate_text, decision, _kind, pair, at, later in rows:
+        passed_in = names_in(later) if later else ()
+        if passed_in and len(objecting := objections[note, gate]) > 1:
             passed_in = tuple(name for name in passed_in if name not in objecting)
-        here = _Judged(row.note_id, row.gate_id, row.note_snapshot_id)
-        there = judged.get(row.pair_id, here)
+        read_note, read_gate, read_text = judged.get(pair) or (note, gate, text)
         yield QueueRow(
-            paths[row.note_id],
-            paths[row.gate_id],
-            row.event_id,
-            partitions[row.partition_id],
-            row.decision,
-            digests[there.note_snapshot_id],
-            digests[row.gate_snapshot_id],
-            _written(row.accepted_at),
-            row.pair_id,
-            there[:2] != here[:2],
+            paths[note],
+            paths[gate],
+            event,
+            partitions[partition],
+            decision,
+            digests[read_text],
+            digests[gate_text],
+            _written(at),
+            pair,
+            read_note != note or read_gate != gate,
             passed_in,
         )
 
@@ -207,8 +205,8 @@ def _judged(pair_ids: Iterable[int]) -> dict[int, _Judged]:
     found: dict[int, _Judged] = {}
     for chunk in batched(sorted(set(pair_ids)), _CHUNK):
         rows = ReviewPair.objects.filter(pk__in=NamedKeys(chunk))
-        for pair_id, *keys in rows.values_list("pk", *_Judged._fields):
-            found[pair_id] = _Judged(*keys)
+        for pair_id, *keys in rows.values_list("pk", "note_id", "gate_id", "note_snapshot_id"):
+            found[pair_id] = (keys[0], keys[1], keys[2])
     return found
 
 

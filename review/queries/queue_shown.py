@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus, NoteList
 from review.models import CurrentAcceptance, Disposition, ModelPartition
 from review.queries.places import digests_of
 from review.queries.queue_board import CHANGED, GONE, SAME, QueueBoard
-from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.queue_lines import NoteAndGate, QueueLine
 from review.vocabulary import Decision
 
@@ -37,11 +38,11 @@ class Shown:
     """
 
     digests: Mapping[str, str]
-    findings: Mapping[int, Sequence[QueueFinding]]
+    findings: Mapping[int, Sequence[QueueFindingJson]]
     spoken: Mapping[str, Spoken]
     passes: Mapping[NoteAndGate, Sequence[tuple[int, str]]]
 
-    def finding(self, line: QueueLine) -> QueueFinding | None:
+    def finding(self, line: QueueLine) -> QueueFindingJson | None:
         """The finding of a line; None for a review that lists none."""
         return self.findings[line.event_id][line.ordinal - 1] if line.ordinal else None
 

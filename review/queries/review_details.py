@@ -106,7 +106,7 @@ class DetailedReviews:
             moved=(shown.note_path, shown.gate_path) != (pair.note.path, pair.gate.path),
             note_sha256=pair.note_snapshot.content_sha256,
         )
-        return [finding.as_json() for finding in reader.read([reviewed])[reviewed.key]]
+        return reader.read_each([reviewed])[0]
 
     def _provenance(self, job: ReviewJob) -> ProvenanceJson:
         claim, told = job.self_reported_model, self._tell(job)

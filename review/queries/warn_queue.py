@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from review.contracts.queue import QueueEntryJson
+from django.db.models import TextChoices
+
+from review.contracts.queue import QueueEntryJson, QueueFindingJson
 from review.corpus import Corpus, NoteList
 from review.corpus.gates import Gate
 from review.domain.problems import Problem
 from review.models import NamedKeys, ReviewText, batched
 from review.queries.places import digests_of
-from review.queries.queue_findings import FindingReader, QueueFinding, ReviewedPair
+from review.queries.queue_findings import FindingReader
 from review.queries.queue_rows import QueueRow, read_queue_rows
 from review.vocabulary import (
     QUEUED_DECISIONS,
@@ -20,7 +23,7 @@ from review.vocabulary import (
     Severity,
 )
 
-_AT_ONCE = 2500
+_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,12 @@ class QueueRequest:
 class WarnQueue:
     """Entries sorted by note and gate path; those of notes that are gone stand apart.
 
+    They are read while they are walked, as often as that is done; the knowledge base must be open.
     `problems` are those of the notes that were looked at.
     """
 
-    entries: tuple[QueueEntryJson, ...]
-    deleted_notes: tuple[QueueEntryJson, ...]
+    entries: Iterable[QueueEntryJson]
+    deleted_notes: Iterable[QueueEntryJson]
     problems: tuple[Problem, ...]
 
 
@@ -65,42 +69,59 @@ def read_warn_queue(
     """
     gates = _gates(corpus, request)
     found = read_queue_rows(notes=request.notes, model_partition=request.model_partition)
-    latest = _latest(row for row in found if _is_current(row, gates))
-    rows = [row for row in latest if row.decision in request.decisions]
+    decisions = _words(request.decisions)
+    rows = [row for row in _latest(found, gates) if row.decision in decisions]
     note_paths = {row.note_path for row in rows}
     if listed is None:
         listed = corpus.notes_at(note_paths)
     digests = digests_of(corpus, listed, sorted(note_paths))
-    reader = FindingReader(corpus, digests=digests)
-    entries: list[QueueEntryJson] = []
-    deleted: list[QueueEntryJson] = []
-    # In parts: what is made on the way to an entry is gone before the next part needs its room.
-    for part in batched(rows, _AT_ONCE):
-        shown = _shown(part, reader, request)
-        texts = _rationales(row.pair_id for row, _items in shown) if request.with_rationale else {}
-        for row, items in shown:
-            digest = digests.get(row.note_path)
-            entry = _entry(row, items, gates[row.gate_path], digest, texts.get(row.pair_id))
-            (deleted if digest is None else entries).append(entry)
-    return WarnQueue(tuple(entries), tuple(deleted), problems=tuple(listed.problems))
+    read = partial(_Entries, request=request, corpus=corpus, gates=gates, digests=digests)
+    return WarnQueue(
+        entries=read([row for row in rows if row.note_path in digests]),
+        deleted_notes=read([row for row in rows if row.note_path not in digests]),
+        problems=tuple(listed.problems),
+    )
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """The entries of rows: read in parts whenever they are walked, since whole they are tens of megabytes."""
+
+    rows: Sequence[QueueRow]
+    request: QueueRequest
+    corpus: Corpus
+    gates: Mapping[str, Gate]
+    digests: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[QueueEntryJson]:
+        reader = FindingReader(self.corpus, digests=self.digests)
+        for part in batched(self.rows, _AT_ONCE):
+            shown = _shown(part, reader, self.request)
+            ids = [row.pair_id for row, _items in shown] if self.request.with_rationale else []
+            texts = _rationales(ids)
+            for row, items in shown:
+                digest = self.digests.get(row.note_path)
+                yield _entry(row, items, self.gates[row.gate_path], digest, texts.get(row.pair_id))
 
 
 def _shown(
     rows: Sequence[QueueRow], reader: FindingReader, request: QueueRequest
-) -> list[tuple[QueueRow, list[QueueFinding]]]:
-    pairs = [
-        ReviewedPair(row.pair_id, row.note_path, row.gate_path, row.moved, row.reviewed_sha256)
-        for row in rows
-    ]
+) -> list[tuple[QueueRow, list[QueueFindingJson]]]:
+    states = _words(request.states)
+    severities = _words(request.severities or Severity)
     shown = []
-    for row, findings in zip(rows, reader.read_each(pairs), strict=True):
-        kept = _kept(findings, request)
+    for row, findings in zip(rows, reader.read_each(rows), strict=True):
+        kept = [
+            finding
+            for finding in findings
+            if finding.status in states and finding.severity in severities
+        ]
         if kept or _stands_alone(findings, request):
             shown.append((row, kept))
     return shown
 
 
-def _stands_alone(findings: Sequence[QueueFinding], request: QueueRequest) -> bool:
+def _stands_alone(findings: Sequence[QueueFindingJson], request: QueueRequest) -> bool:
     """Whether an entry is shown for its decision: its review lists no finding that has a state."""
     return not findings and not request.severities and DispositionState.OPEN in request.states
 
@@ -111,35 +132,32 @@ def _gates(corpus: Corpus, request: QueueRequest) -> dict[str, Gate]:
     return {gate.path: gate for gate in gates}
 
 
-def _latest(rows: Iterable[QueueRow]) -> list[QueueRow]:
-    found: dict[tuple[str, str], QueueRow] = {}
-    for row in rows:
-        found[row.note_path, row.gate_path] = row
-    return list(found.values())
+def _latest(rows: Iterable[QueueRow], gates: Mapping[str, Gate]) -> Iterable[QueueRow]:
+    """The last row of each note and gate; none where the gate is another than the review's."""
+    digests = {path: gate.sha256 for path, gate in gates.items()}
+    found = {
+        (row.note_path, row.gate_path): row
+        for row in rows
+        if digests.get(row.gate_path) == row.gate_sha256
+    }
+    return found.values()
 
 
-def _is_current(row: QueueRow, gates: Mapping[str, Gate]) -> bool:
-    gate = gates.get(row.gate_path)
-    return gate is not None and gate.sha256 == row.gate_sha256
+def _words(members: Iterable[TextChoices]) -> frozenset[str]:
+    """What the store and documents call these; a plain word is found faster than a member."""
+    return frozenset(member.value for member in members)
 
 
-def _kept(findings: Sequence[QueueFinding], request: QueueRequest) -> list[QueueFinding]:
-    return [
-        finding
-        for finding in findings
-        if finding.state in request.states
-        and (not request.severities or finding.severity in request.severities)
-    ]
-
-
-def _rationales(pair_ids: Iterable[int]) -> dict[int, str]:
+def _rationales(pair_ids: Sequence[int]) -> dict[int, str]:
+    if not pair_ids:
+        return {}
     rows = ReviewText.objects.filter(pair_id__in=NamedKeys(pair_ids))
     return dict(rows.values_list("pair_id", "text"))
 
 
 def _entry(
     row: QueueRow,
-    findings: Sequence[QueueFinding],
+    findings: list[QueueFindingJson],
     gate: Gate,
     note_sha256: str | None,
     rationale: str | None,
@@ -153,8 +171,8 @@ def _entry(
         decision=row.decision,
         review_pair_id=row.pair_id,
         accepted_at=row.accepted_at,
-        note_changed_since=note_sha256 != row.reviewed_sha256,
+        note_changed_since=note_sha256 != row.note_sha256,
         later_pass_in=row.passed_in,
-        findings=[finding.as_json() for finding in findings],
+        findings=findings,
         rationale=rationale,
     )

@@ -111,7 +111,7 @@ class TestWarnQueue:
     def test_fetches_rows_and_opens_notes_of_its_findings_only(self, tmp_path, monkeypatch):
         root = make_base(tmp_path, SMALL)
         with Corpus(make_config(root)) as corpus, counted_rows(monkeypatch) as before:
-            read_warn_queue(corpus, QueueRequest())
+            list(read_warn_queue(corpus, QueueRequest()).entries)
         for number in range(SMALL, LARGE):
             write_note(root, f"n{number:02}.md")
             review_pairs(root, *((f"n{number:02}.md", gate) for gate in GATES), review=PASS)
@@ -122,9 +122,9 @@ class TestWarnQueue:
             counted_rows(monkeypatch) as after,
             opened_files(monkeypatch) as opened,
         ):
-            queue = read_warn_queue(corpus, QueueRequest())
+            entries = list(read_warn_queue(corpus, QueueRequest()).entries)
 
-        assert len(queue.entries) == 1
+        assert len(entries) == 1
         assert len(after) == len(before)
         assert [name for name in opened if name.startswith(("a", "n"))] == [ONE]
 

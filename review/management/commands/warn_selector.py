@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -94,12 +95,14 @@ class Command(ReviewCommand):
         if shape == "json":
             self.write_json_chunks(queue_chunks(queue))
         elif shape == "csv":
-            self.write_raw(queue_csv([*queue.entries, *queue.deleted_notes]))
+            self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
         else:
-            self.write_lines(_queue_lines(queue.entries))
-            if queue.deleted_notes:
-                self.write_lines(["", "notes that are gone:", *_queue_lines(queue.deleted_notes)])
-            if not queue.entries and not queue.deleted_notes:
+            shown = list(_queue_lines(queue.entries))
+            gone = list(_queue_lines(queue.deleted_notes))
+            self.write_lines(shown)
+            if gone:
+                self.write_lines(["", "notes that are gone:", *gone])
+            if not shown and not gone:
                 self.notice("the queue is empty")
             for line in problem_lines(queue.problems):
                 self.warn(line)
@@ -155,7 +158,7 @@ def _request(options: dict[str, Any], places: tuple[str, ...]) -> QueueRequest:
     )
 
 
-def _queue_lines(entries: tuple[QueueEntryJson, ...]) -> Iterator[str]:
+def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
     note_path = ""
     for entry in entries:
         if entry.note_path != note_path:
