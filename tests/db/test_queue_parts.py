@@ -1,0 +1,79 @@
+"""The warn queue is read in parts while it is walked: the same entries, whatever the size of a part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from review.corpus import Corpus
+from review.queries import warn_queue
+from review.queries.warn_queue import QueueRequest, read_warn_queue
+from tests.builders import NOTE, make_config, make_gate, make_root
+from tests.helpers.reviewed import WARN, review_pairs
+
+pytestmark = pytest.mark.django_db
+
+GATES = ("prose/x", "prose/y")
+NAMES = tuple(f"n{number}.md" for number in range(5))
+GONE = "n3.md"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Ten warnings, two of them of a note that is gone."""
+    root = make_root(
+        tmp_path,
+        notes=dict.fromkeys(NAMES, NOTE),
+        gates={name: make_gate(name) for name in GATES},
+    )
+    review_pairs(root, *((name, gate) for name in NAMES for gate in GATES), review=WARN)
+    (root / "kb/notes" / GONE).unlink()
+    return root
+
+
+def places(entries) -> list[tuple[str, str]]:
+    return [(entry.note_path.rpartition("/")[2], entry.gate_id) for entry in entries]
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 9, 1000])
+def test_parts_of_any_size_give_every_entry_once_with_its_own_findings_and_text(
+    root, monkeypatch, size
+):
+    monkeypatch.setattr(warn_queue, "_AT_ONCE", size)
+
+    with Corpus(make_config(root)) as corpus:
+        queue = read_warn_queue(corpus, QueueRequest())
+        entries, deleted = list(queue.entries), list(queue.deleted_notes)
+
+    there = [(name, gate) for name in NAMES if name != GONE for gate in GATES]
+    assert places(entries) == there
+    assert places(deleted) == [(GONE, gate) for gate in GATES]
+    assert [len(entry.findings) for entry in (*entries, *deleted)] == [1] * 10
+    assert len({entry.findings[0].fingerprint for entry in (*entries, *deleted)}) == 10
+    assert all(entry.rationale and "WARN" in entry.rationale for entry in (*entries, *deleted))
+
+
+def test_entries_can_be_walked_again(root):
+    with Corpus(make_config(root)) as corpus:
+        queue = read_warn_queue(corpus, QueueRequest())
+
+        assert list(queue.entries) == list(queue.entries)
+
+
+def test_reviews_that_nobody_asked_for_are_not_read(root, monkeypatch):
+    monkeypatch.setattr(warn_queue, "_AT_ONCE", 2)
+
+    with Corpus(make_config(root)) as corpus, CaptureQueriesContext(connection) as read:
+        queue = read_warn_queue(corpus, QueueRequest())
+        before = texts_read(read)
+        next(iter(queue.entries))
+
+    assert before == 0
+    assert texts_read(read) == 1
+
+
+def texts_read(read: CaptureQueriesContext) -> int:
+    return sum('FROM "review_texts"' in query["sql"] for query in read.captured_queries)
