@@ -167,17 +167,21 @@ ACCEPTANCE_RULES = (
     Rule(
         "no-acceptance-steps-back-to-an-older-text",
         """
-        SELECT step.id, 'acceptance ' || step.id || ' pins other text than ' || step.last_id
+        SELECT step.id, 'acceptance ' || step.id || ' pins other text than ' || last.id
             || ', which was read later'
-        FROM (SELECT id, text_read_at, accepted_note_snapshot_id AS note_text,
-                     accepted_gate_snapshot_id AS gate_text,
-                     LAG(id) OVER life AS last_id, LAG(text_read_at) OVER life AS last_read_at,
-                     LAG(accepted_note_snapshot_id) OVER life AS last_note_text,
-                     LAG(accepted_gate_snapshot_id) OVER life AS last_gate_text
-              FROM acceptance_events
-              WINDOW life AS (PARTITION BY note_id, gate_id, model_partition_id ORDER BY id)) AS step
-        WHERE step.last_read_at > step.text_read_at
-          AND (step.note_text <> step.last_note_text OR step.gate_text <> step.last_gate_text)
+        FROM (SELECT event.id, LAG(event.id) OVER life AS last_id
+              FROM (SELECT note_id, gate_id, model_partition_id FROM acceptance_events
+                    GROUP BY note_id, gate_id, model_partition_id HAVING COUNT(*) > 1) AS again
+              JOIN acceptance_events AS event
+                  ON event.note_id = again.note_id AND event.gate_id = again.gate_id
+                  AND event.model_partition_id = again.model_partition_id
+              WINDOW life AS (PARTITION BY event.note_id, event.gate_id, event.model_partition_id
+                              ORDER BY event.id)) AS moved
+        JOIN acceptance_events AS step ON step.id = moved.id
+        JOIN acceptance_events AS last ON last.id = moved.last_id
+        WHERE last.text_read_at > step.text_read_at
+          AND (step.accepted_note_snapshot_id <> last.accepted_note_snapshot_id
+               OR step.accepted_gate_snapshot_id <> last.accepted_gate_snapshot_id)
         ORDER BY step.id
         """,
     ),

@@ -18,14 +18,35 @@ def replace_view(old: str, new: str) -> tuple[str, ...]:
     return ("DROP VIEW current_gate_acceptances", VIEW.replace(old, new))
 
 
+# Each column of the view, with what it may wrongly show instead.
+COLUMNS = {
+    "note_path": ("note.path", "gate.path"),
+    "gate_path": ("gate.path", "note.path"),
+    "model_partition": ("part.name", "'another'"),
+    "kind": ("event.kind", "'override'"),
+    "accepted_review_pair_id": ("event.accepted_review_pair_id", "NULLIF(event.id, event.id)"),
+    "decision": ("event.decision", "'none'"),
+    "accepted_note_snapshot_id": (
+        "event.accepted_note_snapshot_id", "event.accepted_gate_snapshot_id",
+    ),
+    "accepted_gate_snapshot_id": ("event.accepted_gate_snapshot_id", "event.id + 9999"),
+    "accepted_note_hash": ("note_text.content_sha256", "gate_text.content_sha256"),
+    "accepted_gate_hash": ("gate_text.content_sha256", "note_text.content_sha256"),
+    "accepted_at": ("event.accepted_at", "event.text_read_at"),
+    "actor": ("event.actor", "'someone'"),
+}  # fmt: skip
+
 # The rule, what is done to the store, which way it is.
 BREAKS: list[tuple[str, str | tuple[str, ...], str]] = [
     ("the-store-has-one-identity", "UPDATE review_store SET store_id = ''", "nameless"),
     ("job-ids-are-below-the-allocator", "UPDATE review_store SET next_job_id = 2", "restored-older"),
-    (
-        "the-view-shows-the-current-acceptances",
-        replace_view("event.actor AS actor", "'someone' AS actor"),
-        "another-column",
+    *(
+        (
+            "the-view-shows-the-current-acceptances",
+            replace_view(f"{said} AS {column}", f"{other} AS {column}"),
+            f"another-{column}",
+        )
+        for column, (said, other) in COLUMNS.items()
     ),
     (
         "the-view-shows-the-current-acceptances",
