@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus
 from review.corpus.reading import UnreadableFile
@@ -35,13 +37,8 @@ class ReviewedPair(NamedTuple):
     note_sha256: str
 
 
-class _Row(NamedTuple):
-    pair_id: int
-    fingerprint: str
-    severity: str
-    text: str
-    quote: str
-    note_line: int | None
+# As `QueueFindingJson` has them, as far as the review itself tells.
+_COLUMNS = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
 
 
 class FindingReader:
@@ -55,46 +52,23 @@ class FindingReader:
 
     def read_each(self, pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
-        known = _known(pairs)
-        decided = _decided(row.fingerprint for rows in known for row in rows)
+        known = _reported(pairs)
+        decided = _decided(finding.fingerprint for found in known for finding in found)
         read_at = _texts_read_at(
             pair.pair_id
-            for pair, rows in zip(pairs, known, strict=True)
-            if decided and any(row.fingerprint in decided for row in rows)
+            for pair, found in zip(pairs, known, strict=True)
+            if decided and any(finding.fingerprint in decided for finding in found)
         )
-        return [
-            self._findings(pair, rows, decided, read_at)
-            for pair, rows in zip(pairs, known, strict=True)
-        ]
-
-    def _findings(
-        self,
-        pair: ReviewedPair | QueueRow,
-        rows: Iterable[_Row],
-        decided: Mapping[str, Decided],
-        read_at: Mapping[int, datetime],
-    ) -> list[QueueFindingJson]:
-        digest = self._digests.get(pair.note_path, "")
-        unchanged = digest == pair.note_sha256
-        found = []
-        for _pair_id, mark, severity, text, quote, line in rows:
-            status, regressed = _OPEN, False
-            if mark in decided:
-                read = read_at[pair.pair_id]
-                state = finding_state(decided[mark], text_read_at=read, note_sha256=digest)
-                status, regressed = state.state.value, state.regressed
-            finding = QueueFindingJson(
-                fingerprint=mark,
-                severity=severity,
-                text=text,
-                quote=quote,
-                line=line,
-                line_now=line if unchanged else self._line_now(pair.note_path, quote),
-                status=status,
-                regressed=regressed,
-            )
-            found.append(finding)
-        return found
+        for pair, found in zip(pairs, known, strict=True):
+            digest = self._digests.get(pair.note_path, "")
+            if digest != pair.note_sha256:
+                for finding in found:
+                    finding.line_now = self._line_now(pair.note_path, finding.quote)
+            for finding in found if pair.pair_id in read_at else ():
+                word, read = decided.get(finding.fingerprint), read_at[pair.pair_id]
+                state = finding_state(word, text_read_at=read, note_sha256=digest)
+                finding.status, finding.regressed = state.state.value, state.regressed
+        return known
 
     def _line_now(self, note_path: str, quote: str) -> int | None:
         if not quote or note_path not in self._digests:
@@ -108,7 +82,6 @@ class FindingReader:
             return ""
 
 
-# A member of an enumeration takes ten times as long to compare, and twice to write.
 _OPEN = DispositionState.OPEN.value
 
 
@@ -121,30 +94,44 @@ def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
     return found
 
 
-def _rows(pair_ids: Iterable[int]) -> dict[int, list[_Row]]:
-    found: dict[int, list[_Row]] = {}
-    for chunk in batched(sorted(pair_ids), 5000):
-        rows = Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair_id", "ordinal")
-        for row in map(_Row._make, rows.values_list(*_Row._fields)):
-            found.setdefault(row.pair_id, []).append(row)
-    return found
-
-
-def _known(pairs: Sequence[ReviewedPair | QueueRow]) -> list[Sequence[_Row]]:
-    """Rows of each pair; those of one that moved are under the fingerprints of where it is now."""
+def _reported(pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
+    """Findings of each pair as its review has them; of one that moved as of where it is now."""
     rows = _rows({pair.pair_id for pair in pairs})
     return [
-        [row._replace(fingerprint=_fingerprint(pair, row)) for row in rows.get(pair.pair_id, ())]
+        [_moved(finding, pair) for finding in rows.get(pair.pair_id, ())]
         if pair.moved
-        else rows.get(pair.pair_id, ())
+        else rows.get(pair.pair_id, [])
         for pair in pairs
     ]
 
 
-def _fingerprint(pair: ReviewedPair | QueueRow, row: _Row) -> str:
-    return fingerprint(
-        note_path=pair.note_path, gate_path=pair.gate_path, quote=row.quote, text=row.text
+def _moved(finding: QueueFindingJson, pair: ReviewedPair | QueueRow) -> QueueFindingJson:
+    mark = fingerprint(
+        note_path=pair.note_path,
+        gate_path=pair.gate_path,
+        quote=finding.quote,
+        text=finding.text,
     )
+    return replace(finding, fingerprint=mark)
+
+
+def _rows(pair_ids: Iterable[int]) -> dict[int, list[QueueFindingJson]]:
+    found: dict[int, list[QueueFindingJson]] = {}
+    for chunk in batched(sorted(pair_ids), 5000):
+        rows = Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair_id", "ordinal")
+        for pair_id, mark, severity, text, quote, line in rows.values_list(*_COLUMNS):
+            finding = QueueFindingJson(
+                fingerprint=mark,
+                severity=severity,
+                text=text,
+                quote=quote,
+                line=line,
+                line_now=line,
+                status=_OPEN,
+                regressed=False,
+            )
+            found.setdefault(pair_id, []).append(finding)
+    return found
 
 
 def _decided(fingerprints: Iterable[str]) -> dict[str, Decided]:

@@ -12,13 +12,11 @@ from review import conf, store
 from review.contracts.queue import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
 from review.corpus import Corpus
 from review.errors import ExitCode, UsageRefused
-from review.integrations.queue_csv import queue_csv
 from review.management.base import ReviewCommand
 from review.management.options import partition, text
 from review.management.problem_output import problem_lines
 from review.management.queue_output import queue_chunks
 from review.queries.knowledge_base import open_corpus
-from review.queries.looks import LookRequest, read_looks
 from review.queries.places import named_places
 from review.queries.problems import problem_json
 from review.queries.warn_queue import QueueRequest, WarnQueue, read_warn_queue
@@ -95,6 +93,8 @@ class Command(ReviewCommand):
         if shape == "json":
             self.write_json_chunks(queue_chunks(queue))
         elif shape == "csv":
+            from review.integrations.queue_csv import queue_csv
+
             self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
         else:
             shown = list(_queue_lines(queue.entries))
@@ -129,6 +129,8 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], places: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
+    from review.queries.looks import LookRequest, read_looks
+
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     found = read_looks(
         corpus,
