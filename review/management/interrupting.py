@@ -1,4 +1,4 @@
-"""Turns Ctrl-C, SIGTERM and a closed terminal into an orderly end of long work."""
+"""Turns Ctrl-C, Ctrl-\\, SIGTERM and a closed terminal into an orderly end of long work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 3
 
 

@@ -107,14 +107,15 @@ class TestProcesses:
         assert (job["status"], job["failure_code"]) == ("failed", "pairs-missing")
         assert [pair["pair_status"] for pair in job["pairs"]] == ["completed", "missing"]
 
-    def test_ctrl_c_ends_the_children_and_keeps_what_they_had(self, tmp_path):
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+    def test_ctrl_c_ends_the_children_and_keeps_what_they_had(self, tmp_path, number):
         gates = ("prose/x", "prose/y")
         base = make_scripted(tmp_path, notes=2, gates=gates, script={"*": "half"})
         queue(base)
         process = start(base, *JOBS, "--all", "--runner", "scripted")
         wait_for(lambda: len(base.blocks()) == 2)
 
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, _err = process.communicate(timeout=20)
 
         assert process.returncode == 130

@@ -18,7 +18,9 @@ GATES = ("prose/x", "prose/y")
 
 
 class TestInterrupted:
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize(
+        "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+    )
     def test_ends_its_children_keeps_what_they_had_and_says_130(self, tmp_path, number):
         base = make_scripted(tmp_path, notes=12, gates=GATES, script={"*": "half"})
         process = start(base, *SWEEP, "--json")
