@@ -5,6 +5,7 @@ from __future__ import annotations
 from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
+from review.models.json_rows import JsonRows
 from review.models.named_keys import NamedKeys
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
@@ -24,6 +25,7 @@ __all__ = [
     "JobEvent",
     "JobOutput",
     "JoinedKeys",
+    "JsonRows",
     "KbPath",
     "ModelPartition",
     "NamedKeys",

@@ -6,18 +6,18 @@ There are tens of thousands, so a statement gives keys, and what many rows share
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+import msgspec
 from django.db.models import OuterRef, Subquery, TextField
 from django.db.models.functions import Cast
 
-from review.contracts.base import timestamp
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     FileSnapshot,
+    JsonRows,
     KbPath,
     ModelPartition,
     NamedKeys,
@@ -48,7 +48,7 @@ class QueueRow(NamedTuple):
     decision: str
     note_sha256: str
     gate_sha256: str
-    accepted_at: str | None
+    accepted_at: str
     pair_id: int
     moved: bool
     passed_in: tuple[str, ...]
@@ -64,7 +64,7 @@ class _Row(NamedTuple):
     decision: str
     kind: str
     pair_id: int
-    accepted_at: str | datetime
+    accepted_at: str
     later: str | None
 
 
@@ -75,7 +75,7 @@ class _StoredMoment(Cast):
     """A moment as SQLite holds it, in UTC: it takes five times as long to read it, and write it again."""
 
     def as_postgresql(self, compiler: Any, connection: Any, **_context: Any) -> Any:
-        """The column: this driver reads moments itself."""
+        """The column: made JSON, it is written much the same, and with its zone."""
         return compiler.compile(self.source_expressions[0])
 
 
@@ -104,12 +104,28 @@ _COLUMNS = (
 )
 
 
+def queued_notes(notes: tuple[str, ...] = ()) -> dict[int, str]:
+    """Keys and paths of the notes that have rows.
+
+    :param notes: files and folders; none is everywhere.
+    """
+    rows = CurrentAcceptance.objects.queued()
+    found = KbPath.objects.filter(pk__in=rows.values("note_id"))
+    if notes:
+        found = found.filter(below(notes, field="path"))
+    return {key: path for key, path in found.values_list("pk", "path") if is_below(path, notes)}
+
+
 def read_queue_rows(
-    *, notes: tuple[str, ...] = (), model_partition: str | None = None
+    *,
+    notes: tuple[str, ...] = (),
+    model_partition: str | None = None,
+    paths: Mapping[int, str] | None = None,
 ) -> list[QueueRow]:
     """All rows but overrides, sorted.
 
     :param notes: files and folders; none is everywhere.
+    :param paths: what `queued_notes` gave a moment ago.
     """
     rows = _rows(notes)
     partitions = dict(ModelPartition.objects.values_list("pk", "name"))
@@ -122,7 +138,7 @@ def read_queue_rows(
         if row.kind != AcceptanceKind.OVERRIDE
         and model_partition in (None, partitions[row.partition_id])
     ]
-    named = _named(rows, objections, partitions=partitions)
+    named = _named(rows, objections, partitions=partitions, known=paths or {})
     return (
         sorted(row for row in named if is_below(row.note_path, notes)) if notes else sorted(named)
     )
@@ -132,11 +148,10 @@ def _rows(notes: tuple[str, ...]) -> list[_Row]:
     rows = CurrentAcceptance.objects.queued()
     if notes:
         rows = rows.filter(below(notes, field="note__path"))
-    columns = rows.values_list(
-        *_COLUMNS, _StoredMoment("event__accepted_at", TextField()), _later_events()
-    )
-    # No cursor: a server would write all that it gives into a file first.
-    return list(map(_Row._make, columns))
+    columns = (*_COLUMNS, _StoredMoment("event__accepted_at", TextField()), _later_events())
+    # One value: who looks at the notes meanwhile, in another thread, is not stopped for each row.
+    document: str | None = rows.aggregate(rows=JsonRows(*columns))["rows"]
+    return msgspec.json.decode(document or "[]", type=list[_Row])
 
 
 def _later_events() -> _Listed:
@@ -155,13 +170,16 @@ def _named(
     objections: Mapping[_Key, Sequence[str]],
     *,
     partitions: Mapping[int, str],
+    known: Mapping[int, str],
 ) -> Iterator[QueueRow]:
     """Rows with the names of their keys.
 
+    :param known: paths that were read already, by key.
     :param objections: partitions whose current acceptance does not pass, by note and gate: what a
         partition accepted later passed a pair unless it is one of these.
     """
-    paths = _values(KbPath, "path", {row.note_id for row in rows} | {row.gate_id for row in rows})
+    keys = {row.note_id for row in rows} | {row.gate_id for row in rows}
+    paths = {**known, **_values(KbPath, "path", keys.difference(known))}
     judged = _judged(row.pair_id for row in rows if row.kind != AcceptanceKind.FULL_REVIEW)
     snapshots = {row.note_snapshot_id for row in rows} | {row.gate_snapshot_id for row in rows}
     snapshots.update(note_snapshot_id for _note, _gate, note_snapshot_id in judged.values())
@@ -192,12 +210,10 @@ def _names_in(joined: str, *, partitions: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(sorted({partitions[int(key)] for key in joined.split(",")}))
 
 
-def _written(stored: str | datetime) -> str | None:
-    """A moment as documents write it, from what the driver gives: SQLite's text has all but its marks."""
-    if isinstance(stored, datetime):
-        return timestamp(stored)
-    whole = stored if "." in stored else f"{stored}.000000"
-    return f"{whole[:10]}T{whole[11:]}Z"
+def _written(stored: str) -> str:
+    """A moment as documents write it, from what the store gives: all but its marks and last zeros."""
+    moment = stored.removesuffix("+00:00")
+    return f"{moment[:10]}T{moment[11:19]}.{moment[20:]:0<6}Z"
 
 
 def _judged(pair_ids: Iterable[int]) -> dict[int, _Judged]:

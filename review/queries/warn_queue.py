@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +16,7 @@ from review.domain.problems import Problem
 from review.models import NamedKeys, ReviewText, batched
 from review.queries.places import digests_of
 from review.queries.queue_findings import FindingReader
-from review.queries.queue_rows import QueueRow, read_queue_rows
+from review.queries.queue_rows import QueueRow, queued_notes, read_queue_rows
 from review.vocabulary import (
     QUEUED_DECISIONS,
     Decision,
@@ -41,6 +42,12 @@ class QueueRequest:
     severities: tuple[Severity, ...] = ()
     states: tuple[DispositionState, ...] = (DispositionState.OPEN,)
     with_rationale: bool = True
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it asks for every row of its notes."""
+        everything = (not self.gates, self.model_partition is None)
+        return all(everything) and set(self.decisions) == set(QUEUED_DECISIONS)
 
 
 @dataclass(frozen=True)
@@ -68,19 +75,39 @@ def read_warn_queue(
     :raises UnknownGate: a gate filter does not resolve.
     """
     gates = _gates(corpus, request)
-    found = read_queue_rows(notes=request.notes, model_partition=request.model_partition)
+    looked_at: set[str] = set()
+    if listed is None and request.takes_all:
+        looked_at, listed, found = _look_and_read(corpus, request)
+    else:
+        found = read_queue_rows(notes=request.notes, model_partition=request.model_partition)
     decisions = _words(request.decisions)
     rows = [row for row in _latest(found, gates) if row.decision in decisions]
     note_paths = {row.note_path for row in rows}
     if listed is None:
         listed = corpus.notes_at(note_paths)
     digests = digests_of(corpus, listed, sorted(note_paths))
+    others = looked_at - note_paths
     read = partial(_Entries, request=request, corpus=corpus, gates=gates, digests=digests)
     return WarnQueue(
         entries=read([row for row in rows if row.note_path in digests]),
         deleted_notes=read([row for row in rows if row.note_path not in digests]),
-        problems=tuple(listed.problems),
+        problems=tuple(found for found in listed.problems if found.path not in others),
     )
+
+
+def _look_and_read(
+    corpus: Corpus, request: QueueRequest
+) -> tuple[set[str], NoteList, list[QueueRow]]:
+    """The notes that have rows, as they are on disk, and the rows.
+
+    Looked at and read side by side: the one takes as long as the other.
+    """
+    paths = queued_notes(request.notes)
+    looked_at = set(paths.values())
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        listed = beside.submit(corpus.notes_at, looked_at)
+        rows = read_queue_rows(notes=request.notes, paths=paths)
+        return looked_at, listed.result(), rows
 
 
 @dataclass(frozen=True)

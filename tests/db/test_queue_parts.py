@@ -1,7 +1,8 @@
-"""The warn queue is read in parts while it is walked: the same entries, whatever the size of a part."""
+"""How the warn queue is read: rows as one value while the notes are looked at, entries in parts when walked."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from review.corpus import Corpus
+from review.models import Acceptance
 from review.queries import warn_queue
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from tests.builders import NOTE, make_config, make_gate, make_root
@@ -73,6 +75,51 @@ def test_reviews_that_nobody_asked_for_are_not_read(root, monkeypatch):
 
     assert before == 0
     assert texts_read(read) == 1
+
+
+@pytest.mark.parametrize("microsecond", [0, 1, 10, 120_000, 123_456, 500_000, 999_999])
+def test_moments_are_written_to_the_microsecond(root, microsecond):
+    moment = datetime(2026, 1, 31, 9, 30, 1, microsecond, tzinfo=UTC)
+    Acceptance.objects.update(accepted_at=moment)
+
+    with Corpus(make_config(root)) as corpus:
+        entries = list(read_warn_queue(corpus, QueueRequest()).entries)
+
+    assert {entry.accepted_at for entry in entries} == {f"2026-01-31T09:30:01.{microsecond:06}Z"}
+
+
+class TestNotesBesideRows:
+    def test_problems_of_notes_without_an_entry_are_not_told(self, tmp_path):
+        gates = {name: make_gate(name) for name in GATES}
+        root = make_root(tmp_path, notes={"a.md": NOTE, "b.md": NOTE}, gates=gates)
+        review_pairs(root, ("a.md", "prose/x"), ("b.md", "prose/y"), review=WARN)
+        for name in ("a.md", "b.md"):
+            (root / "kb/notes" / name).write_text("---\nnot: [closed\n---\nText.\n")
+        gate = root / "kb/instructions/review-gates/prose/y.md"
+        gate.write_text(make_gate("prose/y", body="Another question.\n"))
+
+        with Corpus(make_config(root)) as corpus:
+            queue = read_warn_queue(corpus, QueueRequest())
+
+            assert places(queue.entries) == [("a.md", "prose/x")]
+            assert [problem.path for problem in queue.problems] == ["kb/notes/a.md"]
+
+    def test_what_is_wrong_with_the_look_is_raised(self, root, monkeypatch):
+        def refuse(_corpus, _paths):
+            raise PermissionError("no look")
+
+        monkeypatch.setattr(Corpus, "notes_at", refuse)
+
+        with Corpus(make_config(root)) as corpus, pytest.raises(PermissionError, match="no look"):
+            read_warn_queue(corpus, QueueRequest())
+
+    def test_a_base_without_reviews_has_an_empty_queue(self, tmp_path):
+        root = make_root(tmp_path, notes={"a.md": NOTE}, gates={"prose/x": make_gate("prose/x")})
+
+        with Corpus(make_config(root)) as corpus:
+            queue = read_warn_queue(corpus, QueueRequest())
+
+            assert [*queue.entries, *queue.deleted_notes, *queue.problems] == []
 
 
 def texts_read(read: CaptureQueriesContext) -> int:
