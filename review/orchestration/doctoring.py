@@ -33,6 +33,7 @@ from review.queries.store_checks import (
     check_pairs,
     check_snapshots,
 )
+from review.store.interrupting import interruptible
 
 _Checking: TypeAlias = Callable[[], Iterable[Check]]
 _LEFT_OUT = Check(
@@ -79,7 +80,8 @@ def examine(wanted: Examination) -> Iterator[Check]:
     opened = _opened(write=wanted.writes)
     yield opened
     if opened.state is CheckState.OK:
-        yield from _look_at_store(config, wanted)
+        with interruptible():
+            yield from _look_at_store(config, wanted)
     else:
         yield Check("store-content", CheckState.SKIPPED, "the store cannot be used")
     if wanted.quick_at is not None:
