@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
-from review.queries.store_checks import AcceptanceKey, some_wrong_acceptances
+from review.queries.store_checks import AcceptanceKey, portions_of_wrong_acceptances
 
 _AT_ONCE = 500
 
@@ -19,7 +19,7 @@ def rebuild_acceptances() -> int:
     same moment is not undone.
     """
     rebuilt = 0
-    while keys := some_wrong_acceptances(_AT_ONCE):
+    for keys in portions_of_wrong_acceptances(_AT_ONCE):
         with transaction.atomic():
             ReviewStore.objects.move_acceptances()
             _rebuild(keys)

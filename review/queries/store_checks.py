@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from review.domain.identity import sha256_hex
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewJob, ReviewPair
@@ -17,6 +16,7 @@ from review.vocabulary import JobStatus, PairStatus
 
 _TEXTS_AT_ONCE = 20
 _ROWS_AT_ONCE = 1000
+_KEY = ("model_partition_id", "note_id", "gate_id")
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,24 @@ def check_acceptances() -> Check:
 
 def wrong_acceptances() -> Iterator[AcceptanceKey]:
     """Keys whose current acceptance is missing, of another event, or unlike its event."""
+    for rows in (_wrong(), _without_current()):
+        keys = rows.order_by().values_list(*_KEY).distinct()
+        yield from (AcceptanceKey(*key) for key in keys.iterator(chunk_size=_ROWS_AT_ONCE))
+
+
+def portions_of_wrong_acceptances(size: int) -> Iterator[list[AcceptanceKey]]:
+    """The same, of at most `size` rows at once; who mends a portion before asking on meets each key
+    once, and the rows before it are not looked through again."""
+    for rows in (_wrong(), _without_current()):
+        last = 0
+        while found := list(
+            rows.filter(pk__gt=last).order_by("pk").values_list("pk", *_KEY)[:size]
+        ):
+            last = found[-1][0]
+            yield list(dict.fromkeys(AcceptanceKey(*key) for _pk, *key in found))
+
+
+def _wrong() -> QuerySet[CurrentAcceptance]:
     later = _of_same_key(Acceptance.objects).filter(pk__gt=OuterRef("event_id"))
     alike = Q(
         event__note_id=F("note_id"),
@@ -116,16 +134,11 @@ def wrong_acceptances() -> Iterator[AcceptanceKey]:
         event__gate_snapshot_id=F("gate_snapshot_id"),
         event__decision=F("decision"),
     )
-    wrong = CurrentAcceptance.objects.filter(~alike | Exists(later))
-    missing = Acceptance.objects.filter(~Exists(_of_same_key(CurrentAcceptance.objects)))
-    for rows in (wrong, missing):
-        keys = rows.order_by().values_list("model_partition_id", "note_id", "gate_id").distinct()
-        yield from (AcceptanceKey(*key) for key in keys.iterator(chunk_size=_ROWS_AT_ONCE))
+    return CurrentAcceptance.objects.filter(~alike | Exists(later))
 
 
-def some_wrong_acceptances(limit: int) -> list[AcceptanceKey]:
-    """The first `limit` of them, each once."""
-    return list(dict.fromkeys(islice(wrong_acceptances(), limit)))
+def _without_current() -> QuerySet[Acceptance]:
+    return Acceptance.objects.filter(~Exists(_of_same_key(CurrentAcceptance.objects)))
 
 
 def _of_same_key(rows: Any) -> Any:
