@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import select
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http import HTTPStatus
+from http.client import HTTPConnection
 from wsgiref.util import setup_testing_defaults
 
 import pytest
@@ -17,7 +20,7 @@ from django.core.servers.basehttp import run
 
 from commonplace_site.framing import Framed, fault_of
 from commonplace_site.logs import SafeFormatter
-from commonplace_site.serving import FramedServer
+from commonplace_site.serving import FramedRequestHandler, FramedServer
 from tests.helpers.commands import REPOSITORY, process_environment
 
 LOCAL = "127.0.0.1"
@@ -152,12 +155,73 @@ class TestServer:
         assert answer.count(b"HTTP/1.1 ") == 1
         assert answer.split()[1][:1] == b"4"
 
+    def test_acts_on_no_body_that_its_client_broke_off(self, port):
+        answer = send(port, "Content-Length: 9", body=b"half")
+
+        assert answer.split()[1] == b"400"
+
     def test_goes_on_behind_one_that_it_does(self, port):
         second = b"aaaaaGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
         answer = send(port, "Content-Length: 5", body=second)
 
         assert answer.count(b"HTTP/1.1 200") == 2
+
+
+class TestPatience:
+    """With a bound that no test waits out, and one that none reaches."""
+
+    def ask(self, port: int, sent: bytes) -> bytes:
+        """What is answered until the server closes; the client says no more, and stays."""
+        with socket.create_connection((LOCAL, port), timeout=60) as client:
+            client.sendall(sent)
+            return b"".join(iter(lambda: client.recv(65_536), b""))
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            pytest.param(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab", id="body"),
+            pytest.param(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", id="whole-body"),
+            pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\n", id="headers"),
+            pytest.param(b"GET / HT", id="line"),
+        ],
+    )
+    def test_ends_with_a_request_whose_rest_does_not_come(self, monkeypatch, port, sent):
+        monkeypatch.setattr(FramedRequestHandler, "patience", 0.1)
+
+        answer = self.ask(port, sent)
+
+        assert answer.split()[1] == b"408"
+        assert b"\r\nConnection: close\r\n" in answer
+
+    def test_ends_with_a_request_that_comes_drop_by_drop(self, monkeypatch, port):
+        monkeypatch.setattr(FramedRequestHandler, "longest", 0.2)
+
+        with socket.create_connection((LOCAL, port), timeout=60) as client:
+            client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n")
+            while not select.select([client], [], [], 0.01)[0]:
+                client.sendall(b"a")
+            answer = client.recv(65_536)
+
+        assert answer.split()[1] == b"408"
+
+    @pytest.mark.parametrize("asked", [0, 1])
+    def test_between_requests_ends_without_a_word(self, monkeypatch, port, asked):
+        monkeypatch.setattr(FramedRequestHandler, "patience", 0.1)
+
+        answer = self.ask(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * asked)
+
+        assert answer.count(b"HTTP/1.1 ") == answer.count(b"HTTP/1.1 200") == asked
+
+    def test_goes_on_over_one_connection_and_its_bodies(self, port):
+        client = HTTPConnection(LOCAL, port, timeout=60)
+        with closing(client):
+            client.connect()
+            only = client.sock
+            for _ in range(3):
+                client.request("POST", "/", body=b"abc")
+                assert client.getresponse().read() == b"ok"
+                assert client.sock is only
 
 
 class TestLog:
