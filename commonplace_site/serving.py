@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from django.core.servers.basehttp import WSGIRequestHandler, WSGIServer
 
@@ -27,8 +27,7 @@ class FramedRequestHandler(WSGIRequestHandler):
         self.rfile.close()
         connection: Any = self.connection
         self._incoming = Incoming(connection, patience=self.patience, longest=self.longest)
-        self._stream: Any = io.BufferedReader(self._incoming)
-        self.rfile = self._stream
+        self.rfile = self._stream = cast(Any, io.BufferedReader(self._incoming))
 
     def handle_one_request(self) -> None:
         """Answer one request, refuse one that stalls, or leave where none comes."""
