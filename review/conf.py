@@ -100,6 +100,11 @@ class Config:
             for alias in partition.aliases
         }
 
+    def holds_sources(self, place: Path) -> bool:
+        """Whether `place`, or what it leads to, is in `kb/` outside the reports: a person's files."""
+        found, root = (Path(os.path.realpath(path)) for path in (place, self.root))
+        return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
+
     def accepts_any_effort(self, partition: str) -> bool:
         """Whether `partition` was declared with `any_effort = true`."""
         declared = self.partitions.get(partition)

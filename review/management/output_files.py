@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from review.conf import REPORTS_FOLDER, Config
@@ -41,9 +40,7 @@ def refuse_knowledge_base(path: Path, *, config: Config) -> None:
 
     :raises OutputRefused: it lies in `kb/` outside the reports.
     """
-    place = Path(os.path.realpath(path))
-    root = Path(os.path.realpath(config.root))
-    if place.is_relative_to(root / "kb") and not place.is_relative_to(root / REPORTS_FOLDER):
+    if config.holds_sources(path):
         raise OutputRefused(
             f"{path} lies in the knowledge base",
             hint=f"write below {REPORTS_FOLDER}/, or outside kb/",

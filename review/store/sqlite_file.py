@@ -36,6 +36,10 @@ class StoreFolderMissing(InputRejected):
     """There is no folder where the store is to be; a mistyped name is not made one."""
 
 
+class StoreAmongNotes(InputRejected):
+    """A store would be made in `kb/` outside the reports, where a person's files are."""
+
+
 @dataclass(frozen=True)
 class _ReadOnly:
     """A store that was opened read-only, and how its settings said that it is opened."""
@@ -61,6 +65,7 @@ def prepare(
     :param before_making: called where it is missing; it may refuse.
     :raises StoreNotThere: it is missing and not to be made.
     :raises StoreFolderMissing: its folder is not there, and is not the one of reports.
+    :raises StoreAmongNotes: it would lie among notes, gates and settings.
     :raises StoreRefused: it is no store of ours, or cannot be opened, made or written.
     """
     name = str(connections[using].settings_dict["NAME"])
@@ -72,7 +77,7 @@ def prepare(
             before_making()
         if not make:
             raise not_there(using)
-        _refuse_missing_folder(path, using)
+        _refuse_place(path, using)
         from review.store import creation
 
         creation.create_file(path, using=using)
@@ -120,22 +125,28 @@ def has_content(path: Path) -> bool:
     return info.st_size > 0
 
 
-def _refuse_missing_folder(path: Path, using: str) -> None:
+def _refuse_place(path: Path, using: str) -> None:
     """A mistyped path is not made one; the folder of reports is made with the first store."""
+    config = _configured()
+    if config is not None and config.holds_sources(path):
+        raise StoreAmongNotes(
+            f"the store {path} would lie in the knowledge base; nothing was made",
+            hint=f"let {setting_of(using)} name a file below {conf.REPORTS_FOLDER}/, or outside kb/",
+        )
     folder = path.parent
-    if not folder.exists() and folder != _reports_folder():
+    reports = config and Path(os.path.realpath(config.root / conf.REPORTS_FOLDER))
+    if not folder.exists() and folder != reports:
         raise StoreFolderMissing(
             f"there is no folder {folder} for the store {path.name}; nothing was made",
             hint=f"make it first, or correct {setting_of(using)}",
         )
 
 
-def _reports_folder() -> Path | None:
+def _configured() -> conf.Config | None:
     try:
-        root = conf.current().root
+        return conf.current()
     except conf.RootNotFound:
         return None  # a store is copied elsewhere
-    return Path(os.path.realpath(root / conf.REPORTS_FOLDER))
 
 
 def _refuse_strangers(path: Path, using: str = DEFAULT_DB_ALIAS) -> None:

@@ -216,6 +216,36 @@ class TestFirstStore:
         assert not place.parent.exists()
         assert not (tmp_path / STORE).exists()
 
+    @pytest.mark.parametrize(
+        ("command", "place", "is_absolute"),
+        [
+            ("review_status", "kb/notes/own.sqlite", False),
+            ("review_status", "kb/notes/own.sqlite", True),
+            ("review_status", "link/own.sqlite", False),
+            ("migrate", "kb/own.sqlite", False),
+        ],
+    )
+    def test_is_not_made_among_notes_and_settings(self, tmp_path, command, place, is_absolute):
+        make_root(tmp_path)
+        (tmp_path / "kb" / "notes").mkdir(exist_ok=True)
+        (tmp_path / "link").symlink_to("kb/notes")
+        named = {"COMMONPLACE_REVIEW_DB": str(tmp_path / place) if is_absolute else place}
+
+        done = run_process(command, root=tmp_path, env=named)
+
+        assert done.exit == 5
+        assert "COMMONPLACE_REVIEW_DB" in done.err
+        assert not (tmp_path / place).exists()
+
+    def test_that_lies_among_notes_already_is_still_read(self, root):
+        (root / STORE).rename(root / "kb" / "own.sqlite")
+
+        done = run_process(
+            "review_status", root=root, env={"COMMONPLACE_REVIEW_DB": "kb/own.sqlite"}
+        )
+
+        assert done.exit == 0
+
 
 class TestCommandsOfDjango:
     @pytest.mark.parametrize("command", ["clearsessions", "showmigrations", "dumpdata", "shell"])
