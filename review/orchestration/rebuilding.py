@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import Max
 
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
 from review.queries.store_checks import AcceptanceKey, portions_of_wrong_acceptances
@@ -28,11 +29,21 @@ def rebuild_acceptances() -> int:
 
 
 def _rebuild(keys: Sequence[AcceptanceKey]) -> None:
-    events = []
+    last = _last_events(keys)
     for key in keys:
-        last = Acceptance.objects.filter(**vars(key)).order_by("-pk").first()
-        if last is None:
+        if key not in last:
             CurrentAcceptance.objects.filter(**vars(key)).delete()
-        else:
-            events.append(last)
-    CurrentAcceptance.objects.point_at(events)
+    CurrentAcceptance.objects.point_at([last[key] for key in keys if key in last])
+
+
+def _last_events(keys: Sequence[AcceptanceKey]) -> dict[AcceptanceKey, Acceptance]:
+    """The last event of each key that has one."""
+    wanted, found = set(keys), {}
+    events = Acceptance.objects.filter(
+        note_id__in={key.note_id for key in keys}, gate_id__in={key.gate_id for key in keys}
+    )
+    named = events.values_list("model_partition_id", "note_id", "gate_id")
+    for *names, last in named.annotate(last=Max("pk")).order_by():
+        if (key := AcceptanceKey(*names)) in wanted:
+            found[last] = key
+    return {found[pk]: event for pk, event in Acceptance.objects.in_bulk(list(found)).items()}
