@@ -218,6 +218,16 @@ class TestRows:
         told = [line.partition(" is ")[0] for line in hashed.split("; ")]
         assert told == [f"snapshot {n}" for n in altered]
 
+    def test_whatever_was_altered_is_counted(self, in_part):
+        FileSnapshot.objects.update(text=Upper("text"))
+        JobOutput.objects.update(content_sha256=Upper("content_sha256"))
+
+        checks = examine("--check")[1]
+
+        assert checks["snapshots-have-their-digests"]["message"] == "9 rows break it"
+        assert checks["raw-outputs-have-their-digests"]["message"] == "7 rows break it"
+        assert len(details("snapshots")[1]) == 9
+
     def test_a_kept_output_that_was_altered(self, in_part):
         keys = list(JobOutput.objects.order_by("pk").values_list("pk", flat=True))
         altered = [keys[job - 1] for job in FAULTY]
