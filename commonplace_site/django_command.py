@@ -12,6 +12,7 @@ from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode
 from review.orchestration.store_opening import open_store, refuse_lost
+from review.store.migrating import checks_by_step
 from review.store.refusals import StoreNewer, StoreOlder
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
@@ -31,13 +32,14 @@ def run(name: str, arguments: Sequence[str]) -> int:
     """
     try:
         if name == "migrate":
-            store.prepare_migration(before_making=refuse_lost)
-        elif name in _NEEDS_STORE:
+            _migrate(arguments)
+            return int(ExitCode.DONE)
+        if name in _NEEDS_STORE:
             open_store(write=True)
         elif name in _LOOKS_AT_STORE:
             with suppress(StoreOlder, StoreNewer):
                 open_store(write=False, make=False)
-        ManagementUtility([PROGRAM, name, *arguments]).execute()
+        _execute(name, arguments)
     except SystemExit as leaving:
         return _exit_code(leaving.code)
     except DatabaseError as error:
@@ -46,6 +48,16 @@ def run(name: str, arguments: Sequence[str]) -> int:
             raise
         raise refusal from error
     return int(ExitCode.DONE)
+
+
+def _migrate(arguments: Sequence[str]) -> None:
+    store.prepare_migration(before_making=refuse_lost)
+    with checks_by_step():
+        _execute("migrate", arguments)
+
+
+def _execute(name: str, arguments: Sequence[str]) -> None:
+    ManagementUtility([PROGRAM, name, *arguments]).execute()
 
 
 def _exit_code(code: object) -> int:
