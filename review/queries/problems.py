@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from review.contracts.selection import ProblemJson
 from review.domain.problems import Problem
 
@@ -13,4 +15,12 @@ def problem_json(problem: Problem) -> ProblemJson:
         code=problem.code.value,
         message=problem.message,
         skipped=problem.skipped,
+    )
+
+
+def no_note_found(places: Iterable[str]) -> str:
+    """What zeros do not tell where the folders are there and hold no note."""
+    return (
+        f"no note was found below {', '.join(places)}: that nothing is stale says nothing;"
+        " the folders are those of kb/review.toml, or that were named"
     )

@@ -12,7 +12,7 @@ from review.contracts.status import StatusJson
 from review.corpus import Corpus, NoteList
 from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
-from review.queries.problems import problem_json
+from review.queries.problems import no_note_found, problem_json
 from review.queries.recoverable import abandoned_jobs
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from review.runners.process_table import ProcessTable
@@ -59,12 +59,14 @@ def read_status(
         tripped=None,
     )
     status.tripped = "; ".join(_trips(status, set(fail_on))) or None
-    status.notices = list(_notices(status))
+    status.notices = list(_notices(status, config=config))
     return status
 
 
-def _notices(status: StatusJson) -> Iterator[str]:
-    """Zeros of a queue say little where nobody reviewed: a clone without the store, a first day."""
+def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
+    """Zeros say little where no note is, and where nobody reviewed: on a first day, in a clone."""
+    if not status.notes:
+        yield no_note_found(config.note_roots)
     decided = any(
         any(gate.decisions.values()) for partition in status.partitions for gate in partition.gates
     )
@@ -93,6 +95,10 @@ def _stale(status: StatusJson) -> Iterator[str]:
         yield f"files that could not be looked at: {skipped}"
     if status.notes and not status.gates:
         yield "there is no gate to judge the notes by"
+    # A base that never had a note is one that begins; of one that had, something hides them.
+    gone = sum(orphan.kind == "note" for orphan in status.orphans)
+    if gone and not status.notes:
+        yield f"no note was found, and {gone} that were reviewed are gone"
 
 
 def _count_queue(corpus: Corpus, coverage: Coverage, model_partition: str | None) -> dict[str, int]:

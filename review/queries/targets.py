@@ -59,11 +59,14 @@ class Selection:
     """An answer that is produced as it is read: targets first, then diffs, then counts.
 
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
+
+    :param has_notes: whether there is a note where it looked, whatever its status.
     """
 
     request: SelectionRequest
     counts: Counter[str]
     problems: tuple[Problem, ...]
+    has_notes: bool
     _stale: list[NoteStaleness] = field(repr=False)
     _reader: DetailReader = field(repr=False)
     _diffs: DiffLedger = field(repr=False)
@@ -119,6 +122,7 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
         request=request,
         counts=counts,
         problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
+        has_notes=bool(listed.notes),
         _stale=stale,
         _reader=DetailReader(corpus, model_partition=request.model_partition, open_jobs=open_jobs),
         _diffs=DiffLedger(corpus),

@@ -74,6 +74,39 @@ class TestWithoutAReview:
         assert status()["notices"] == []
 
 
+class TestWithoutANote:
+    def remove(self, root):
+        for name in ("a.md", "b.md"):
+            (root / note_path(name)).unlink()
+
+    def test_a_gate_on_what_is_stale_trips_where_notes_were_reviewed(self, root):
+        review_all(root=root)
+        self.remove(root)
+
+        done = run("review_status", "--fail-on", "stale", "-q")
+
+        assert done.exit == 6
+        assert "no note was found below kb/notes" in done.err
+        assert "2 that were reviewed are gone" in status("--fail-on", "stale")["tripped"]
+
+    def test_it_passes_and_says_so_where_none_ever_was(self, root):
+        self.remove(root)
+
+        done = run("review_status", "--fail-on", "stale", "-q")
+
+        assert done.exit == 0
+        assert "no note was found below kb/notes" in done.err
+        assert any("no note was found" in said for said in status()["notices"])
+
+    def test_one_note_is_enough(self, root):
+        review_all(root=root)
+        (root / NOTE_A).unlink()
+
+        done = run("review_status", "--fail-on", "stale")
+
+        assert (done.exit, "no note was found" in done.err) == (0, False)
+
+
 class TestCoverage:
     def test_nothing_is_covered_at_first(self, root):
         found = status()

@@ -208,3 +208,22 @@ class TestNotes:
 
         assert "\x1b" not in done.out + done.err
         assert "bad-name" in done.err
+
+
+class TestWithoutANote:
+    @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+    @pytest.mark.parametrize("named", [(), ("--note", "kb/notes")], ids=["all", "folder"])
+    def test_says_that_zeros_tell_nothing(self, root, form, named):
+        for name in ("a.md", "b.md"):
+            (root / note_path(name)).unlink()
+
+        done = run("review_target_selector", "--all-gates", *named, *form)
+
+        assert done.exit == 0
+        assert "no note was found below kb/notes" in done.err
+
+    def test_a_note_of_another_status_is_one(self, root):
+        done = run("review_target_selector", "--all-gates", "--current", "--json")
+
+        assert done.json["targets"] == []
+        assert done.err == ""

@@ -14,6 +14,7 @@ from review.management.problem_output import problem_lines
 from review.management.scope_options import add_scope_arguments
 from review.management.selection_output import json_chunks, summary_line, text_lines
 from review.queries.knowledge_base import open_corpus
+from review.queries.problems import no_note_found
 from review.queries.targets import STALE, SelectionRequest, select_targets
 from review.vocabulary import REQUESTED, Staleness
 
@@ -84,7 +85,8 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Select and print."""
         request = _request(options, as_json=self.as_json)
-        with open_corpus(conf.current(), use_cache=not options["no_cache"]) as corpus:
+        config = conf.current()
+        with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
             if self.as_json:
                 self.write_json_chunks(json_chunks(selection))
@@ -93,6 +95,8 @@ class Command(ReviewCommand):
                 for line in problem_lines(selection.problems):
                     self.warn(line)
                 self.notice(summary_line(selection))
+        if not selection.has_notes:
+            self.notice(no_note_found(request.notes or config.note_roots))
 
 
 def _request(options: dict[str, Any], *, as_json: bool) -> SelectionRequest:
