@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from types import TracebackType
+
+TYPE_CHECKING = False  # as `typing` has it, whose import could be what is interrupted
+if TYPE_CHECKING:
+    from types import TracebackType
 
 _INTERRUPTED = 130  # as `ExitCode` has it, which is not loaded yet
 _FAILED = 1
@@ -31,6 +34,13 @@ def _end_quietly(
         os._exit(_INTERRUPTED)
     end_if_without_memory(error)
     sys.__excepthook__(kind, error, traceback)
+
+
+def _end_where_nothing_can_be_raised(unraisable: sys.UnraisableHookArgs) -> None:
+    """Python goes on after Ctrl-C in a finalizer or a callback, as while it clears what it imported."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        os._exit(_INTERRUPTED)
+    _told_before(unraisable)
 
 
 def end_if_without_memory(error: BaseException) -> None:
@@ -61,4 +71,6 @@ def _is_want_of_memory(error: BaseException) -> bool:
     return False
 
 
+_told_before = sys.unraisablehook
 sys.excepthook = _end_quietly
+sys.unraisablehook = _end_where_nothing_can_be_raised

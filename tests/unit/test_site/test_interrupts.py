@@ -16,28 +16,50 @@ import sys
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == {name!r}:
-            raise {fault}
+            {act}
 sys.meta_path.insert(0, Finder())
 sys.modules.pop({name!r}, None)
 from commonplace_site.console import main
 main()
 """
+IN_A_FINALIZER = """
+            class Dropped:
+                def __del__(self):
+                    raise {fault}
+            Dropped()
+"""
 
 
-def start(name, *options, fault="KeyboardInterrupt", command="version"):
-    code = INTERRUPTED_AT.format(name=name, fault=fault)
+def start(name, *options, fault="KeyboardInterrupt", act="", command="version"):
+    code = INTERRUPTED_AT.format(name=name, act=act or f"raise {fault}")
     command = [sys.executable, "-c", code, command, *options]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 
 class TestLoading:
     @pytest.mark.parametrize(
-        "name", ["errno", "commonplace_site.catalogue", "commonplace_site.loading", "review.errors"]
-    )
+        "name",
+        [
+            "commonplace_site.console", "errno", "commonplace_site.catalogue",
+            "commonplace_site.loading", "review.errors",
+        ],
+    )  # fmt: skip
     def test_is_left_quietly(self, name):
         done = start(name)
 
         assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+    def test_is_left_quietly_where_python_would_ignore_it(self):
+        done = start("errno", act=IN_A_FINALIZER.format(fault="KeyboardInterrupt"))
+
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+    def test_goes_on_where_python_ignores_any_other_fault(self):
+        done = start("errno", act=IN_A_FINALIZER.format(fault="OSError('it broke')"))
+
+        assert done.returncode == 0
+        assert done.stderr.startswith("Exception ignored in")
+        assert done.stderr.endswith("OSError: it broke\n")
 
     def test_shows_where_any_other_fault_is(self):
         done = start("commonplace_site.catalogue", fault="OSError('it broke')")
