@@ -6,8 +6,10 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from review.artifacts import ArtifactStore
@@ -26,7 +28,7 @@ from review.runners.outcome import RunnerOutcome
 from review.runners.rules.judging import RULES, judge
 from review.runners.rules.rendering import render_block
 from review.runners.rules.values import RuleInput, RuleLink
-from review.runners.running import RunRequest, run_review, scratch_folder
+from review.runners.running import RunRequest, not_prepared, run_review, scratch_folder
 from review.runners.spec import RunnerSpec
 
 
@@ -139,20 +141,26 @@ class _ProcessExecution:
     reading: Mapping[str, bytes]
 
     def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+        with ExitStack() as folders:
+            try:
+                scratch = folders.enter_context(scratch_folder())
+            except OSError as error:
+                return not_prepared(error, unusable=True)
+            return run_review(self._request(number, scratch), stop=stop)
+
+    def _request(self, number: int, scratch: Path) -> RunRequest:
         executor = self.executor
-        with scratch_folder() as scratch:
-            request = RunRequest(
-                spec=executor.spec,
-                prompt=self.prompt,
-                scratch=scratch,
-                files=run_folder(self.job, number, config=executor.config),
-                output=self.job.bundle_output_path,
-                model=executor.model,
-                effort=executor.effort,
-                timeout=executor.timeout.total_seconds(),
-                reading=self.reading,
-            )
-            return run_review(request, stop=stop)
+        return RunRequest(
+            spec=executor.spec,
+            prompt=self.prompt,
+            scratch=scratch,
+            files=run_folder(self.job, number, config=executor.config),
+            output=self.job.bundle_output_path,
+            model=executor.model,
+            effort=executor.effort,
+            timeout=executor.timeout.total_seconds(),
+            reading=self.reading,
+        )
 
     def forget(self, number: int) -> None:
         # What it holds was taken in, and stands in the job's output too.

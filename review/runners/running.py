@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -26,6 +27,8 @@ from review.vocabulary import FailureCode
 
 _SCRATCH_PREFIX = "commonplace-run-"
 _ORPHANS_END_WITHIN = 2.0
+# What the disk of this machine refuses every job alike.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 class PathOutsideScratch(ReviewError):
@@ -123,8 +126,7 @@ def _run(request: RunRequest, access: Access, *, stop: threading.Event) -> Runne
     except ProgramNotStarted as error:
         return _not_run(FailureCode.RUNNER_ERROR, error.message, unusable=True)
     except OSError as error:
-        told = f"cannot prepare the run: {error.strerror or error}: {error.filename}"
-        return _not_run(FailureCode.RUNNER_ERROR, told)
+        return not_prepared(error, unusable=error.errno in _NO_ROOM)
     finally:
         with suppress(OSError):
             folder.prompt.unlink(missing_ok=True)
@@ -207,6 +209,16 @@ def _within(scratch: Path, path: str) -> Path:
     if ".." in pure.parts or not pure.name:
         raise PathOutsideScratch(f"{path!r} is no path below a scratch folder")
     return scratch / (pure.name if pure.is_absolute() else pure)
+
+
+def not_prepared(error: OSError, *, unusable: bool) -> RunnerOutcome:
+    """The outcome of a run that the system gave no place for its files.
+
+    :param unusable: whether it will give none to any other job either.
+    """
+    where = f": {error.filename}" if error.filename else ""
+    told = f"cannot prepare the run: {error.strerror or error}{where}"
+    return _not_run(FailureCode.RUNNER_ERROR, told, unusable=unusable)
 
 
 def _not_run(code: FailureCode, message: str, *, unusable: bool = False) -> RunnerOutcome:

@@ -96,6 +96,21 @@ class TestProcesses:
         assert [pair["accepted"] for pair in job["pairs"]] == [True, False]
         assert not any(is_running(pid) for pid in base.pids())
 
+    def test_the_first_that_finds_no_room_for_its_files_leaves_the_others_queued(self, tmp_path):
+        base = make_scripted(tmp_path, notes=3)
+        for job_id in queue(base):
+            run = base.root / f"kb/reports/bundle-reviews/review-job-{job_id}/run-1"
+            run.mkdir()
+            (run / "prompt.md").symlink_to("/dev/full")
+
+        done = command(base, *JOBS, "--all", "--runner", "scripted", "--jobs", "1")
+
+        assert done.exit == 1
+        (job,) = done.json["jobs"]
+        assert (job["status"], job["failure_code"]) == ("failed", "runner-error")
+        assert "No space left on device" in done.json["stopped_because"]
+        assert [job["status"] for job in listed(base).values()].count("queued") == 2
+
     def test_an_answer_without_one_of_the_pairs_fails_the_job_and_keeps_the_others(self, tmp_path):
         gates = ("prose/x", "prose/y")
         base = make_scripted(tmp_path, notes=1, gates=gates, script={"*": "first-only"})

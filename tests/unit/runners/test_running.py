@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from review.orchestration.execution import _ProcessExecution
 from review.runners.registry import BUILT_IN
 from review.runners.running import PathOutsideScratch, scratch_folder
 from review.runners.spec import Access, Dialect, RunnerSpec
@@ -140,6 +143,34 @@ class TestOutput:
         seen = told(tmp_path, spec=spec, output=request.output)["env"]
 
         assert seen["WHERE"] == str(tmp_path / "scratch" / "bundle-output.md")
+
+
+class TestRoom:
+    def test_that_the_disk_has_not_concerns_every_job(self, tmp_path):
+        files = tmp_path / "files"
+        files.mkdir()
+        (files / "prompt.md").symlink_to("/dev/full")
+
+        failure = Fake("text").run(tmp_path).outcome.failure
+
+        assert failure.concerns_all
+        assert failure.reason.startswith("cannot prepare the run: No space left on device")
+
+    def test_that_one_job_has_not_concerns_that_one(self, tmp_path):
+        (tmp_path / "files").write_text("in the way")
+
+        failure = Fake("text").run(tmp_path).outcome.failure
+
+        assert failure.reason.startswith("cannot prepare the run: ")
+        assert not failure.concerns_all
+
+    def test_for_a_scratch_folder_is_needed_by_every_job(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+        execution = _ProcessExecution(executor=None, job=None, prompt=b"", reading={})
+
+        failure = execution.run(1, stop=threading.Event()).failure
+
+        assert failure.concerns_all
 
 
 class TestEditing:
