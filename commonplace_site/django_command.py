@@ -10,10 +10,11 @@ from django.db import DatabaseError
 
 from commonplace_site.catalogue import PROGRAM
 from review import store
-from review.errors import ExitCode
+from review.errors import ExitCode, StoreRefused
 from review.orchestration.store_opening import open_store, refuse_lost
 from review.store.migrating import checks_by_step
-from review.store.refusals import StoreNewer, StoreOlder
+from review.store.opening import says_no_table
+from review.store.refusals import MIGRATE, StoreNewer, StoreOlder
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
 # They take one of any version, and SQLite would leave an empty file where none is.
@@ -23,6 +24,10 @@ _LOOKS_AT_STORE = frozenset(
         "remove_stale_contenttypes", "shell", "showmigrations", "sqlflush",
     }
 )  # fmt: skip
+
+
+class StoreLacksTable(StoreRefused):
+    """Only agents have used the store so far: it lacks a table that a command of Django's needs."""
 
 
 def run(name: str, arguments: Sequence[str]) -> int:
@@ -43,7 +48,7 @@ def run(name: str, arguments: Sequence[str]) -> int:
     except SystemExit as leaving:
         return _exit_code(leaving.code)
     except DatabaseError as error:
-        refusal = store.refusal_of(error)
+        refusal = store.refusal_of(error) or _lacking(name, error)
         if refusal is None:
             raise
         raise refusal from error
@@ -58,6 +63,15 @@ def _migrate(arguments: Sequence[str]) -> None:
 
 def _execute(name: str, arguments: Sequence[str]) -> None:
     ManagementUtility([PROGRAM, name, *arguments]).execute()
+
+
+def _lacking(name: str, error: DatabaseError) -> StoreLacksTable | None:
+    if not says_no_table(error):
+        return None
+    return StoreLacksTable(
+        f"the store lacks a table that {name} needs: {str(error).splitlines()[0]}",
+        hint=f"run: {MIGRATE}",
+    )
 
 
 def _exit_code(code: object) -> int:

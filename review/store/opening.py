@@ -120,11 +120,12 @@ def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:
             cursor.execute("SELECT name FROM django_migrations WHERE app = 'review'")
             return frozenset(name for (name,) in cursor.fetchall())
     except DatabaseError as error:
-        if _says_no_table(error):
+        if says_no_table(error):
             return frozenset()
         raise
 
 
-def _says_no_table(error: DatabaseError) -> bool:
+def says_no_table(error: DatabaseError) -> bool:
+    """Whether the database says that a statement names a table that it does not have."""
     state = getattr(error.__cause__, "sqlstate", None)
     return state == "42P01" or "no such table" in str(error)

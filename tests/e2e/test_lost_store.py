@@ -259,6 +259,24 @@ class TestCommandsOfDjango:
         assert f"{typo} is missing or empty" in done.err
         assert not typo.exists()
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("clearsessions",), ("changepassword", "ana"),
+            ("remove_stale_contenttypes", "--noinput"),
+        ],
+        ids=lambda command: command[0],
+    )  # fmt: skip
+    def test_say_in_one_line_that_a_store_lacks_the_tables_for_people(self, root, command):
+        done = run_process(*command, root=root)
+
+        assert done.exit == 1
+        assert done.err.startswith(
+            f"error: the store lacks a table that {command[0]} needs: no such"
+        )
+        assert done.err.endswith("hint: run: commonplace migrate\n")
+        assert len(done.err.splitlines()) == 2
+
     def test_look_at_a_store_of_any_version(self, tmp_path):
         unpack(sorted(kept_stores())[0], tmp_path)
 
