@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,7 +18,26 @@ class AnswerNotWritten(ReviewError):
     """The answer found no room; what the command did is done."""
 
 
-class _Answers(io.FileIO):
+class _Whole(io.FileIO):
+    """A file that takes all it is given or raises, though it may take a part at a time.
+
+    What is not buffered has nobody else to write the rest: a full disk, a pipe whose reader stops or
+    that was made non-blocking take a part and say so by a number that text streams do not look at.
+    """
+
+    def write(self, data: Any, /) -> int:
+        rest = memoryview(data).cast("B")
+        whole = rest.nbytes
+        while rest:
+            written = super().write(rest)
+            if written is None:
+                select.select([], [self], [])
+            else:
+                rest = rest[written:]
+        return whole
+
+
+class _Answers(_Whole):
     """Standard output; an error says that it is this file's."""
 
     def write(self, data: Any, /) -> int:
@@ -30,14 +50,12 @@ class _Answers(io.FileIO):
             raise
 
 
-class _Notices(io.FileIO):
+class _Notices(_Whole):
     """Standard error; a command does not end in the middle because nobody can be told how it goes."""
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
-            raise
         except OSError:
             return memoryview(data).nbytes
 

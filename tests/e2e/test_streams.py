@@ -1,16 +1,24 @@
-"""What a command says when nobody can be told: a device without room, and streams that are closed."""
+"""What a command says when nobody can be told: a device without room, a reader that waits, closed streams."""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import resource
+import signal
 import subprocess
 import sys
+import termios
+import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.builders import make_root
+from tests.builders import NOTE, make_root
 from tests.helpers.commands import REPOSITORY, process_environment, run_process
 
 NO_ROOM = "No space left on device on standard output"
@@ -118,6 +126,107 @@ class TestNoticesWithoutRoom:
         lost = run(root, "review_status", err="/dev/full", unbuffered=unbuffered)
 
         assert (refused[0], lost[0]) == (2, 1)
+
+    def test_that_nobody_reads_any_more_change_no_exit_code(self, root, selection, unbuffered):
+        create = ("create_review_jobs", "--input", str(selection), "--grouping", "note")
+        said = {}
+        for argv in (create, ("render_review", "--note", "nope")):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run(
+                [sys.executable, str(REPOSITORY / "manage.py"), *argv],
+                cwd=root,
+                env=process_environment(root) | {"PYTHONUNBUFFERED": unbuffered},
+                stdout=subprocess.PIPE,
+                stderr=writer,
+                check=False,
+            )
+            os.close(writer)
+            said[argv[0]] = (done.returncode, done.stdout[:6])
+
+        assert said == {"create_review_jobs": (0, b"job 1:"), "render_review": (5, b"")}
+
+
+PIPE_HOLDS = 65_536
+
+
+SELECT = ("review_target_selector", "--all-gates", "--model", "m", "--json")
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A base with a store, and so many notes that a selection is longer than a pipe holds."""
+    root = make_root(tmp_path, notes={f"n{number:04}.md": NOTE for number in range(800)})
+    run_process(*SELECT, root=root)
+    return root
+
+
+def start(root: Path, *, out: int, unbuffered: str, limit: int = 0) -> subprocess.Popen[bytes]:
+    bound = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit))
+    return subprocess.Popen(
+        [sys.executable, str(REPOSITORY / "manage.py"), *SELECT],
+        cwd=root,
+        env=process_environment(root) | {"PYTHONUNBUFFERED": unbuffered},
+        stdout=out,
+        stderr=subprocess.PIPE,
+        preexec_fn=bound if limit else None,
+    )
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until, "it did not come to that in a minute"
+        time.sleep(0.02)
+
+
+def held(pipe: int) -> int:
+    """Bytes that wait in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"0000"), sys.byteorder)
+
+
+@pytest.mark.parametrize("unbuffered", BUFFERING)
+class TestLongAnswer:
+    def test_to_a_file_that_may_not_grow_so_long_is_refused(self, many, tmp_path, unbuffered):
+        # The last write takes a part, as one to a disk that fills up does.
+        limit = len(run_process(*SELECT, root=many).out.encode()) - 10
+        with (
+            (tmp_path / "cut").open("wb") as out,
+            start(many, out=out.fileno(), unbuffered=unbuffered, limit=limit) as running,
+        ):
+            _out, err = running.communicate(timeout=60)
+
+        assert running.returncode == 1
+        assert json.loads(err.splitlines()[-1])["code"] == "answer-not-written"
+
+    @pytest.mark.parametrize("way", ["stopped", "not to wait"])
+    def test_is_whole_though_its_reader_waits(self, many, unbuffered, way):
+        whole = run_process(*SELECT, root=many).out.encode()
+        reader, writer = os.pipe()
+        os.set_blocking(writer, way == "stopped")
+        with start(many, out=writer, unbuffered=unbuffered) as running:
+            os.close(writer)
+            wait_until(lambda: held(reader) == PIPE_HOLDS)
+            if way == "stopped":
+                running.send_signal(signal.SIGSTOP)
+                time.sleep(0.1)
+                running.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+            with os.fdopen(reader, "rb") as stream:
+                read = stream.read()
+
+        assert running.returncode == 0
+        assert len(read) > PIPE_HOLDS
+        assert read == whole
+
+    def test_that_is_not_read_on_ends_as_a_broken_pipe(self, many, unbuffered):
+        reader, writer = os.pipe()
+        with start(many, out=writer, unbuffered=unbuffered) as running:
+            os.close(writer)
+            os.read(reader, 100)
+            os.close(reader)
+
+        assert running.returncode == 141
 
 
 class TestClosedStreams:
