@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -45,6 +45,10 @@ def read_status(
     :param queue: the entries of the queue by decision, where they are counted already.
     """
     coverage = read_coverage(corpus, model_partition=model_partition)
+    hidden: Mapping[str, int] = {}
+    counted = queue
+    if counted is None:
+        counted, hidden = _count_queue(corpus, coverage, model_partition)
     status = StatusJson(
         notes=len(coverage.notes),
         gates=len(coverage.gates),
@@ -52,13 +56,13 @@ def read_status(
         partitions=list(coverage.partitions),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=_count_queue(corpus, coverage, model_partition) if queue is None else queue,
+        queue=counted,
         needs_a_look=count_looks(LookRequest(model_partition=model_partition)),
         orphans=find_orphans(corpus, coverage),
         problems=[problem_json(problem) for problem in coverage.problems],
         tripped=None,
     )
-    status.tripped = "; ".join(_trips(status, set(fail_on))) or None
+    status.tripped = "; ".join(_trips(status, set(fail_on), hidden=hidden)) or None
     status.notices = list(_notices(status, config=config))
     return status
 
@@ -77,11 +81,15 @@ def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
         )
 
 
-def _trips(status: StatusJson, levels: set[FailOn]) -> Iterator[str]:
+def _trips(status: StatusJson, levels: set[FailOn], *, hidden: Mapping[str, int]) -> Iterator[str]:
     for level in sorted(levels & _COUNTED.keys()):
-        found = {word.value: status.queue[word.value] for word in _COUNTED[level]}
-        if any(found.values()):
-            yield f"{level}: in the queue: " + ", ".join(f"{n} {word}" for word, n in found.items())
+        for where, counts in (
+            ("in the queue", status.queue),
+            ("by gates that cannot be used", hidden),
+        ):
+            found = {word.value: counts.get(word.value, 0) for word in _COUNTED[level]}
+            if any(found.values()):
+                yield f"{level}: {where}: " + ", ".join(f"{n} {word}" for word, n in found.items())
     if FailOn.STALE in levels:
         yield from (f"stale: {why}" for why in _stale(status))
 
@@ -101,12 +109,15 @@ def _stale(status: StatusJson) -> Iterator[str]:
         yield f"no note was found, and {gone} that were reviewed are gone"
 
 
-def _count_queue(corpus: Corpus, coverage: Coverage, model_partition: str | None) -> dict[str, int]:
+def _count_queue(
+    corpus: Corpus, coverage: Coverage, model_partition: str | None
+) -> tuple[dict[str, int], Mapping[str, int]]:
+    """Entries by decision; and those reviews that cannot be shown, as their gate cannot be used."""
     request = QueueRequest(model_partition=model_partition, with_rationale=False)
     listed = NoteList(coverage.notes, coverage.problems)
     queue = read_warn_queue(corpus, request, listed=listed)
     counts = Counter(entry.decision for entry in queue.entries)
-    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
+    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}, queue.hidden
 
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from django.db.models import TextChoices
@@ -14,7 +15,7 @@ from review.corpus import Corpus, NoteList
 from review.corpus.gates import Gate
 from review.domain.problems import Problem
 from review.models import NamedKeys, ReviewText, batched
-from review.queries.places import digests_of
+from review.queries.places import digests_of, is_below
 from review.queries.queue_findings import FindingReader
 from review.queries.queue_rows import QueueRow, queued_notes, read_queue_rows
 from review.vocabulary import (
@@ -55,12 +56,14 @@ class WarnQueue:
     """Entries sorted by note and gate path; those of notes that are gone stand apart.
 
     They are read while they are walked, as often as that is done; the knowledge base must be open.
-    `problems` are those of the notes that were looked at.
+    `problems` are those of the notes that were looked at, and of gates that cannot be used: what these
+    judged cannot be shown. `hidden` are how many reviews that is, by decision.
     """
 
     entries: Iterable[QueueEntryJson]
     deleted_notes: Iterable[QueueEntryJson]
     problems: tuple[Problem, ...]
+    hidden: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_warn_queue(
@@ -87,11 +90,14 @@ def read_warn_queue(
         listed = corpus.notes_at(note_paths)
     digests = digests_of(corpus, listed, sorted(note_paths))
     others = looked_at - note_paths
+    unusable = _unusable_gates(corpus, request)
+    problems = (*unusable, *(found for found in listed.problems if found.path not in others))
     read = partial(_Entries, request=request, corpus=corpus, gates=gates, digests=digests)
     return WarnQueue(
         entries=read([row for row in rows if row.note_path in digests]),
         deleted_notes=read([row for row in rows if row.note_path not in digests]),
-        problems=tuple(found for found in listed.problems if found.path not in others),
+        problems=tuple(sorted(problems, key=lambda problem: problem.path)),
+        hidden=_hidden(found, [problem.path for problem in unusable]),
     )
 
 
@@ -157,6 +163,19 @@ def _gates(corpus: Corpus, request: QueueRequest) -> dict[str, Gate]:
     catalog = corpus.gates
     gates = catalog.resolve(request.gates) if request.gates else catalog.gates
     return {gate.path: gate for gate in gates}
+
+
+def _unusable_gates(corpus: Corpus, request: QueueRequest) -> tuple[Problem, ...]:
+    catalog = corpus.gates
+    problems = catalog.problems_of(request.gates) if request.gates else catalog.problems
+    return tuple(problem for problem in problems if problem.skipped)
+
+
+def _hidden(rows: Iterable[QueueRow], unusable: Sequence[str]) -> Mapping[str, int]:
+    """The rows by gates that are there and cannot be used, counted by decision."""
+    by_gate = [row for row in rows if is_below(row.gate_path, unusable)] if unusable else []
+    last = {(row.note_path, row.gate_path): row.decision for row in by_gate}
+    return Counter(last.values())
 
 
 def _latest(rows: Iterable[QueueRow], gates: Mapping[str, Gate]) -> Iterable[QueueRow]:

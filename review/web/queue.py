@@ -12,6 +12,7 @@ from django.utils import timezone
 from review import conf
 from review.contracts.queue import QueuePageJson
 from review.queries.knowledge_base import open_corpus
+from review.queries.places import is_below
 from review.queries.problems import problem_json
 from review.queries.queue_board import GONE, SINCE
 from review.queries.queue_choice import Choice, Place
@@ -100,10 +101,19 @@ def _document(filters: Filters, place: Place | None) -> QueuePageJson:
     with open_corpus(conf.current()) as corpus:
         found = read_entries(choice, corpus, after=place, limit=LINES_A_DOCUMENT)
         listed = corpus.notes_at(choice.looked_at)
+        folder = corpus.gates.folder
+        gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
+        lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
+        problems = [
+            problem
+            for problem in corpus.gates.problems
+            if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
+        ]
+    problems = sorted([*problems, *listed.problems], key=lambda problem: problem.path)
     document = QueuePageJson(
         entries=list(found.entries),
         deleted_notes=list(found.deleted_notes),
-        problems=[problem_json(problem) for problem in listed.problems],
+        problems=[problem_json(problem) for problem in problems],
     )
     if following := document_url(_paged(filters, found.next_place).next_url):
         document.next = following

@@ -152,7 +152,8 @@ class TestPage:
         queue, looks = page_document(web, "/queue/"), page_document(web, "/looks/")
         jobs, gates = page_document(web, "/jobs/"), page_document(web, "/gates/")
 
-        assert _paths(queue) == {"kb/notes/latin.md", "kb/notes/odd.md"}
+        notes = {"kb/notes/latin.md", "kb/notes/odd.md"}
+        assert _paths(queue) == {f"{GATES_FOLDER}/prose/broken.md", *notes}
         assert _paths(looks) == {"kb/notes/h.md", "kb/notes/latin.md", "kb/notes/odd.md"}
         assert len(looks["needs_a_look"]) == 5
         assert all(look["rationale"] for look in looks["needs_a_look"])
