@@ -21,7 +21,7 @@ from review.models import (
     ReviewText,
     batched,
 )
-from review.queries.places import below, digests_of, is_below
+from review.queries.places import below, digests_of, is_below, within
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.vocabulary import Decision, DispositionState, Severity
 
@@ -58,11 +58,11 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
 
     Sorted by note path, gate path and pair; only their notes are looked at.
     """
+    is_wanted = within(request.notes)
     pairs = [
         pair
         for pair in (*_undecided(request), *chain.from_iterable(_disagreeing(request)))
-        if is_below(pair.note.path, request.notes)
-        and is_below(pair.gate.path, request.gate_folders)
+        if is_wanted(pair.note.path) and is_below(pair.gate.path, request.gate_folders)
     ]
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
     listed = corpus.notes_at({pair.note.path for pair in pairs})

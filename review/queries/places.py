@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from os.path import commonpath
 
 from django.db.models import Q
 
@@ -10,6 +11,8 @@ from review.corpus import Corpus, NoteList, UnreadableFile
 from review.domain.identity import path_below
 from review.models import KbPath
 from review.vocabulary import ProblemCode
+
+_ASKED_AT_MOST = 100
 
 
 def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[str, ...]:
@@ -28,8 +31,12 @@ def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[st
     return tuple(places)
 
 
-def below(places: Iterable[str], *, field: str) -> Q:
-    """What may lie at or below a place; `is_below` decides: SQLite folds case here."""
+def below(places: Sequence[str], *, field: str) -> Q:
+    """What may lie at or below a place; `is_below` decides: SQLite folds case here, and many places
+    are asked for by what they share, since a database takes no condition of a thousand parts.
+    """
+    if len(places) > _ASKED_AT_MOST:
+        return Q(**{f"{field}__startswith": commonpath(places)})
     condition = Q()
     for place in places:
         condition |= Q(**{field: place}) | Q(**{f"{field}__startswith": f"{place}/"})
@@ -39,6 +46,21 @@ def below(places: Iterable[str], *, field: str) -> Q:
 def is_below(path: str, places: Sequence[str]) -> bool:
     """Whether the path is one of the places or lies below one; no place is everywhere."""
     return not places or any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+def within(places: Iterable[str]) -> Callable[[str], bool]:
+    """`is_below` of these places, for many paths; there may be thousands of both."""
+    known = frozenset(places)
+
+    def holds(path: str) -> bool:
+        found = not known or path in known
+        end = path.rfind("/")
+        while not found and end > 0:
+            found = path[:end] in known
+            end = path.rfind("/", 0, end)
+        return found
+
+    return holds
 
 
 def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[str, str]:

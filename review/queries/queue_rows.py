@@ -24,7 +24,7 @@ from review.models import (
     ReviewPair,
     batched,
 )
-from review.queries.places import below, is_below
+from review.queries.places import below, within
 from review.vocabulary import AcceptanceKind
 
 _CHUNK = 5000
@@ -113,7 +113,8 @@ def queued_notes(notes: tuple[str, ...] = ()) -> dict[int, str]:
     found = KbPath.objects.filter(pk__in=rows.values("note_id"))
     if notes:
         found = found.filter(below(notes, field="path"))
-    return {key: path for key, path in found.values_list("pk", "path") if is_below(path, notes)}
+    is_wanted = within(notes)
+    return {key: path for key, path in found.values_list("pk", "path") if is_wanted(path)}
 
 
 def read_queue_rows(
@@ -139,9 +140,8 @@ def read_queue_rows(
         and model_partition in (None, partitions[row.partition_id])
     ]
     named = _named(rows, objections, partitions=partitions, known=paths or {})
-    return (
-        sorted(row for row in named if is_below(row.note_path, notes)) if notes else sorted(named)
-    )
+    is_wanted = within(notes)
+    return sorted(row for row in named if is_wanted(row.note_path))
 
 
 def _rows(notes: tuple[str, ...]) -> list[_Row]:

@@ -282,3 +282,28 @@ class TestChangedNotes:
         review_pairs(root, ("docs/d.md", "prose/x"), review=WARN)
 
         assert entries() == [("docs/d.md", "prose/x")]
+
+
+class TestManyPlaces:
+    def test_of_thousands_of_notes_named_each_is_looked_for(self, warned):
+        names = [f"n{number:04}.md" for number in range(1200)]
+        for name in names:
+            write_note(warned, name)
+        review_pairs(warned, ("n0700.md", "prose/x"), ("b.md", "prose/x"), review=WARN)
+        named = [f"kb/notes/{name}" for name in names]
+
+        found = entries("--note", *named)
+
+        assert found == [("kb/notes/n0700.md", "prose/x")]
+        assert len(entries("--note", *named, NOTE_A)) == 2
+        assert run("warn_selector", "--needs-a-look", "--json", "--note", *named).json["needs_a_look"] == []  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "option", [("--severity", "fail"), ("--decision", "warn"), ("--status", "rejected")]
+)
+def test_what_only_the_queue_knows_is_refused_beside_needs_a_look(root, option):
+    done = run("warn_selector", "--needs-a-look", *option)
+
+    assert done.exit == 2
+    assert option[0] in done.err

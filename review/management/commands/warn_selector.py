@@ -123,6 +123,9 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
     if options["needs_a_look"] and options["format"] == "csv":
         raise UsageRefused("--needs-a-look is given as text or json")
+    of_queue = [f"--{name}" for name in ("decision", "severity", "status") if options[name]]
+    if options["needs_a_look"] and of_queue:
+        raise UsageRefused(f"--needs-a-look is asked for without {', '.join(of_queue)}")
     return "json" if as_json else options["format"] or "text"
 
 
