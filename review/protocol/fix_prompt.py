@@ -166,10 +166,18 @@ def _reviews(request: FixRequest, token: str) -> Iterator[str]:
         return
     yield "# The reviews, in full"
     yield ""
-    yield (
-        "What each reviewer wrote, with the revision it suggests: advice, weighed like the findings."
-        " A finding that stands only here was settled already; leave it."
-    )
+    listed = {finding.gate_id for finding in request.findings}
+    said = "What each reviewer wrote, with the revision it suggests: advice, weighed like the findings."
+    if any(review.gate_id in listed for review in request.reviews):
+        said += (
+            " Where some of a review's findings are listed above, one that stands only here was settled"
+            " already; leave it."
+        )
+    if any(review.gate_id not in listed for review in request.reviews):
+        said += (
+            " A review of which none is listed above is open as a whole: mend what it objects to."
+        )
+    yield said
     for review in request.reviews:
         yield ""
         yield f"## {review.decision.upper()} by {review.gate_id}"

@@ -55,6 +55,24 @@ class TestContent:
         assert "# X\n\nAsk.\n" in prompt
         assert REQUEST.note_text in prompt
 
+    @pytest.mark.parametrize(
+        ("reviews", "settled", "whole"),
+        [
+            ((FixReview("prose/x", "warn", "One fault."),), True, False),
+            ((FixReview("prose/y", "fail", "All of it."),), False, True),
+            (
+                (FixReview("prose/x", "warn", "One."), FixReview("prose/y", "fail", "All.")),
+                True,
+                True,
+            ),
+        ],
+    )
+    def test_says_what_of_a_review_is_open(self, reviews, settled, whole):
+        prompt = render(reviews=reviews)
+
+        assert ("one that stands only here was settled already; leave it" in prompt) is settled
+        assert ("A review of which none is listed above is open as a whole" in prompt) is whole
+
     def test_the_gravest_come_first_then_the_lines(self):
         marks = {
             "a": replace(FINDING, fingerprint="a" * 16, severity=Severity.INFO, line=1),
