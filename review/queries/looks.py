@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from django.db.models import Exists, F, OuterRef, QuerySet
@@ -16,6 +16,7 @@ from review.models import (
     Acceptance,
     CurrentAcceptance,
     DecisionEvent,
+    Disposition,
     Finding,
     ReviewPair,
     ReviewText,
@@ -85,8 +86,11 @@ def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
     return found
 
 
-def count_looks(request: LookRequest = LookRequest()) -> int:
-    """How many there are at most: dispositions are not looked at."""
+def count_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> int:
+    """How many `read_looks` gives; where nothing was ever disposed of, nothing is read for it."""
+    if Disposition.objects.exists():
+        bare = replace(request, with_rationale=False)
+        return len(read_looks(corpus, bare, gates_folder=gates_folder).looks)
     disagreeing = sum(pairs.count() for pairs in _disagreeing(request))
     return _undecided(request).count() + disagreeing
 

@@ -57,7 +57,11 @@ def read_status(
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
         queue=counted,
-        needs_a_look=count_looks(LookRequest(model_partition=model_partition)),
+        needs_a_look=count_looks(
+            corpus,
+            LookRequest(model_partition=model_partition),
+            gates_folder=config.gates_folder,
+        ),
         orphans=find_orphans(corpus, coverage),
         problems=[problem_json(problem) for problem in coverage.problems],
         tripped=None,

@@ -9,8 +9,8 @@ from review.corpus import Corpus
 from review.models import CurrentAcceptance, ReviewPair
 from review.queries.base_map import read_base_map
 from review.queries.coverage import read_coverage
-from review.queries.looks import count_looks
-from tests.builders import make_config, make_root
+from review.queries.looks import LookRequest, count_looks
+from tests.builders import GATES_FOLDER, make_config, make_root
 from tests.helpers.reviewed import review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,11 @@ class TestWhatTheStatusAsks:
     @pytest.mark.sqlite  # its plans are read in SQLite's words
     @pytest.mark.parametrize(
         "ask",
-        [read_coverage, read_base_map, lambda _corpus: count_looks()],
+        [
+            read_coverage,
+            read_base_map,
+            lambda corpus: count_looks(corpus, LookRequest(), gates_folder=GATES_FOLDER),
+        ],
         ids=["status", "map", "looks"],
     )
     def test_no_row_of_every_pair(self, tmp_path, plans, ask):

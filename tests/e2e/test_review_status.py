@@ -18,10 +18,13 @@ from tests.builders import (
     write_note,
 )
 from tests.helpers.commands import run
+from tests.helpers.queueing import dispose
 from tests.helpers.reviewed import FAIL, UNDECIDED, WARN, review_pairs
+from tests.helpers.triage import review_of
 
 pytestmark = pytest.mark.django_db
 NOTE_A = note_path("a.md")
+DISAGREES = review_of(("warn", "the claim has no source", "A reader"), result="PASS")
 
 
 @pytest.fixture
@@ -164,6 +167,16 @@ class TestQueue:
 
         assert found["queue"] == {"warn": 1, "fail": 2}
         assert found["needs_a_look"] == 1
+
+    def test_counts_the_looks_that_the_queue_lists_also_where_some_are_settled(self, root):
+        review_all(root=root, review=DISAGREES)
+        looks = run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"]
+        assert status()["needs_a_look"] == len(looks) == 4
+
+        dispose(looks[0]["findings"][0]["fingerprint"], "rejected", "--reason", "it is right")
+
+        left = run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"]
+        assert status()["needs_a_look"] == len(left) == 3
 
 
 class TestAbandoned:
