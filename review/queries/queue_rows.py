@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from django.db.models import OuterRef, Subquery, TextField
+from django.db.models import OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
 
 from review.models import (
@@ -26,6 +26,8 @@ from review.models import (
 )
 from review.queries.places import below, within
 from review.vocabulary import AcceptanceKind
+
+_T = TypeVar("_T")
 
 _CHUNK = 5000
 _Key = tuple[int, int]  # of note and gate
@@ -149,9 +151,13 @@ def _rows(notes: tuple[str, ...]) -> list[_Row]:
     if notes:
         rows = rows.filter(below(notes, field="note__path"))
     columns = (*_COLUMNS, _StoredMoment("event__accepted_at", TextField()), _later_events())
-    # One value: who looks at the notes meanwhile, in another thread, is not stopped for each row.
+    return _read(rows, *columns, kind=list[_Row])
+
+
+def _read(rows: QuerySet[Any], *columns: Any, kind: type[_T]) -> _T:
+    """Columns of rows as one value: who looks at notes meanwhile is not stopped for each row."""
     document: str | None = rows.aggregate(rows=JsonRows(*columns))["rows"]
-    return msgspec.json.decode(document or "[]", type=list[_Row])
+    return msgspec.json.decode(document or "[]", type=kind)
 
 
 def _later_events() -> _Listed:
@@ -229,5 +235,6 @@ def _judged(pair_ids: Iterable[int]) -> dict[int, _Judged]:
 def _values(model: type[Any], field: str, keys: Iterable[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for chunk in batched(sorted(keys), _CHUNK):
-        found.update(model.objects.filter(pk__in=NamedKeys(chunk)).values_list("pk", field))
+        rows = model.objects.filter(pk__in=NamedKeys(chunk))
+        found.update(_read(rows, "pk", field, kind=list[tuple[int, str]]))
     return found

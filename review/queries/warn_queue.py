@@ -25,7 +25,7 @@ from review.vocabulary import (
     Severity,
 )
 
-_AT_ONCE = 1000
+_AT_ONCE = 2500
 
 
 @dataclass(frozen=True)
