@@ -18,7 +18,6 @@ from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, finding_state
 from review.domain.identity import fingerprint
 from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
-from review.protocol.findings import locate_quote
 from review.queries.queue_rows import QueueRow
 from review.vocabulary import DispositionState
 
@@ -73,6 +72,8 @@ class FindingReader:
     def _line_now(self, note_path: str, quote: str) -> int | None:
         if not quote or note_path not in self._digests:
             return None
+        from review.protocol.findings import locate_quote
+
         return locate_quote(self._text_of(note_path), quote)
 
     def _read_text(self, note_path: str) -> str:

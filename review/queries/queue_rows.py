@@ -115,8 +115,9 @@ def queued_notes(notes: tuple[str, ...] = ()) -> dict[int, str]:
     found = KbPath.objects.filter(pk__in=rows.values("note_id"))
     if notes:
         found = found.filter(below(notes, field="path"))
+    paths = dict(_read(found, "pk", "path", kind=list[tuple[int, str]]))
     is_wanted = within(notes)
-    return {key: path for key, path in found.values_list("pk", "path") if is_wanted(path)}
+    return {key: path for key, path in paths.items() if is_wanted(path)} if notes else paths
 
 
 def read_queue_rows(
@@ -142,8 +143,10 @@ def read_queue_rows(
         and model_partition in (None, partitions[row.partition_id])
     ]
     named = _named(rows, objections, partitions=partitions, known=paths or {})
-    is_wanted = within(notes)
-    return sorted(row for row in named if is_wanted(row.note_path))
+    if notes:
+        is_wanted = within(notes)
+        named = (row for row in named if is_wanted(row.note_path))
+    return sorted(named)
 
 
 def _rows(notes: tuple[str, ...]) -> list[_Row]:
@@ -216,6 +219,7 @@ def _names_in(joined: str, *, partitions: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(sorted({partitions[int(key)] for key in joined.split(",")}))
 
 
+@lru_cache(maxsize=1024)  # what was stored together has the same moment
 def _written(stored: str) -> str:
     """A moment as documents write it, from what the store gives: all but its marks and last zeros."""
     moment = stored.removesuffix("+00:00")

@@ -88,7 +88,7 @@ def read_warn_queue(
     note_paths = {row.note_path for row in rows}
     if listed is None:
         listed = corpus.notes_at(note_paths)
-    digests = digests_of(corpus, listed, sorted(note_paths))
+    digests = digests_of(corpus, listed, note_paths)
     others = looked_at - note_paths
     unusable = _unusable_gates(corpus, request)
     problems = (*unusable, *(found for found in listed.problems if found.path not in others))
