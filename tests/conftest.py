@@ -21,6 +21,8 @@ settings.load_profile("suite")
 # Who starts the suite in the background has its interrupts ignored, and so would our children; so it
 # is with hangups under nohup, which go on being ignored here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
