@@ -41,7 +41,7 @@ class StatusJson(Document, kw_only=True):
     """The answer of `review_status`.
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
-    warn queue by decision; `needs_a_look` reviews before dispositions; `tripped` is what
+    warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
     `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
     the numbers do not tell.
     """

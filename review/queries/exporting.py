@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from review.contracts.base import timestamp
-from review.models import CurrentAcceptance, KbPath, ModelPartition, ReviewText, batched
+from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
 from review.queries.review_details import gate_label
+from review.queries.review_texts import rationales
 
 _NOTES_AT_ONCE = 100
 
@@ -42,7 +43,7 @@ def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[Exported
             for row in _rows(key, [note_id for _path, note_id in chunk])
         ]
         rows.sort(key=lambda row: row[:3])
-        texts = _texts([row[-3] for row in rows if row[-3]]) if with_text else {}
+        texts = rationales([row[-3] for row in rows if row[-3]]) if with_text else {}
         yield from (_exported(row, texts, gates_folder) for row in rows)
 
 
@@ -63,13 +64,6 @@ _COLUMNS = (
     "event__actor",
     "event__reason",
 )
-
-
-def _texts(pair_ids: Sequence[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for chunk in batched(pair_ids, 500):
-        found.update(ReviewText.objects.filter(pair_id__in=chunk).values_list("pair_id", "text"))
-    return found
 
 
 def _exported(row: tuple[Any, ...], texts: dict[int, str], gates_folder: str) -> ExportedReview:

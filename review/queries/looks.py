@@ -19,11 +19,11 @@ from review.models import (
     Disposition,
     Finding,
     ReviewPair,
-    ReviewText,
     batched,
 )
 from review.queries.places import below, digests_of, is_below, within
 from review.queries.queue_findings import FindingReader, ReviewedPair
+from review.queries.review_texts import rationales
 from review.vocabulary import Decision, DispositionState, Severity
 
 FINDINGS_DISAGREE = "findings-disagree"
@@ -76,14 +76,6 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
     looks = [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
     return Looks(tuple(looks), listed.problems)
-
-
-def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
-    """The texts of reviews, by pair."""
-    found: dict[int, str] = {}
-    for chunk in batched(list(pair_ids), 500):
-        found.update(ReviewText.objects.filter(pair_id__in=chunk).values_list("pair_id", "text"))
-    return found
 
 
 def count_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> int:

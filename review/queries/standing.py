@@ -19,7 +19,7 @@ from review.models import ReviewJob
 from review.queries.looks import LookRequest, read_looks
 from review.queries.queue_choice import Choice
 from review.queries.recoverable import list_recoverable
-from review.queries.status import read_status
+from review.queries.status import Counted, read_status
 from review.runners.process_table import Processes
 from review.vocabulary import QUEUED_DECISIONS, JobStatus
 
@@ -51,6 +51,9 @@ def read_standing(
 
     :param queue: the open queue, unfiltered.
     """
+    looks = read_looks(
+        corpus, LookRequest(with_rationale=False), gates_folder=config.gates_folder
+    ).looks
     return Standing(
         status=read_status(
             corpus,
@@ -58,14 +61,12 @@ def read_standing(
             fail_on=(),
             config=config,
             now=now,
-            queue=_entries(queue),
+            counted=Counted(_entries(queue), len(looks)),
         ),
         recovery=list_recoverable(
             older_than=config.abandoned_after, processes=processes, config=config, now=now
         ),
-        looks=read_looks(
-            corpus, LookRequest(with_rationale=False), gates_folder=config.gates_folder
-        ).looks,
+        looks=looks,
     )
 
 

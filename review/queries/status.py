@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from review.conf import Config
 from review.contracts.status import StatusJson
@@ -31,6 +32,13 @@ class FailOn(StrEnum):
 _COUNTED = {FailOn.FAIL: (Decision.FAIL,), FailOn.WARN: QUEUED_DECISIONS}
 
 
+class Counted(NamedTuple):
+    """The entries of the queue, by decision, and the looks there are."""
+
+    queue: dict[str, int]
+    needs_a_look: int
+
+
 def read_status(
     corpus: Corpus,
     *,
@@ -38,17 +46,19 @@ def read_status(
     fail_on: Iterable[FailOn],
     config: Config,
     now: datetime,
-    queue: dict[str, int] | None = None,
+    counted: Counted | None = None,
 ) -> StatusJson:
     """Coverage, queue, jobs and orphans, of one model partition or of all.
 
-    :param queue: the entries of the queue by decision, where they are counted already.
+    :param counted: what was counted already.
     """
     coverage = read_coverage(corpus, model_partition=model_partition)
     hidden: Mapping[str, int] = {}
-    counted = queue
     if counted is None:
-        counted, hidden = _count_queue(corpus, coverage, model_partition)
+        scope = LookRequest(model_partition=model_partition)
+        looks = count_looks(corpus, scope, gates_folder=config.gates_folder)
+        queue, hidden = _count_queue(corpus, coverage, model_partition)
+        counted = Counted(queue, looks)
     status = StatusJson(
         notes=len(coverage.notes),
         gates=len(coverage.gates),
@@ -56,12 +66,8 @@ def read_status(
         partitions=list(coverage.partitions),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=counted,
-        needs_a_look=count_looks(
-            corpus,
-            LookRequest(model_partition=model_partition),
-            gates_folder=config.gates_folder,
-        ),
+        queue=counted.queue,
+        needs_a_look=counted.needs_a_look,
         orphans=find_orphans(corpus, coverage),
         problems=[problem_json(problem) for problem in coverage.problems],
         tripped=None,

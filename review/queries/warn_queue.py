@@ -13,11 +13,13 @@ from django.db.models import TextChoices
 from review.contracts.queue import QueueEntryJson, QueueFindingJson
 from review.corpus import Corpus, NoteList
 from review.corpus.gates import Gate
+from review.corpus.notes import in_order
 from review.domain.problems import Problem
-from review.models import NamedKeys, ReviewText, batched
+from review.models import batched
 from review.queries.places import digests_of, is_below
 from review.queries.queue_findings import FindingReader
 from review.queries.queue_rows import QueueRow, queued_notes, read_queue_rows
+from review.queries.review_texts import rationales
 from review.vocabulary import (
     QUEUED_DECISIONS,
     Decision,
@@ -47,8 +49,8 @@ class QueueRequest:
     @property
     def takes_all(self) -> bool:
         """Whether it asks for every row of its notes."""
-        everything = (not self.gates, self.model_partition is None)
-        return all(everything) and set(self.decisions) == set(QUEUED_DECISIONS)
+        is_narrowed = self.gates or self.model_partition is not None
+        return not is_narrowed and set(self.decisions) == set(QUEUED_DECISIONS)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def read_warn_queue(
     return WarnQueue(
         entries=read([row for row in rows if row.note_path in digests]),
         deleted_notes=read([row for row in rows if row.note_path not in digests]),
-        problems=tuple(sorted(problems, key=lambda problem: problem.path)),
+        problems=in_order(problems),
         hidden=_hidden(found, [problem.path for problem in unusable]),
     )
 
@@ -131,7 +133,7 @@ class _Entries:
         for part in batched(self.rows, _AT_ONCE):
             shown = _shown(part, reader, self.request)
             ids = [row.pair_id for row, _items in shown] if self.request.with_rationale else []
-            texts = _rationales(ids)
+            texts = rationales(ids)
             for row, items in shown:
                 digest = self.digests.get(row.note_path)
                 yield _entry(row, items, self.gates[row.gate_path], digest, texts.get(row.pair_id))
@@ -192,13 +194,6 @@ def _latest(rows: Iterable[QueueRow], gates: Mapping[str, Gate]) -> Iterable[Que
 def _words(members: Iterable[TextChoices]) -> frozenset[str]:
     """What the store and documents call these; a plain word is found faster than a member."""
     return frozenset(member.value for member in members)
-
-
-def _rationales(pair_ids: Sequence[int]) -> dict[int, str]:
-    if not pair_ids:
-        return {}
-    rows = ReviewText.objects.filter(pair_id__in=NamedKeys(pair_ids))
-    return dict(rows.values_list("pair_id", "text"))
 
 
 def _entry(

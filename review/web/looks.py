@@ -18,8 +18,9 @@ from review import conf
 from review.conf import Config
 from review.contracts.queue import LookJson, LooksPageJson
 from review.queries.knowledge_base import open_corpus
-from review.queries.looks import LookRequest, rationales, read_looks
+from review.queries.looks import LookRequest, read_looks
 from review.queries.problems import problem_json
+from review.queries.review_texts import rationales
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.first_time import needs

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from review import conf
 from review.contracts.queue import QueuePageJson
+from review.corpus.notes import in_order
 from review.queries.knowledge_base import open_corpus
 from review.queries.places import is_below
 from review.queries.problems import problem_json
@@ -109,11 +110,10 @@ def _document(filters: Filters, place: Place | None) -> QueuePageJson:
             for problem in corpus.gates.problems
             if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
         ]
-    problems = sorted([*problems, *listed.problems], key=lambda problem: problem.path)
     document = QueuePageJson(
         entries=list(found.entries),
         deleted_notes=list(found.deleted_notes),
-        problems=[problem_json(problem) for problem in problems],
+        problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
     )
     if following := document_url(_paged(filters, found.next_place).next_url):
         document.next = following
