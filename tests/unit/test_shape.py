@@ -128,38 +128,6 @@ class TestDocstrings:
 
         assert not problems, told(problems)
 
-    def test_every_public_class_and_function_says_what_its_name_cannot(self):
-        problems = [
-            f"{source.path}:{node.lineno} {node.name}"
-            for source in product_sources()
-            for node in public_definitions(source.tree)
-            if not ast.get_docstring(node)
-        ]
-
-        assert not problems, told(problems)
-
-
-def public_definitions(
-    scope: ast.Module | ast.ClassDef,
-) -> Iterator[ast.ClassDef | Function]:
-    """Public classes, functions and methods, but what a framework defines: Meta and dunders."""
-    for node in scope.body:
-        if not isinstance(node, ast.ClassDef | Function):
-            continue
-        if node.name.startswith("_") or node.name == "Meta" or is_overload(node):
-            continue
-        yield node
-        if isinstance(node, ast.ClassDef):
-            yield from public_definitions(node)
-
-
-def is_overload(node: ast.ClassDef | Function) -> bool:
-    """Whether `node` only repeats a signature, for the type checker."""
-    return any(
-        isinstance(decorator, ast.Name) and decorator.id == "overload"
-        for decorator in node.decorator_list
-    )
-
 
 class TestWords:
     def test_no_status_is_written_as_a_literal(self):
