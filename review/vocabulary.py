@@ -69,10 +69,11 @@ QUEUED_DECISIONS = (Decision.WARN, Decision.FAIL)
 
 
 class DecisionSource(TextChoices):
-    """How the parser read a decision (DESIGN section 8)."""
+    """How a decision was read; `typed` came as data, not as text."""
 
     RESULT_LINE = "result-line"
     DECLARED = "declared"
+    TYPED = "typed"
 
 
 class Severity(TextChoices):
@@ -120,6 +121,18 @@ class NotAccepted(TextChoices):
     DECISION_ERROR = "decision-error"
     DECISION_UNKNOWN = "decision-unknown"
     PARTITION_MISMATCH = "partition-mismatch"
+    QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
+
+
+class LookReason(TextChoices):
+    """Why a review needs a look."""
+
+    DECISION_UNKNOWN = "decision-unknown"
+    DECISION_ERROR = "decision-error"
+    QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
+    FINDINGS_DISAGREE = "findings-disagree"
+    QUOTES_NOT_FOUND = "quotes-not-found"
+    NO_FINDINGS = "no-findings"
 
 
 class Region(TextChoices):

@@ -32,8 +32,11 @@ class KnownFindings:
         self._brought: list[_Found] = []
 
     def note_text(self, pair: ReviewPair) -> str:
-        """The note's text as it was reviewed."""
-        return self._texts.get(pair.note_snapshot_id, "")
+        """Return the note's text as it was reviewed."""
+        key = pair.note_snapshot_id
+        if key not in self._texts:
+            self._texts[key] = FileSnapshot.objects.values_list("text", flat=True).get(pk=key)
+        return self._texts[key]
 
     def earlier(self, pairs: Sequence[ReviewPair]) -> dict[tuple[int, int], list[KnownFinding]]:
         """What earlier reviews reported, the newest first, by the keys of note and gate.

@@ -1,17 +1,19 @@
-"""Reads the findings of a review: bullets that name a severity, with the quotes below them."""
+"""Read the findings of a review: bullets that name a severity, with the quotes below them."""
 
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass, field
+from functools import cache
 
 from review.domain.markdown_lines import Line, iter_lines
-from review.protocol.folding import ascii_lower, compiled
 from review.protocol.quotes import locate_quote
 from review.vocabulary import Severity
 
 __all__ = ["ParsedFinding", "locate_quote", "read_findings"]
 
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # A severity stands at the start of its line; the rest of a line is never searched.
 _HEAD = 200
 _MARKER = r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)"
@@ -51,10 +53,21 @@ class ParsedFinding:
     quote: str
 
 
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern at its first use: start-up must not pay for it."""
+    return re.compile(pattern)
+
+
+def ascii_lower(text: str) -> str:
+    """Lower A-Z only: under re.IGNORECASE a long s is an s, and a letter may grow in length."""
+    return text.translate(_ASCII_LOWER)
+
+
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
     """Give the findings in the order they stand, numbered from 1; total, in linear time.
 
-    Where the review has Findings headings, only what stands under them counts (CONTRACT). A
+    Where the review has Findings headings, only what stands under them counts. A
     finding that is repeated word for word is one.
     """
     reader = _Reader()

@@ -56,6 +56,11 @@ def locate_quote(note_text: str, quote: str) -> int | None:
     return None if offset is None else unspaced.line_at(offset)
 
 
+def stands_in(note_text: str, quote: str) -> bool:
+    """Return whether the note has the quote, wherever it stands."""
+    return locate_quote(note_text, quote) is not None
+
+
 def _whole_line(note_text: str, quote: str) -> int | None:
     if not quote or "\n" in quote:
         return None

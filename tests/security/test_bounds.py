@@ -25,7 +25,7 @@ from review.errors import InputRejected
 from review.management.inputs import read_source
 from review.models import Finding, ReviewText
 from review.orchestration.judging import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
-from review.protocol.decisions import read_decision
+from review.protocol.decision import read_decision
 from review.runners.messages import clean
 from review.runners.run_folder import RunFolder
 from review.vocabulary import Decision

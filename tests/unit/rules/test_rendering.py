@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.decisions import read_decision
+from review.protocol.decision import read_decision
 from review.protocol.findings import locate_quote, read_findings
 from review.protocol.parser import ExpectedPair, parse_output
 from review.protocol.sentinels import end_line, start_line
