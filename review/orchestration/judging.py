@@ -172,7 +172,7 @@ def _judge(
     known: KnownFindings,
     earlier: Mapping[tuple[int, int], list[KnownFinding]],
 ) -> JudgedPair:
-    decision = review.decision
+    decision, note_text = review.decision, known.note_text(pair) if review.findings else ""
     other = _note_of_quotes(pair, review, pairs, known)
     if other is not None:
         problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
@@ -181,7 +181,7 @@ def _judge(
         pair=pair,
         text=parsed.blocks[pair.ordinal].text,
         decision=decision,
-        findings=_judge_findings(pair, review.findings, known.note_text(pair), earlier),
+        findings=_judge_findings(pair, review.findings, note_text, earlier),
         of_another_note=other is not None,
     )
 
