@@ -1,20 +1,22 @@
 """Recognises a finding that was reported before, so that what a person decided about it holds.
 
-Each finding of a review has a fingerprint of its own. It takes that of an earlier finding of the
-same severity that stands at the same place, or whose quote overlaps and whose text is alike; each
-earlier fingerprint is taken once, by the finding that is most like it.
+Each finding of a review has a fingerprint of its own. It takes that of an earlier finding, no less
+grave, that stands at the same place or whose quote overlaps and whose text is alike; each earlier
+fingerprint is taken once, by the finding that is most like it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from review.domain.identity import fingerprint, normalise_prose
 from review.domain.line_alignment import align_lines, headings_by_line
+from review.vocabulary import Severity
 
+_GRAVITY = {Severity.INFO: 1, Severity.WARN: 2, Severity.FAIL: 3}
 _HALF = 0.5
 _MOST = 0.8
 _ALIKE = 0.9
@@ -162,7 +164,8 @@ def choose_fingerprints(
     if not reported:
         return ()
     note = _Note(note_text)
-    old = [note.read(item) for item in earlier[: max(1, MAX_COMPARISONS // len(reported))]]
+    compared = _as_last_graded(earlier[: max(1, MAX_COMPARISONS // len(reported))])
+    old = [note.read(item) for item in compared]
     new = [note.read(item) for item in reported] if old else []
     likeness = (
         (-score, age, position)
@@ -181,6 +184,15 @@ def choose_fingerprints(
     rest = [item for position, item in enumerate(reported) if position not in chosen]
     own = iter(own_fingerprints(rest, note_path=note_path, gate_path=gate_path, used=used))
     return tuple(chosen.get(position) or next(own) for position in range(len(reported)))
+
+
+def _as_last_graded(earlier: Sequence[KnownFinding]) -> list[KnownFinding]:
+    """The findings with the severity that the newest report of each fingerprint has."""
+    latest: dict[str, str] = {}
+    return [
+        replace(item, severity=latest.setdefault(item.fingerprint, item.severity))
+        for item in earlier
+    ]
 
 
 def own_fingerprints(
@@ -266,9 +278,16 @@ class _Note:
         )
 
     def likeness(self, new: _Read, old: _Read) -> float:
-        """How like an earlier finding a new one is; 0 where they are two."""
-        if _differ(new.source.severity, old.source.severity):
+        """How like an earlier finding a new one is; 0 where they are two.
+
+        A graver one is always another: nobody decided about it. A milder one is less like it.
+        """
+        step = _GRAVITY.get(old.source.severity, 0) - _GRAVITY.get(new.source.severity, 0)
+        if step < 0:
             return 0.0
+        return self._likeness_of_words(new, old) / (1 + step)
+
+    def _likeness_of_words(self, new: _Read, old: _Read) -> float:
         alike = _agreement(new.words, old.words)
         if self.name_different_things(new, old, alike):
             return 0.0
@@ -355,10 +374,6 @@ def _note_text(finding: _Read) -> str:
 
 def _lines(finding: _Read) -> tuple[int, ...]:
     return finding.source.lines if isinstance(finding.source, ReportedFinding) else ()
-
-
-def _differ(one: str, other: str) -> bool:
-    return bool(one and other) and one != other
 
 
 def _related(one: _Read, other: _Read) -> bool:

@@ -197,6 +197,24 @@ class TestAnotherThing:
         assert reviews.add(note(SENTENCE), again) == (first,)
 
 
+class TestSeverity:
+    def test_a_milder_report_is_the_same_finding_and_a_graver_one_after_it_is_not(self):
+        reviews = Reviews()
+        fail, warn = (SENTENCE, "no source", FAIL), (SENTENCE, "no source", WARN)
+        (first,) = reviews.add(note(SENTENCE), fail)
+
+        assert reviews.add(note(SENTENCE), warn) == (first,)
+        assert reviews.add(note(SENTENCE), fail) != (first,)
+
+    def test_the_same_severity_is_likest(self):
+        reviews = Reviews()
+        fail, warn = (SENTENCE, "no source", FAIL), (SENTENCE, "no source", WARN)
+        first = reviews.add(note(SENTENCE), fail, warn)
+
+        assert reviews.add(note(SENTENCE), warn) == first[1:]
+        assert reviews.add(note(SENTENCE), fail) == first[:1]
+
+
 class TestSharedFingerprints:
     def test_of_findings_stored_earlier_the_likest_keeps_it(self):
         reviews = Reviews()
