@@ -267,11 +267,12 @@ class _Note:
         text = item.text[:MAX_COMPARED]
         words = _WORD.findall(normalise_prose(text))
         marks = ["".join(found) for found in _MARKED.findall(text)] + _IDENTIFIER.findall(text)
+        named = " ".join(mark for mark in marks if normalise_prose(mark) != quote)
         return _Read(
             source=item,
             words=tuple(words),
             telling=_telling(words),
-            marked=_telling(_WORD.findall(normalise_prose(" ".join(marks))), shortest=1),
+            marked=_telling(_WORD.findall(normalise_prose(named)), shortest=1),
             quote=quote,
             quoted=_telling(_WORD.findall(quote)),
             span=self._span(quote),

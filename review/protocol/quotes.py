@@ -31,6 +31,10 @@ _LINE_NUMBER = re.compile(
     r"(?:\s*[-\u2013]\s*(\d{1,6}))?|\bL(\d{1,6})\b",
     re.IGNORECASE,
 )
+# A line that is named beside one of these is the other place, with which this one is compared.
+_COMPARES = re.compile(
+    r"\b(?:already|again|repeat|duplicat|same as|restat|earlier|like the)", re.IGNORECASE
+)
 _BEFORE_HEADING = (
     r"(?:[\"'`*#\u201c\u2018\u00ab(]\s*|\b(?:section|heading|under|in|below|chapter)\s+(?:the\s+)?)"
 )
@@ -124,7 +128,9 @@ def _named_places(
     for found in _LINE_NUMBER.finditer(finding.text):
         first = int(found[1] or found[3])
         named = tuple(line for line in lines if first <= line <= int(found[2] or first))
-        if len(named) == 1:
+        if len(named) == 1 and _COMPARES.search(finding.text):
+            lines = tuple(line for line in lines if line not in named)
+        elif len(named) == 1:
             return named
     lines = _of_frontmatter_or_body(note_text, finding.text, lines)
     headings = headings_by_line(note_text)
