@@ -10,7 +10,10 @@ SELECTION_SCHEMA = "review-target-selector/1"
 
 
 class ChangeJson(Document, kw_only=True):
-    """The note's change since the text that was reviewed, as the gate sees it; ratio 0..1."""
+    """The note's change since the text that was reviewed, as the gate sees it.
+
+    `body_ratio`: inserted and deleted words over the words of the reviewed body; it may exceed 1.
+    """
 
     watched: list[str]
     body_ratio: float | None

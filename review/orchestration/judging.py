@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,9 +11,9 @@ from review.domain.identity import gate_id_of
 from review.models import ReviewPair
 from review.orchestration.known_findings import KnownFindings
 from review.protocol.decision import ParsedDecision, read_decision
-from review.protocol.findings import ParsedFinding, locate_quote, read_findings
+from review.protocol.findings import ParsedFinding, read_findings
 from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
-from review.protocol.quotes import stands_in
+from review.protocol.quotes import locate_findings, quote_lines
 from review.vocabulary import Decision, PairStatus, Severity
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
@@ -193,11 +194,11 @@ def _note_of_quotes(
     quotes = [
         finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
     ]
-    if not quotes or any(stands_in(known.note_text(pair), quote) for quote in quotes):
+    if not quotes or any(quote_lines(known.note_text(pair), quote) for quote in quotes):
         return None
     others = {other.note_id: other for other in pairs if other.note_id != pair.note_id}
     for other in others.values():
-        if any(stands_in(known.note_text(other), quote) for quote in quotes):
+        if any(quote_lines(known.note_text(other), quote) for quote in quotes):
             return other.note.path
     return None
 
@@ -208,21 +209,48 @@ def _judge_findings(
     note_text: str,
     earlier: Mapping[tuple[int, int], list[KnownFinding]],
 ) -> tuple[JudgedFinding, ...]:
+    findings = _without_repetitions(raw, note_text)
+    lines = locate_findings(note_text, findings)
     fingerprints = choose_fingerprints(
         note_path=pair.note.path,
         gate_path=pair.gate.path,
         note_text=note_text,
-        reported=[ReportedFinding(quote=item.quote, text=item.text) for item in raw],
+        reported=[
+            ReportedFinding(
+                quote=item.quote,
+                text=item.text,
+                severity=item.severity,
+                line=line,
+                lines=quote_lines(note_text, item.quote),
+            )
+            for item, line in zip(findings, lines, strict=True)
+        ],
         earlier=earlier.get((pair.note_id, pair.gate_id), []),
     )
     return tuple(
         JudgedFinding(
-            ordinal=finding.ordinal,
+            ordinal=ordinal,
             severity=finding.severity,
             text=finding.text,
             quote=finding.quote,
-            note_line=locate_quote(note_text, finding.quote) if finding.quote else None,
+            note_line=line,
             fingerprint=fingerprint,
         )
-        for finding, fingerprint in zip(raw, fingerprints, strict=True)
+        for ordinal, (finding, line, fingerprint) in enumerate(
+            zip(findings, lines, fingerprints, strict=True), start=1
+        )
     )
+
+
+def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:
+    """The findings, each word for word only as often as the note has its quote."""
+    seen: Counter[tuple[str, str, str, int | None]] = Counter()
+    kept = []
+    for item in raw:
+        said = (item.severity, item.text, item.quote, item.line)
+        seen[said] += 1
+        if seen[said] == 1 or (
+            item.line is None and seen[said] <= len(quote_lines(note_text, item.quote))
+        ):
+            kept.append(item)
+    return kept

@@ -22,7 +22,7 @@ from review.models import (
     ReviewPair,
     batched,
 )
-from review.protocol.quotes import stands_in
+from review.protocol.quotes import quote_lines
 from review.queries.places import below, digests_of, is_below, within
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.review_texts import rationales
@@ -161,7 +161,7 @@ def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
     for pair_id, snapshot_id in snapshots.items():
         text = FileSnapshot.objects.values_list("text", flat=True).get(pk=snapshot_id)
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
-        if not any(stands_in(text, quote) for quote in quotes.values_list("quote", flat=True)):
+        if not any(quote_lines(text, quote) for quote in quotes.values_list("quote", flat=True)):
             yield pair_id
 
 

@@ -190,7 +190,7 @@ class TestReview:
 
         def counted(one, other):
             compared.append(1)
-            assert max(len(one.words), len(other.words)) <= finding_identity.MAX_COMPARED
+            assert max(len(one), len(other)) <= finding_identity.MAX_COMPARED
             return agreement(one, other)
 
         monkeypatch.setattr(finding_identity, "_agreement", counted)
