@@ -1,4 +1,4 @@
-"""Waits for a store that is busy, where a step that was paid for must not be lost to a moment."""
+"""Retries of a step that was paid for, while the store is busy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 
-def patiently(step: Callable[[], T], *, stop: threading.Event) -> T:
-    """The answer of `step`, which is one transaction; it is done again while the store is busy.
+def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
+    """The result of `step`, one transaction, which is retried while the store is busy.
 
-    The pauses end when `stop` is set; the tries do not.
+    Setting `stop` ends the pauses, not the retries.
 
     :raises TryAgain: the store stayed busy for about half a minute of pauses, and the waits of the
         database itself.
@@ -37,7 +37,7 @@ def patiently(step: Callable[[], T], *, stop: threading.Event) -> T:
 
 
 def _raise_unless_busy(error: DatabaseError | TryAgain) -> TryAgain:
-    """The refusal that `error` means, when another try can help; the connection is made anew.
+    """The refusal that `error` means, if a retry can help; the next try makes a new connection.
 
     :raises DatabaseError: it means something else.
     """

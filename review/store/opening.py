@@ -19,9 +19,10 @@ from review.store.refusals import (
     StoreNewer,
     StoreOlder,
     not_there,
+    setting_of,
     store_name,
+    translate_db_errors,
 )
-from review.store.unfinished import refuse_unfinished
 
 _MIGRATION = re.compile(r"(\d{4}_\w+)\.py")
 
@@ -47,14 +48,14 @@ def ensure_store(
     :param before_making: called where the store's file is missing, whether one is made or not; it
         may refuse.
     :raises StoreNotThere: it is missing and not to be made.
-    :raises StoreRefused: it is older, newer, foreign, corrupt, half a copy, or cannot be opened or
-        written.
+    :raises StoreRefused: it is older, newer, foreign, corrupt, or cannot be opened or written.
+    :raises TryAgain: it is busy, or its server does not answer.
     """
-    applied = _opened(write=write, make=make, using=using, before_making=before_making)
+    with translate_db_errors(using):
+        applied = _opened(write=write, make=make, using=using, before_making=before_making)
     known = known_migrations()
     if applied == known:
         return
-    refuse_unfinished(applied, using=using)
     if applied - known:
         raise StoreNewer(
             f"{store_name(using)} was made by a newer version (it has {max(applied - known)})",
@@ -108,7 +109,7 @@ def _opened(
     if not applied:
         raise StoreForeign(
             f"{store_name(using)} holds something else than a review store; it was not touched",
-            hint="point COMMONPLACE_REVIEW_DB at a new file or an empty database",
+            hint=f"point {setting_of(using)} at a new file or an empty database",
         )
     return applied
 

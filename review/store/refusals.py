@@ -1,8 +1,10 @@
-"""Why a store cannot be used, and what a database's own errors mean to an operator."""
+"""Refusals of a store, and the translation of a database's errors into them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, NotSupportedError, connections
@@ -59,7 +61,6 @@ class StoreUnreachable(TryAgain):
 
 AGAIN = "run the same command again"
 CORRUPT_HINT = "move the file away, with its -wal and -shm beside it, and put a copy in its place"
-IF_STORE_HINT = "if this was a store, put a copy in its place, and the -wal and -shm beside it away"
 REACH_HINT = (
     "see that the server runs, and that host and port are right; then run the same command again"
 )
@@ -77,10 +78,14 @@ _SQLITE: dict[int, Meaning] = {
     11: (StoreCorrupt, "is damaged", CORRUPT_HINT),
     13: (StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"),
     14: (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
-    # Of very many who begin to read at one moment, each starts again a hundred times and then says so.
+    # SQLite gives up after a hundred attempts where very many begin to read at one moment.
     15: (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
-    26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
-}
+    26: (
+        StoreCorrupt, "is not an SQLite database; it was not touched",
+        "see what {setting} names; if this was a store, put a copy in its place, and the -wal and"
+        " -shm beside it away",
+    ),
+}  # fmt: skip
 # Input or output that fails, a file beside the store that cannot be made.
 _MAY_BE_FULL = (10, 14)
 _ROOM = 256 * 1024  # bytes; the log and its index take 64 KiB at the least
@@ -155,7 +160,6 @@ def _sqlite_path(name: str) -> str:
 
 
 def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
-    """What is said of a store that was to be there."""
     return StoreNotThere(
         f"{store_name(using)} is missing or empty: no store was made yet",
         hint=f"see where {setting_of(using)} points; the first other command makes a new store",
@@ -163,7 +167,7 @@ def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
 
 
 def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> ReviewError | None:
-    """The refusal that tells an operator about `error`, or None for a fault of ours."""
+    """The refusal that `error` means to an operator; None for a fault of ours."""
     cause = error.__cause__
     if cause is None:
         return _version_refused(error, using)
@@ -172,7 +176,19 @@ def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> Review
     if meaning is None:
         return None
     kind, what, hint = meaning
-    return kind(f"{store_name(using)} {what}", hint=hint)
+    return kind(f"{store_name(using)} {what}", hint=hint.format(setting=setting_of(using)))
+
+
+@contextmanager
+def translate_db_errors(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Turn errors of the database into refusals that name the store."""
+    try:
+        yield
+    except DatabaseError as error:
+        known = refusal_of(error, using=using)
+        if known is None:
+            raise
+        raise known from error
 
 
 def _version_refused(error: DatabaseError, using: str) -> ReviewError | None:
@@ -190,7 +206,7 @@ def _sqlite_meaning(cause: BaseException, using: str) -> Meaning | None:
 
 
 def _has_no_room(using: str) -> bool:
-    """Whether the disk of the store is as good as full: even who reads makes files beside it."""
+    """Whether the disk of the store is as good as full: readers make files beside it too."""
     path = _sqlite_path(str(connections[using].settings_dict["NAME"]))
     try:
         told = os.statvfs(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120
