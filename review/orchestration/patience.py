@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import connection
 
 from review.errors import TryAgain
-from review.store import refusal_of
+from review.store.refusals import translate_db_errors
 
 T = TypeVar("T")
 
@@ -26,24 +26,18 @@ def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
     """
     for pause in _PAUSES:
         try:
-            return step()
-        except (DatabaseError, TryAgain) as error:
-            _raise_unless_busy(error)
-        stop.wait(pause)
+            return _attempt(step)
+        except TryAgain:
+            stop.wait(pause)
+    return _attempt(step)
+
+
+def _attempt(step: Callable[[], T]) -> T:
+    """The result of `step`. Where it finds the store busy, the next try makes a new connection."""
     try:
-        return step()
-    except DatabaseError as error:
-        raise _raise_unless_busy(error) from error
-
-
-def _raise_unless_busy(error: DatabaseError | TryAgain) -> TryAgain:
-    """The refusal that `error` means, if a retry can help; the next try makes a new connection.
-
-    :raises DatabaseError: it means something else.
-    """
-    known = refusal_of(error) if isinstance(error, DatabaseError) else error
-    if not isinstance(known, TryAgain):
-        raise error
-    if not connection.in_atomic_block:
-        connection.close()
-    return known
+        with translate_db_errors():
+            return step()
+    except TryAgain:
+        if not connection.in_atomic_block:
+            connection.close()
+        raise

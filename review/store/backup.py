@@ -63,14 +63,8 @@ class BackedUp:
 def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
     """Back the store up as it is at one moment, while others go on writing.
 
-    A store of an older or newer version is backed up as it is: that is what one does before
-    `migrate`. A process that is killed leaves at most a draft, which the next backup removes.
-
-    :raises BackupIsTheServers: the store is on a server.
-    :raises StoreNotOpened: there is no store yet.
-    :raises StoreRefused: the file is no store of ours, or cannot be read.
-    :raises BackupExists, PlaceTaken, BackupFolderMissing, BackupFailed: see there.
-    :raises StoreBusy: another process holds the store's lock.
+    A store of an older or newer version is backed up as it is. A process that is killed leaves at
+    most a draft, which the next backup removes.
     """
     if not config.uses_sqlite:
         raise BackupIsTheServers(

@@ -13,6 +13,8 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.executor import MigrationExecutor
 
+from review import conf
+from review.errors import InputRejected
 from review.folders import FILE_MODE, make_private
 from review.store.refusals import StoreNotOpened, setting_of
 from review.store.sqlite_file import APPLICATION_ID, companions_of, has_content
@@ -21,13 +23,22 @@ _LOCK_KEY = 0x436D5052
 _RAISED_BY_DJANGO = (MigrationSchemaMissing, transaction.TransactionManagementError)
 
 
+class StoreFolderMissing(InputRejected):
+    """There is no folder where the store is to be; a mistyped one is not made."""
+
+
+class StoreAmongNotes(InputRejected):
+    """A store would be made in `kb/` outside the reports."""
+
+
 def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
     """Make an SQLite store at `path`, which is missing or empty, unless another process did.
 
     A process that is killed here leaves no store.
 
-    :raises StoreNotOpened: there is no permission, or no such place.
+    :raises StoreFolderMissing, StoreAmongNotes, StoreNotOpened: it cannot be made there.
     """
+    _refuse_place(path, using)
     try:
         make_private(path.parent)
         with _folder_lock(path.parent):
@@ -41,6 +52,26 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
             f"the store {path} cannot be made: {error.strerror}",
             hint=f"make its folder writable, or let {setting_of(using)} name another file",
         ) from error
+
+
+def _refuse_place(path: Path, using: str) -> None:
+    """Refuse a mistyped path; only the folder of reports is made with the first store."""
+    try:
+        config = conf.current()
+    except conf.RootNotFound:
+        config = None  # the target of a copy needs no knowledge base around it
+    if config is not None and config.holds_sources(path):
+        raise StoreAmongNotes(
+            f"the store {path} would lie in the knowledge base; nothing was made",
+            hint=f"let {setting_of(using)} name a file below {conf.REPORTS_FOLDER}/, or outside kb/",
+        )
+    folder = path.parent
+    reports = config and Path(os.path.realpath(config.root / conf.REPORTS_FOLDER))
+    if not folder.exists() and folder != reports:
+        raise StoreFolderMissing(
+            f"there is no folder {folder} for the store {path.name}; nothing was made",
+            hint=f"make it first, or correct {setting_of(using)}",
+        )
 
 
 def is_empty_on_server(*, using: str = DEFAULT_DB_ALIAS) -> bool:
