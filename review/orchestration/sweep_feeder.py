@@ -14,7 +14,7 @@ from review.contracts.selection import ProblemJson
 from review.corpus import Corpus
 from review.errors import ReviewError
 from review.orchestration.job_making import ALREADY_QUEUED
-from review.orchestration.patience import patiently
+from review.orchestration.patience import retry_while_busy
 from review.orchestration.planning import create_jobs
 from review.orchestration.queued_jobs import take_over
 from review.orchestration.selection_input import BadTargets
@@ -134,7 +134,7 @@ class Feeder:
         if not wanted:
             return
         try:
-            created = patiently(lambda: self._create(wanted), stop=self._tools.stop)
+            created = retry_while_busy(lambda: self._create(wanted), stop=self._tools.stop)
         except BadTargets as refused:
             self._make_one_by_one(wanted, refused)
             return

@@ -15,7 +15,7 @@ from review.orchestration.ingest_request import JobMoved, RunFailed
 from review.orchestration.ingesting import RefusedJob
 from review.orchestration.mirroring import finish_mirrors
 from review.orchestration.news import Crashed, Final, News
-from review.orchestration.patience import patiently
+from review.orchestration.patience import retry_while_busy
 from review.orchestration.salvaging import orphaned_jobs, salvage_job
 from review.orchestration.sweep_brake import Brake
 from review.orchestration.sweep_events import event_of
@@ -169,7 +169,7 @@ def _salvage(around: Surroundings) -> list[SalvagedJson]:
 
 def _salvage_one(job_id: int, around: Surroundings) -> SalvagedJson | None:
     """Close an orphaned job; None when it is not to be had: another sweep was quicker, perhaps."""
-    document = patiently(
+    document = retry_while_busy(
         lambda: salvage_job(job_id, actor=around.actor, config=around.config, now=around.clock()),
         stop=around.stop,
     )

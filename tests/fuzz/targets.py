@@ -23,7 +23,7 @@ from review.errors import InputRejected, ReviewError
 from review.orchestration import ack_input
 from review.orchestration.selection_input import read_selection
 from review.protocol.kept_telemetry import kept_telemetry
-from review.protocol.telemetry import merge_runs, read_usage, storable_json
+from review.protocol.telemetry import merge_runs, read_usage
 from review.settings_file import read_settings
 from review.web.filters import parse_filters
 from review.web.paging import read_place, write_place
@@ -114,10 +114,9 @@ def telemetry(data: bytes) -> None:
         document = decode(data, dict[str, Any], source="-")
     except NotThisDocument:
         return
-    for kept in (kept_telemetry(document), json.loads(storable_json(json.dumps(document)))):
-        written = json.dumps(kept, ensure_ascii=False)
-        assert "\\u0000" not in written.replace("\\\\", "")
-        written.encode("utf-8")  # half a surrogate pair would not
+    written = json.dumps(kept_telemetry(document), ensure_ascii=False)
+    assert "\\u0000" not in written.replace("\\\\", "")
+    written.encode("utf-8")  # half a surrogate pair would not
     usage = read_usage(document)
     for number in (usage.cost_usd, usage.seconds, usage.input_tokens, usage.output_tokens):
         assert number is None or (math.isfinite(number) and number >= 0)

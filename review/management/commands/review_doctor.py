@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from review.contracts.doctor import CheckJson, DoctorBackupJson, DoctorJson
     from review.orchestration.pruning import Pruning
     from review.queries.checks import Check
-    from review.store.backup_file import BackedUp
+    from review.store.backup import BackedUp
 
 
 class Command(ReviewCommand):
@@ -148,7 +148,7 @@ class Command(ReviewCommand):
 
     def _back_up(self, options: dict[str, Any]) -> None:
         from review.management.output_files import refuse_knowledge_base
-        from review.orchestration.backup import BackupRequest, back_up
+        from review.store.backup import BackupRequest, back_up
 
         target, config = options["backup"].absolute(), conf.current()
         refuse_knowledge_base(target, config=config)
