@@ -69,7 +69,7 @@ QUEUED_DECISIONS = (Decision.WARN, Decision.FAIL)
 
 
 class DecisionSource(TextChoices):
-    """How the parser read a decision (DESIGN section 8)."""
+    """How the parser read a decision."""
 
     RESULT_LINE = "result-line"
     DECLARED = "declared"
@@ -140,6 +140,9 @@ class ProblemCode(TextChoices):
     CONTAINS_NUL = "contains-nul"
     TOO_LARGE = "too-large"
     EMPTY_NOTE = "empty-note"
+    GIT_LFS_POINTER = "git-lfs-pointer"
+    MERGE_CONFLICT = "merge-conflict"
+    CONFLICTED_COPY = "conflicted-copy"
     OUTSIDE_ROOT = "outside-root"
     LINK_LOOP = "link-loop"
     NOT_A_FILE = "not-a-file"

@@ -120,7 +120,8 @@ class Corpus:
         )
         found = scan(self._root, places, problems, rules=self._rules)
         with self._reader() as reader:
-            notes = self._loader.load(found, reader=reader, now_ns=now_ns)
+            named = {place.path for place in places if not place.is_folder}
+            notes = self._loader.load(found, reader=reader, now_ns=now_ns, named=named)
         self._index.forget_notes_but(
             {entry.path for entry in found.entries},
             folders=tuple(f"{place.path}/" for place in places if place.is_folder),

@@ -1,4 +1,4 @@
-"""What a note's bytes say about it: hash, status, kind, and what is wrong with it."""
+"""Reads the facts of a note from its bytes: hash, status, kind, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from review.corpus.scanning import empty_note
 from review.domain.applicability import NoteKind, resolve_type
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.identity import sha256_hex
+from review.domain.markdown_lines import iter_lines
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
@@ -23,6 +24,10 @@ _EXPECTED = {
     "traits": "a name, or a list of names",
 }
 _UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
+# Problems of texts that a machine left there: skipped, unless the note is named.
+REVIEWED_IF_NAMED = frozenset({ProblemCode.GIT_LFS_POINTER, ProblemCode.MERGE_CONFLICT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,11 @@ def facts_of(path: str, data: bytes) -> Facts:
 
 def facts_of_text(path: str, text: str, digest: str) -> Facts:
     """Read the facts of a note whose bytes are known to be text."""
+    if problem := left_by_git(path, text):
+        return Facts(digest, "", _UNREADABLE_KIND, (problem,))
     frontmatter = parse_frontmatter(text)
     if frontmatter.problem is not None:
-        problem = frontmatter.problem.of(path)
-        return Facts(digest, "", _UNREADABLE_KIND, (problem,))
+        return Facts(digest, "", _UNREADABLE_KIND, (frontmatter.problem.of(path),))
     if not frontmatter.fields:
         return Facts(digest, "", NO_KIND, ())
     wrong = [key for key in _EXPECTED if not _is_as_expected(key, frontmatter)]
@@ -69,6 +75,25 @@ def read_note_text(path: str, data: bytes) -> str:
     if is_blank(text):
         raise UnreadableFile(empty_note(path))
     return text
+
+
+def left_by_git(path: str, text: str) -> Problem | None:
+    """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
+    if text.startswith(_LFS_POINTER):
+        message = "a Git LFS pointer instead of the text; fetch it with: git lfs pull"
+        return Problem(path, ProblemCode.GIT_LFS_POINTER, message, skipped=True)
+    if not all(marker in text for marker in _CONFLICT_MARKERS):
+        return None
+    found = [0]
+    for line in iter_lines(text):
+        if not line.in_fence and line.text.startswith(_CONFLICT_MARKERS[len(found) - 1]):
+            found.append(line.number)
+            if len(found) > len(_CONFLICT_MARKERS):
+                message = "merge-conflict markers of Git; resolve the conflict"
+                return Problem(
+                    path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[1]
+                )
+    return None
 
 
 def _kind(path: str, frontmatter: Frontmatter) -> NoteKind:

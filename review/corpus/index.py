@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 2, 2
+LAYOUT, RULES = 2, 3
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 # Rather all rows than so large a share of the shards, one by one.
 _FEW_SHARDS = 4

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from review.corpus.facts import facts_of, facts_of_text
+from review.corpus.facts import REVIEWED_IF_NAMED, facts_of, facts_of_text
 from review.corpus.index import KindRow, NoteRow, ProblemRow
 from review.corpus.reading import UnreadableFile
 from review.domain.applicability import NoteKind
@@ -13,7 +13,7 @@ from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from review.corpus.index import FileIndex
     from review.corpus.reading import Reader
@@ -51,10 +51,13 @@ class NoteLoader:
         self._index = index
         self._kinds = [NoteKind(kind, frozenset(traits), ok) for kind, traits, ok in index.kinds]
 
-    def load(self, found: ScanResult, *, reader: Reader, now_ns: int) -> NoteList:
+    def load(
+        self, found: ScanResult, *, reader: Reader, now_ns: int, named: Collection[str] = ()
+    ) -> NoteList:
         """Give the notes of a scan; a file that cannot be reviewed is one more problem.
 
-        `now_ns` is the wall clock, in nanoseconds, before the scan began.
+        :param now_ns: the wall clock, in nanoseconds, before the scan began.
+        :param named: paths of notes that were asked for one by one.
         """
         notes: list[NoteFacts] = []
         problems = list(found.problems)
@@ -74,20 +77,19 @@ class NoteLoader:
             if not faults:
                 notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], ()))
                 continue
-            named = problems_of(path, faults)
-            problems.extend(named)
-            if not any(problem.skipped for problem in named):
-                notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], named))
+            own = problems_of(path, faults)
+            if path in named:
+                own = _as_named(own)
+            problems.extend(own)
+            if not any(problem.skipped for problem in own):
+                notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], own))
         return NoteList(tuple(notes), in_order(problems))
 
     def of_text(self, path: str, disk_path: str, *, text: str, sha256: str) -> NoteFacts:
         """Give the facts of a note whose text is at hand."""
-        row = self._index.rows_of((path,)).get(path)
-        if row is not None and row.sha256 == sha256:
-            kind, status, problems = self._kinds[row.kind], row.status, row.problems
-            return NoteFacts(path, disk_path, sha256, status, kind, problems_of(path, problems))
         facts = facts_of_text(path, text, sha256)
-        return NoteFacts(path, disk_path, sha256, facts.status, facts.kind, facts.problems)
+        problems = _as_named(facts.problems)
+        return NoteFacts(path, disk_path, sha256, facts.status, facts.kind, problems)
 
     def _read(self, entry: FileEntry, *, reader: Reader, now_ns: int) -> NoteRow:
         content = reader.read(entry.path, entry.disk_path)
@@ -110,6 +112,14 @@ class NoteLoader:
         if number == len(self._kinds):
             self._kinds.append(kind)
         return number
+
+
+def _as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Keep no note out that was asked for by its name, for a reason that says: look at this first."""
+    return tuple(
+        replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem
+        for problem in problems
+    )
 
 
 def problems_of(path: str, rows: Iterable[ProblemRow]) -> tuple[Problem, ...]:
