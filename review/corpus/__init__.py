@@ -129,10 +129,7 @@ class Corpus:
         return notes
 
     def remember_some(self, number: int) -> list[str]:
-        """Trust the file index about so many notes at most, and save nothing; their paths, sorted.
-
-        They lie in all folders: rows are kept apart by a digest of the path.
-        """
+        """Trust the file index about so many notes at most, and save nothing; their paths, sorted."""
         return self._index.keep_some(number)
 
     def notes_at(self, paths: Collection[str]) -> NoteList:

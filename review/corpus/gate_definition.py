@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from review.corpus.facts import left_by_git
 from review.domain.applicability import Requirement, resolve_type
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.identity import lens_of, near_matches
@@ -73,6 +74,8 @@ class _DefinitionReader:
 
     def read(self, text: str) -> Definition:
         frontmatter = self._frontmatter
+        if problem := left_by_git(self._path, text):
+            self._problems.append(problem)
         if frontmatter.problem is not None:
             self._problems.append(frontmatter.problem.of(self._path, skipped=True))
         elif not text[frontmatter.body_offset :].lstrip("\ufeff").strip():

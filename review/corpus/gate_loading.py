@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from review.corpus.facts import left_by_git
 from review.corpus.gates import Gate, GateCatalog
 from review.corpus.index import GateRow
 from review.corpus.notes import in_order, problems_of, rows_of
@@ -79,8 +78,6 @@ class GateLoader:
         try:
             data = self._reader.read(entry.path, entry.disk_path).data
             text = decode(entry.path, data)
-            if problem := left_by_git(entry.path, text):
-                raise UnreadableFile(problem)
         except UnreadableFile as refused:
             self._problems.append(refused.problem)
             return None

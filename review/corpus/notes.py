@@ -61,7 +61,7 @@ class NoteLoader:
         """
         notes: list[NoteFacts] = []
         problems = list(found.problems)
-        remembered = self._index.rows_of([entry.path for entry in found.entries]).get
+        remembered = self._index.notes.get
         kinds = self._kinds
         # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
         for entry in found.entries:

@@ -104,7 +104,7 @@ def _read_typed(raw: str, language: str) -> dict[str, object]:
         raise NotReadable(f"not valid JSON: {exc.msg}", exc.pos) from exc
     except ValueError as exc:
         reason, line = _TOML_ERROR.fullmatch(str(exc)).groups()  # type: ignore[union-attr]
-        index = len("\n".join(raw.split("\n")[: int(line) - 1])) + 1 if line else len(raw)
+        index = len("\n".join(raw.split("\n")[: int(line) - 1])) + 1 if line else len(raw.rstrip())
         raise NotReadable(f"not valid {language}: {reason}", index) from exc
 
 
