@@ -1,4 +1,4 @@
-"""The one settings door: environment variables and `kb/review.toml`, read into one frozen value."""
+"""Settings: environment variables and `kb/review.toml`, read into one frozen value."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from review.errors import ExitCode, InputRejected, ReviewError
-from review.settings_file import Partition, read_settings
-from review.settings_runners import RunnerSettings
+from review.settings_file import Partition, RunnerSettings, read_settings
 
 DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
 DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"

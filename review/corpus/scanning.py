@@ -23,6 +23,7 @@ from review.corpus.reading import (
 from review.corpus.signature import StatSignature, signature_of
 from review.domain.identity import MAX_PATH_BYTES, composed, name_problem
 from review.domain.problems import Problem
+from review.settings_file import ConfigRefused
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
@@ -268,13 +269,19 @@ class Scanner:
 
 
 def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
-    """Make the test of a root-relative path; `None` where nothing is excluded."""
+    """Make the test of a root-relative path; `None` where nothing is excluded.
+
+    :raises ConfigRefused: a pattern is none that `.gitignore` could hold.
+    """
     if not patterns:
         return None
     from pathspec import PathSpec  # takes 40 ms
 
     lines = [unicodedata.normalize("NFC", pattern).removeprefix("./") for pattern in patterns]
-    return PathSpec.from_lines("gitignore", lines).match_file
+    try:
+        return PathSpec.from_lines("gitignore", lines).match_file
+    except (ValueError, re.error) as error:
+        raise ConfigRefused(f"kb/review.toml: notes.excludes: {error}") from error
 
 
 def empty_note(path: str) -> Problem:
