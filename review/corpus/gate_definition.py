@@ -7,10 +7,10 @@ works with the stricter reading: it watches everything, and every change makes i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from review.corpus.facts import left_by_git
+from review.corpus.gates import Definition
 from review.domain.applicability import Requirement, resolve_type
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.identity import lens_of, near_matches
@@ -39,23 +39,6 @@ _REQUIREMENTS = ("requires_type", "requires_trait")
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """What a gate's file declares.
-
-    `rule_line` is where `rule` stands in the file. A skipped problem means: do not use it.
-    """
-
-    name: str
-    description: str
-    watches: frozenset[Region]
-    rewrite_threshold: float | None
-    requirement: Requirement
-    rule: str
-    rule_line: int
-    problems: tuple[Problem, ...]
 
 
 def read_definition(*, path: str, gate_id: str, text: str) -> Definition:

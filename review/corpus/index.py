@@ -9,8 +9,11 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from review.corpus.gates import Definition
 from review.corpus.reading import UnreadableFile, read_file
 from review.corpus.signature import StatSignature
+from review.domain.applicability import NoteKind
+from review.domain.problems import Problem
 from review.folders import make_private
 
 if TYPE_CHECKING:
@@ -24,23 +27,6 @@ _MAX_BYTES = 1 << 30
 _log = logging.getLogger(__name__)
 
 
-class ProblemRow(NamedTuple):
-    """A problem of a file, without its path."""
-
-    code: str
-    message: str
-    skipped: bool
-    line: int | None
-
-
-class KindRow(NamedTuple):
-    """What a note says it is; a note base has few of them, so rows of notes carry a number."""
-
-    type_path: str
-    traits: tuple[str, ...]
-    readable: bool
-
-
 class NoteRow(NamedTuple):
     """What one content of one note came to; `kind` counts in the index's list of kinds."""
 
@@ -48,29 +34,21 @@ class NoteRow(NamedTuple):
     sha256: str
     status: str
     kind: int
-    problems: tuple[ProblemRow, ...]
+    problems: tuple[Problem, ...]
 
 
 class GateRow(NamedTuple):
     """What one content of one gate file came to; read afresh, so there is no signature to trust."""
 
     sha256: str
-    name: str
-    description: str
-    watches: tuple[str, ...]
-    rewrite_threshold: float | None
-    types: tuple[str, ...]
-    traits: tuple[str, ...]
-    rule: str
-    rule_line: int
-    problems: tuple[ProblemRow, ...]
+    definition: Definition
 
 
 class _Content(NamedTuple):
     stamp: str
     root: str
     written_at_ns: int
-    kinds: list[KindRow]
+    kinds: list[NoteKind]
     gates: dict[str, GateRow]
     notes: dict[str, NoteRow]
 
@@ -100,7 +78,7 @@ class FileIndex:
         return self._content.gates
 
     @property
-    def kinds(self) -> list[KindRow]:
+    def kinds(self) -> list[NoteKind]:
         """The kinds that rows of notes count in."""
         return self._content.kinds
 
@@ -135,11 +113,11 @@ class FileIndex:
             del self.gates[path]
             self._changed = True
 
-    def kind_number(self, row: KindRow) -> int:
+    def kind_number(self, kind: NoteKind) -> int:
         """Number a kind, a new one at the end."""
-        number = self._kind_numbers.setdefault(row, len(self.kinds))
+        number = self._kind_numbers.setdefault(kind, len(self.kinds))
         if number == len(self.kinds):
-            self.kinds.append(row)
+            self.kinds.append(kind)
         return number
 
     def save(self) -> None:
@@ -160,8 +138,8 @@ class FileIndex:
             _log.debug("file index not saved: %s", error)
 
     @cached_property
-    def _kind_numbers(self) -> dict[KindRow, int]:
-        return {row: number for number, row in enumerate(self.kinds)}
+    def _kind_numbers(self) -> dict[NoteKind, int]:
+        return {kind: number for number, kind in enumerate(self.kinds)}
 
     @cached_property
     def _content(self) -> _Content:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from review.corpus.facts import REVIEWED_IF_NAMED, facts_of, facts_of_text
-from review.corpus.index import KindRow, NoteRow, ProblemRow
+from review.corpus.index import NoteRow
 from review.corpus.reading import UnreadableFile
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
-from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -49,7 +48,6 @@ class NoteLoader:
 
     def __init__(self, index: FileIndex) -> None:
         self._index = index
-        self._kinds = [NoteKind(kind, frozenset(traits), ok) for kind, traits, ok in index.kinds]
 
     def load(
         self, found: ScanResult, *, reader: Reader, now_ns: int, named: Collection[str] = ()
@@ -62,7 +60,7 @@ class NoteLoader:
         notes: list[NoteFacts] = []
         problems = list(found.problems)
         remembered = self._index.notes.get
-        kinds = self._kinds
+        kinds = self._index.kinds
         # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
         for entry in found.entries:
             path, disk_path, signature = entry
@@ -77,9 +75,7 @@ class NoteLoader:
             if not faults:
                 notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], ()))
                 continue
-            own = problems_of(path, faults)
-            if path in named:
-                own = _as_named(own)
+            own = _as_named(faults) if path in named else faults
             problems.extend(own)
             if not any(problem.skipped for problem in own):
                 notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], own))
@@ -98,42 +94,19 @@ class NoteLoader:
             content.signature or entry.signature,
             facts.sha256,
             facts.status,
-            self._number(facts.kind),
-            rows_of(facts.problems),
+            self._index.kind_number(facts.kind),
+            facts.problems,
         )
         signature = content.signature
         if signature is not None and signature.is_settled(read_at_ns=now_ns):
             self._index.remember_note(entry.path, row)
         return row
 
-    def _number(self, kind: NoteKind) -> int:
-        row = KindRow(kind.type_path, tuple(sorted(kind.traits)), kind.readable)
-        number = self._index.kind_number(row)
-        if number == len(self._kinds):
-            self._kinds.append(kind)
-        return number
-
 
 def _as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Keep no note out that was asked for by its name, for a reason that says: look at this first."""
     return tuple(
         replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem
-        for problem in problems
-    )
-
-
-def problems_of(path: str, rows: Iterable[ProblemRow]) -> tuple[Problem, ...]:
-    """Make problems of a file of what the index remembers."""
-    return tuple(
-        Problem(path, ProblemCode(code), message, skipped, line)
-        for code, message, skipped, line in rows
-    )
-
-
-def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
-    """Make rows for the index; the path is the key there."""
-    return tuple(
-        ProblemRow(problem.code.value, problem.message, problem.skipped, problem.line)
         for problem in problems
     )
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.corpus import index
-from review.corpus.index import FileIndex, KindRow, NoteRow
+from review.corpus.facts import NO_KIND
+from review.corpus.index import FileIndex, NoteRow
 from review.corpus.signature import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 
@@ -134,7 +135,7 @@ class TestSave:
 
     def filled(self, path: Path) -> FileIndex:
         filled = FileIndex(path, root="/r", clock_ns=later)
-        filled.kind_number(KindRow("", (), readable=True))
+        filled.kind_number(NO_KIND)
         filled.remember_note("a.md", self.ROW)
         return filled
 
