@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage
 
+from review.artifacts.local_folder import aside_name
+
 
 class RemoteFolder:
     """The methods of `ArtifactFolder` over a storage that has no rename.
@@ -46,16 +48,12 @@ class RemoteFolder:
         return True
 
     def move_aside(self, name: str) -> None:
-        """Copy a file or folder to the first free `<name>.aside-<n>`, then delete it."""
-        number = 1
-        while self.exists_there(f"{name}.aside-{number}"):
-            number += 1
-        for file_name in self._files(name) or [""]:
-            path = f"{name}/{file_name}".rstrip("/")
-            with self._storage.open(path) as stream:
-                content = ContentFile(stream.read())
-            self._storage.save(f"{name}.aside-{number}/{file_name}".rstrip("/"), content)
-            self._storage.delete(path)
+        """Copy a file or folder to a free `<name>.aside-<n>`, then delete it."""
+        target = aside_name(name)
+        for below in [f"/{file_name}" for file_name in self._files(name)] or [""]:
+            with self._storage.open(f"{name}{below}") as stream:
+                self._storage.save(f"{target}{below}", ContentFile(stream.read()))
+            self._storage.delete(f"{name}{below}")
 
     def remove_folder(self, name: str) -> None:
         """Delete the files of a folder; one that is not there is fine."""

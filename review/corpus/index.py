@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +12,7 @@ from review.corpus.reading import UnreadableFile, read_file
 from review.corpus.signature import StatSignature
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
-from review.folders import make_private
+from review.folders import make_private, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
@@ -129,11 +127,11 @@ class FileIndex:
         self._changed = False
         # Never earlier than what was loaded: the clock may have been set back since.
         written_at_ns = max(self._clock_ns(), self._content.written_at_ns)
+        data = msgspec.msgpack.encode(self._content._replace(written_at_ns=written_at_ns))
         try:
-            _write(
-                self._path,
-                msgspec.msgpack.encode(self._content._replace(written_at_ns=written_at_ns)),
-            )
+            make_private(self._path.parent)
+            # As open as the umask allows: agents of other users share the file.
+            replace_file(self._path, [hashlib.sha256(data).digest(), data], mode=0o666)
         except OSError as error:
             _log.debug("file index not saved: %s", error)
 
@@ -165,18 +163,3 @@ def _load(path: Path) -> _Content | None:
     except (UnreadableFile, msgspec.MsgspecError) as error:
         _log.debug("file index ignored: %s", error)
     return None
-
-
-def _write(path: Path, data: bytes) -> None:
-    make_private(path.parent)
-    draft = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    # Created as open() would, not as mkstemp does: agents of other users share the file.
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(hashlib.sha256(data).digest() + data)
-        draft.replace(path)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
