@@ -10,7 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -22,10 +22,9 @@ MAX_DURATION = timedelta(days=3650)
 _DURATION_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _MAX_BYTES = 1_000_000
 _MAX_MONEY = 1_000_000_000
-_RunnerField = Literal[
-    "answer", "error", "model", "session_id", "cost_usd", "input_tokens", "output_tokens"
-]
-RUNNER_FIELDS: tuple[str, ...] = get_args(_RunnerField)
+RUNNER_FIELDS = (
+    "answer", "error", "model", "session_id", "cost_usd", "input_tokens", "output_tokens",
+)  # fmt: skip
 # What a runner's command may name. Not the prompt: it is given on stdin, or as a file.
 PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "prompt_file")
 _HINT = "the file that review_init writes shows every setting with its default"
@@ -60,6 +59,7 @@ class _Argument(str): ...
 
 _Name = Annotated[str, Meta(min_length=1)]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
 _Positive = Annotated[int, Meta(ge=1)]
 
 
@@ -216,7 +216,6 @@ _PLAIN_WORDS = {
     "array": "a list", "object": "a table", "str": "text", "int": "a whole number",
     "bool": "true or false",
 }  # fmt: skip
-_CHOICES: Mapping[str, Iterable[str]] = {".output": RunnerOutput, ".fields": RUNNER_FIELDS}
 
 
 def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
@@ -228,8 +227,8 @@ def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
         return _unknown_key(path, f"{key}{below}.{unknown[1]}", known)
     for word, plain in _PLAIN_WORDS.items():
         said = said.replace(f"`{word}`", plain)
-    if below in _CHOICES and said.startswith("Invalid enum value"):
-        said += f"; expected one of {', '.join(_CHOICES[below])}"
+    if said.startswith("Invalid enum value"):
+        said += f"; expected one of {', '.join(RunnerOutput)}"
     return ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT)
 
 

@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from review.conf import REPORTS_FOLDER
-from review.corpus.facts import read_note_text
 from review.corpus.gate_loading import GateLoader
 from review.corpus.gates import AmbiguousGate, Gate, GateCatalog, UnknownGate
 from review.corpus.index import FileIndex
 from review.corpus.locating import Locator
-from review.corpus.notes import NoteFacts, NoteList, NoteLoader
+from review.corpus.notes import NoteFacts, NoteList, NoteLoader, read_note_text
 from review.corpus.reading import Reader, UnreadableFile
 from review.corpus.scanning import ScanRules
 from review.corpus.selection import NoSuchNote, Selector, scan, scan_some

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from review.corpus.facts import left_by_git
 from review.corpus.gates import Definition
+from review.corpus.notes import left_by_git
 from review.domain.applicability import Requirement, resolve_type
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.identity import lens_of, near_matches

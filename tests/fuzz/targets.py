@@ -15,8 +15,8 @@ from django.test import RequestFactory
 from review.conf import Config
 from review.contracts.base import NotThisDocument, decode
 from review.corpus import Corpus
-from review.corpus.facts import facts_of
 from review.corpus.gate_definition import read_definition
+from review.corpus.notes import facts_of
 from review.domain.frontmatter import parse_frontmatter
 from review.errors import InputRejected, ReviewError
 from review.orchestration import ack_input

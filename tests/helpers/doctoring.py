@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from review.corpus.facts import NO_KIND
 from review.corpus.index import FileIndex, NoteRow
+from review.corpus.notes import NO_KIND
 from review.corpus.signature import signature_of
 from tests.helpers.commands import run
 

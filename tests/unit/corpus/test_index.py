@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.corpus import index
-from review.corpus.facts import NO_KIND
 from review.corpus.index import FileIndex, NoteRow
+from review.corpus.notes import NO_KIND
 from review.corpus.signature import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 

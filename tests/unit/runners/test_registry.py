@@ -169,7 +169,7 @@ class TestRefused:
             pytest.param('command = ["x"]\noutput = "xml"', "one of text, json", id="unknown-output"),
             pytest.param('command = ["x"]\nenvironment = {A = 1}', "expected text, got 1", id="no-string"),
             pytest.param('command = ["x"]\nenvironment = {"A=B" = "1"}', "environment: Expected text matching", id="bad-variable"),
-            pytest.param('command = ["x"]\nfields = {anser = "a"}', "'anser'; expected one of answer", id="unknown-field"),
+            pytest.param('command = ["x"]\nfields = {anser = "a"}', "fields: Expected text matching regex '^(answer|", id="unknown-field"),
         ],
     )  # fmt: skip
     def test_what_makes_no_runner_is_named(self, body, says, tmp_path):
