@@ -79,7 +79,6 @@ class Config:
 
     @property
     def uses_sqlite(self) -> bool:
-        """Whether the store is a file of this machine."""
         return "://" not in self.database
 
     @property
@@ -105,7 +104,6 @@ class Config:
         return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
 
     def accepts_any_effort(self, partition: str) -> bool:
-        """Whether `partition` was declared with `any_effort = true`."""
         declared = self.partitions.get(partition)
         return declared is not None and declared.any_effort
 

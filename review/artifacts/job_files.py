@@ -63,7 +63,6 @@ class ArtifactStore:
         self.write_bytes(path, text.encode("utf-8", "replace"))
 
     def exists(self, path: str) -> bool:
-        """Whether something is there."""
         files, name = self._locate(path)
         return files.exists_there(name)
 
@@ -140,7 +139,6 @@ def _declared() -> RemoteFolder | None:
 
 
 def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
-    """The store a job folder belongs to; empty when nothing there says so."""
     try:
         manifest: Any = json.loads(files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES))
     except (OSError, ValueError, RecursionError):

@@ -155,7 +155,6 @@ class Corpus:
         return NoteText(path, disk_path, data, read_note_text(path, data), sha256_hex(data))
 
     def facts_of(self, note: NoteText) -> NoteFacts:
-        """Give the facts of a note that was read."""
         return self._loader.of_text(note.path, note.disk_path, text=note.text, sha256=note.sha256)
 
     @cached_property
@@ -187,7 +186,6 @@ class Corpus:
 
     @cached_property
     def linker(self) -> Linker:
-        """Resolves links against the files there are now."""
         from review.corpus.linking import Linker
 
         return Linker(self._root, rules=self._rules, locator=self._locator)

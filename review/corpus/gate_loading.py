@@ -32,8 +32,6 @@ _DOCUMENTATION = frozenset({"readme.md", "index.md"})
 
 
 class GateLoader:
-    """Makes the catalog of one scan of the gates folder."""
-
     def __init__(
         self,
         folder: str,

@@ -67,17 +67,14 @@ class FileIndex:
 
     @property
     def notes(self) -> dict[str, NoteRow]:
-        """Rows of notes, by path."""
         return self._content.notes
 
     @property
     def gates(self) -> dict[str, GateRow]:
-        """Rows of gates, by path."""
         return self._content.gates
 
     @property
     def kinds(self) -> list[NoteKind]:
-        """The kinds that rows of notes count in."""
         return self._content.kinds
 
     def keep_some(self, number: int) -> list[str]:
@@ -94,7 +91,6 @@ class FileIndex:
         self._changed = True
 
     def remember_gate(self, path: str, row: GateRow) -> None:
-        """Keep a row."""
         self.gates[path] = row
         self._changed = True
 
@@ -106,7 +102,6 @@ class FileIndex:
                 self._changed = True
 
     def forget_gates_but(self, paths: Set[str]) -> None:
-        """Drop rows of gates that are no more."""
         for path in self.gates.keys() - paths:
             del self.gates[path]
             self._changed = True

@@ -46,11 +46,9 @@ class RepositoryFiles(Collection[str]):
         return answer
 
     def __iter__(self) -> Iterator[str]:
-        """Walk the knowledge base, sorted by path."""
         return iter(self._paths)
 
     def __len__(self) -> int:
-        """Count the files of the knowledge base."""
         return len(self._paths)
 
     @cached_property

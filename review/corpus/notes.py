@@ -57,7 +57,6 @@ def facts_of(path: str, data: bytes) -> Facts:
 
 
 def facts_of_text(path: str, text: str, digest: str) -> Facts:
-    """Read the facts of a note whose bytes are known to be text."""
     if problem := left_by_git(path, text):
         return Facts(digest, "", _UNREADABLE_KIND, (problem,))
     frontmatter = parse_frontmatter(text)
@@ -192,7 +191,6 @@ class NoteLoader:
         return NoteList(tuple(notes), in_order(problems))
 
     def of_text(self, path: str, disk_path: str, *, text: str, sha256: str) -> NoteFacts:
-        """Give the facts of a note whose text is at hand."""
         facts = facts_of_text(path, text, sha256)
         problems = _as_named(facts.problems)
         return NoteFacts(path, disk_path, sha256, facts.status, facts.kind, problems)

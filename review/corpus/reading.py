@@ -142,7 +142,6 @@ def refuse_dot_file(path: str, real: str) -> None:
 
 
 def problem_of_error(path: str, error: OSError) -> Problem:
-    """Name what the operating system said about this file."""
     code = _CODE_OF_ERROR.get(error.errno or 0, ProblemCode.UNREADABLE)
     said = (error.strerror or "cannot be read").lower()
     message = {

@@ -282,7 +282,6 @@ def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
 
 
 def empty_note(path: str) -> Problem:
-    """Name a note with nothing in it."""
     return Problem(path, ProblemCode.EMPTY_NOTE, "nothing in it to review", skipped=True)
 
 
