@@ -15,7 +15,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 
 from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
-from review.settings_values import parse_duration
+from review.settings_file import parse_duration
 
 MAX_WORD_LENGTH = 200
 

@@ -14,7 +14,7 @@ POINTS = {
     "among-reviews": ("review.orchestration.review_text_checks", "_Copies._of", 5),
     "among-files-of-jobs": ("review.orchestration.job_file_checks", "_wrong_files", 3),
     "among-events": ("review.orchestration.rebuilding", "_rebuild", 1),
-    "in-a-file": ("review.artifacts.local_folder", "_write_new", 2),
+    "in-a-file": ("review.folders", "write_new", 2),
     "among-repairs": ("review.orchestration.job_file_checks", "mirror_job", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
     "among-removals": ("review.artifacts.local_folder", "ArtifactFolder.remove_folder", 2),
