@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from review.contracts.base import Document
 
 
@@ -23,17 +25,12 @@ class BackupJson(Document, kw_only=True):
 
 
 class DoctorJson(Document, kw_only=True):
-    """The answer of `review_doctor`; `problems` counts the checks that found what remains."""
+    """The answer of `review_doctor`; `problems` counts the checks that found what remains.
+
+    `backup` is there with `--backup` only.
+    """
 
     schema: str = "review-doctor/1"
     checks: list[CheckJson]
     problems: int
-
-
-class DoctorBackupJson(Document, kw_only=True):
-    """The answer of `review_doctor --backup`."""
-
-    schema: str = "review-doctor/1"
-    checks: list[CheckJson]
-    problems: int
-    backup: BackupJson
+    backup: BackupJson | UnsetType = UNSET
