@@ -1,9 +1,10 @@
-"""`render-review/1`: what a review said, on which text, and what became of it."""
+"""`render-review/1` and `export-reviews/1`: reviews, their texts, and what became of them."""
 
 from __future__ import annotations
 
 from review.contracts.base import Document
 from review.contracts.queue import QueueFindingJson
+from review.contracts.selection import SELECTION_SCHEMA, DiffJson, ProblemJson, TargetJson
 
 
 class PersonDecisionJson(Document, kw_only=True):
@@ -94,3 +95,27 @@ class RenderedJson(Document, kw_only=True):
     schema: str = "render-review/1"
     reviews: list[ReviewJson]
     unreviewed: list[AcceptanceJson]
+
+
+class SelectionJson(Document, kw_only=True):
+    """The answer of `review_target_selector` for one pair; the command streams the same."""
+
+    schema: str = SELECTION_SCHEMA
+    mode: str
+    model_partition: str | None
+    targets: list[TargetJson]
+    diffs: list[DiffJson]
+    counts: dict[str, int]
+    problems: list[ProblemJson]
+
+
+class ExportedJson(Document, kw_only=True):
+    """The answer of `export_reviews`; `left` are files of an earlier export, of no acceptance now."""
+
+    schema: str = "export-reviews/1"
+    format: str
+    output: str
+    reviews: int
+    written: int
+    unchanged: int
+    left: list[str]
