@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, UnsetType
-
 from review.contracts.base import Document
 
 
@@ -25,12 +23,14 @@ class BackupJson(Document, kw_only=True):
 
 
 class DoctorJson(Document, kw_only=True):
-    """The answer of `review_doctor`; `problems` counts the checks that found what remains.
-
-    `backup` is there with `--backup` only.
-    """
+    """The answer of `review_doctor`; `problems` counts the checks that found what remains."""
 
     schema: str = "review-doctor/1"
     checks: list[CheckJson]
     problems: int
-    backup: BackupJson | UnsetType = UNSET
+
+
+class DoctorBackupJson(DoctorJson, kw_only=True):
+    """The answer of `review_doctor --backup`."""
+
+    backup: BackupJson

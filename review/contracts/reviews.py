@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from review.contracts.base import Document
 from review.contracts.queue import QueueFindingJson
-from review.contracts.selection import SELECTION_SCHEMA, DiffJson, ProblemJson, TargetJson
 
 
 class PersonDecisionJson(Document, kw_only=True):
@@ -95,18 +94,6 @@ class RenderedJson(Document, kw_only=True):
     schema: str = "render-review/1"
     reviews: list[ReviewJson]
     unreviewed: list[AcceptanceJson]
-
-
-class SelectionJson(Document, kw_only=True):
-    """The answer of `review_target_selector` for one pair; the command streams the same."""
-
-    schema: str = SELECTION_SCHEMA
-    mode: str
-    model_partition: str | None
-    targets: list[TargetJson]
-    diffs: list[DiffJson]
-    counts: dict[str, int]
-    problems: list[ProblemJson]
 
 
 class ExportedJson(Document, kw_only=True):

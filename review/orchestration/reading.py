@@ -220,7 +220,7 @@ def _review_json(
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
         later_review_pair_id=_later(shown),
-        acceptance=accepted and _acceptance_json(accepted, config.gates_folder),
+        acceptance=_acceptance_json(accepted, config.gates_folder) if accepted else None,
         note=_file_state(shown.note_path, pair.note_snapshot.content_sha256, corpus.read_note),
         gate=_file_state(shown.gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
         provenance=_provenance(pair.job, config),

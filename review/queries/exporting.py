@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import F
@@ -39,16 +40,10 @@ def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[Exported
     accepted = CurrentAcceptance.objects.values("note_id").distinct()
     notes = sorted(KbPath.objects.filter(pk__in=accepted).values_list("path", "pk"))
     for chunk in batched(notes, _NOTES_AT_ONCE):
-        # With the partitions, so that rows are found by the index of their key.
-        rows = CurrentAcceptance.objects.filter(
-            model_partition__in=partitions, note__in=[note_id for _path, note_id in chunk]
-        ).values("decision", **{name: F(path) for name, path in _COLUMNS.items()})
-        found = sorted(
-            rows, key=lambda row: (row["note_path"], row["gate_path"], row["model_partition_name"])
-        )
-        pair_ids = [row["review_pair_id"] for row in found if row["review_pair_id"]]
+        rows = sorted(_rows(partitions, [note_id for _path, note_id in chunk]), key=_by_names)
+        pair_ids = [row["review_pair_id"] for row in rows if row["review_pair_id"]]
         texts = rationales(pair_ids) if with_text else {}
-        yield from (_exported(row, texts, gates_folder) for row in found)
+        yield from (_exported(row, texts, gates_folder) for row in rows)
 
 
 _COLUMNS = {
@@ -63,6 +58,15 @@ _COLUMNS = {
     "actor": "event__actor",
     "reason": "event__reason",
 }
+
+
+_by_names = itemgetter("note_path", "gate_path", "model_partition_name")
+
+
+def _rows(partition_ids: Sequence[int], note_ids: Sequence[int]) -> Any:
+    """With the partitions, so that rows are found by the index of their key."""
+    rows = CurrentAcceptance.objects.filter(model_partition__in=partition_ids, note__in=note_ids)
+    return rows.values("decision", **{name: F(path) for name, path in _COLUMNS.items()})
 
 
 def _exported(row: dict[str, Any], texts: dict[int, str], gates_folder: str) -> ExportedReview:

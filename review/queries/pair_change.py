@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from review.conf import Config
 from review.contracts.queue import QueueFindingJson
-from review.contracts.reviews import SelectionJson
+from review.contracts.selection import SelectionJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import gate_path_of, normalise_path
 from review.domain.word_diff import WordDiff, word_diff

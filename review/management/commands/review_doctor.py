@@ -15,7 +15,7 @@ from review.management.options import duration, path, word
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from review.contracts.doctor import DoctorJson
+    from review.contracts.doctor import CheckJson, DoctorJson
     from review.orchestration.pruning import Pruning
     from review.queries.checks import Check
     from review.store.backup_file import BackedUp
@@ -176,22 +176,23 @@ def _lines(check: Check) -> Iterator[str]:
 
 
 def _document(checks: list[Check], problems: int) -> DoctorJson:
-    from review.contracts.doctor import CheckJson, DoctorJson
+    from review.contracts.doctor import DoctorJson
 
-    shown = [
-        CheckJson(
-            name=check.name, state=check.state, message=check.message, details=list(check.details)
-        )
-        for check in checks
-    ]
-    return DoctorJson(checks=shown, problems=problems)
+    return DoctorJson(checks=[_check_json(check) for check in checks], problems=problems)
 
 
 def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
-    from review.contracts.doctor import BackupJson
+    from review.contracts.doctor import BackupJson, DoctorBackupJson
     from review.queries.checks import Check, CheckState
 
     check = Check("backup", CheckState.OK, f"{target} was written and checked")
-    document = _document([check], 0)
-    document.backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
-    return document
+    backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
+    return DoctorBackupJson(checks=[_check_json(check)], problems=0, backup=backup)
+
+
+def _check_json(check: Check) -> CheckJson:
+    from review.contracts.doctor import CheckJson
+
+    return CheckJson(
+        name=check.name, state=check.state, message=check.message, details=list(check.details)
+    )
