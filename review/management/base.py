@@ -154,13 +154,11 @@ class ReviewCommand(BaseCommand):
             self._fill_actor(options)
             self.has_stored = use is store.Use.WRITE
             self.handle(*args, **options)
-        except ReviewError as refusal:
-            raise CommandRefused(refusal) from refusal
-        except DatabaseError as error:
-            known = store.refusal_of(error)
-            if known is None:
+        except (ReviewError, DatabaseError) as error:
+            refusal = error if isinstance(error, ReviewError) else store.refusal_of(error)
+            if refusal is None:
                 raise
-            raise CommandRefused(known) from error
+            raise CommandRefused(refusal) from error
 
     def read_input(self, source: str, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
         """The bytes of a file, or of standard input when `source` is `-`.
@@ -235,7 +233,7 @@ class ReviewCommand(BaseCommand):
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
         if "actor" in options and not options["actor"]:
-            options["actor"] = _named_actor(conf.current().actor) or f"human:{_plain_name()}"
+            options["actor"] = _named_actor(conf.current().actor) or f"human:{_user_name()}"
 
     def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
         as_json = "--json" in arguments
@@ -257,16 +255,12 @@ def _named_actor(name: str) -> str:
         raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
 
 
-def _plain_name() -> str:
-    """The user's name as an actor can have it: the environment may say anything."""
-    name = "".join(char if char.isprintable() else "-" for char in _user_name())
-    return name[:_MAX_USER_NAME]
-
-
 def _user_name() -> str:
+    """The user's name as an actor can have it: the environment may say anything."""
     import getpass
 
     try:
-        return getpass.getuser()
+        name = getpass.getuser()
     except (KeyError, OSError):
-        return str(os.getuid())
+        name = str(os.getuid())
+    return "".join(char if char.isprintable() else "-" for char in name)[:_MAX_USER_NAME]
