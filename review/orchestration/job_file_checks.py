@@ -98,10 +98,8 @@ def check_folders(config: Config) -> Check:
     """Each folder of a job belongs to a job of this store."""
     files, faults = ArtifactStore(config), Faults()
     names = files.folders()
-    store, known = (
-        ReviewStore.objects.get(pk=1),
-        set(ReviewJob.objects.values_list("pk", flat=True)),
-    )
+    store = ReviewStore.objects.get(pk=1)
+    known = set(ReviewJob.objects.values_list("pk", flat=True))
     aside = uncommitted = 0
     others: set[str] = set()
     for name in names:
