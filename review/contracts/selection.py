@@ -74,3 +74,15 @@ class SelectionInput(msgspec.Struct, kw_only=True):
     schema: str
     model_partition: str | None
     targets: list[msgspec.Raw]
+
+
+class SelectionJson(Document, kw_only=True):
+    """The answer of `review_target_selector`; the command streams it."""
+
+    schema: str = SELECTION_SCHEMA
+    mode: str
+    model_partition: str | None
+    targets: list[TargetJson]
+    diffs: list[DiffJson]
+    counts: dict[str, int]
+    problems: list[ProblemJson]

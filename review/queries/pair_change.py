@@ -7,8 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from review.conf import Config
-from review.contracts.pair_pages import SelectionJson
 from review.contracts.queue import QueueFindingJson
+from review.contracts.selection import SelectionJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import gate_path_of, normalise_path
 from review.domain.word_diff import WordDiff, word_diff

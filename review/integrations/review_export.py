@@ -1,55 +1,58 @@
-"""Writes each current acceptance as a Markdown file of its own, with its metadata on top."""
+"""Exports current acceptances: each as a Markdown file of its own, or all in a CSV index."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import fields
 from pathlib import Path
 
 from review.artifacts.whole_files import write_whole
+from review.contracts.reviews import ExportedJson
 from review.domain.identity import sha256_hex
-from review.integrations.gate_csv import COLUMNS
+from review.integrations.csv_cells import safe_cell
 from review.queries.exporting import ExportedReview
 
+COLUMNS = tuple(field.name for field in fields(ExportedReview) if field.name != "text")
 _MAX_NAME_BYTES = 200
 _HASH_LENGTH = 8
 
 
-@dataclass(frozen=True)
-class MarkdownExport:
-    """How many files were written, or had that content already; `left` are of no acceptance.
-
-    Paths of `left` are relative to the folder of the export, sorted.
-    """
-
-    written: int
-    unchanged: int
-    left: tuple[str, ...]
+def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:
+    """A header and a row for each review, one line at a time, safe to open in a spreadsheet."""
+    yield _csv_row(COLUMNS)
+    for review in reviews:
+        yield _csv_row(safe_cell(getattr(review, name)) for name in COLUMNS)
 
 
-def export_markdown(reviews: Iterable[ExportedReview], folder: Path) -> MarkdownExport:
+def _csv_row(cells: Iterable[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(cells)
+    return out.getvalue()
+
+
+def export_markdown(reviews: Iterable[ExportedReview], folder: Path) -> ExportedJson:
     """Write the reviews, sorted by note, below `folder`; delete nothing.
 
     :raises ArtifactNotWritten: the system refused; what is written is whole.
     """
-    written = unchanged = 0
-    left: list[str] = []
-    noted: set[str] = set()
-    for note_path, group in groupby(reviews, key=lambda review: review.note_path):
-        name = note_folder(note_path)
-        noted.add(name)
-        mine = set()
-        for review in group:
-            file = review_file(review.gate_id, review.model_partition)
-            mine.add(file)
-            if _write(folder / name / file, render_export(review)):
-                written += 1
-            else:
-                unchanged += 1
-        left += [f"{name}/{file}" for file in _files_below(folder / name) if file not in mine]
-    left += [file for file in _files_below(folder) if file.partition("/")[0] not in noted]
-    return MarkdownExport(written, unchanged, tuple(sorted(left)))
+    done = ExportedJson(
+        format="markdown", output=str(folder), reviews=0, written=0, unchanged=0, left=[]
+    )
+    expected: set[str] = set()
+    for review in reviews:
+        name = note_folder(review.note_path)
+        file = f"{name}/{review_file(review.gate_id, review.model_partition)}"
+        expected.add(file)
+        done.reviews += 1
+        if _write(folder / file, render_export(review)):
+            done.written += 1
+        else:
+            done.unchanged += 1
+    found = (file.relative_to(folder).as_posix() for file in folder.rglob("*.md") if file.is_file())
+    done.left = sorted(file for file in found if file not in expected)
+    return done
 
 
 def render_export(review: ExportedReview) -> str:
@@ -104,9 +107,3 @@ def _write(path: Path, text: str) -> bool:
         pass
     write_whole(path, data)
     return True
-
-
-def _files_below(folder: Path) -> Iterator[str]:
-    for file in folder.rglob("*.md"):
-        if file.is_file():
-            yield file.relative_to(folder).as_posix()
