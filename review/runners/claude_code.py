@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from review.runners.json_output import count, known, money, objects_in, table, text, total
-from review.runners.messages import failure_of
+from review.runners.messages import failure_of, limit_named_by
 from review.runners.outcome import Account, Captured, RunnerFailure
-from review.runners.output_limit import limit_named_by
 from review.runners.spec import Reading
 
 _USAGE = {

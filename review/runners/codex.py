@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from review.runners.json_output import count, known, objects_in, table, text
@@ -36,6 +36,7 @@ def read_codex(captured: Captured, _reading: Reading) -> Account:
         answer=answer,
         failure=_failure(events, endings[-1] if endings else None, captured.exit_code),
         telemetry=_telemetry(events, endings),
+        notices=tuple(_notices(events)),
     )
 
 
@@ -61,6 +62,15 @@ def _failure(
     if told or exit_code == 0:
         return failure_of(told or _CUT)
     return None
+
+
+def _notices(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Errors that Codex went on from: it reconnects, or its event stream lags."""
+    for event in events:
+        item = table(event.get("item"))
+        place = item if "error" in (item.get("type"), item.get("item_type")) else event
+        if place is item or event["type"] == "error":
+            yield text(place.get("message")) or text(place.get("text")) or ""
 
 
 def _last_error(events: Sequence[Mapping[str, Any]]) -> str:

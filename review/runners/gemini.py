@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from review.runners.json_output import count, known, objects_in, table, text, total
-from review.runners.messages import failure_of
+from review.runners.messages import failure_of, tells_of_the_limit
 from review.runners.outcome import Account, Captured, RunnerFailure
-from review.runners.output_limit import tells_of_the_limit
 from review.runners.spec import Reading
 
 _TOKENS = {
@@ -32,6 +31,7 @@ def read_gemini(captured: Captured, _reading: Reading) -> Account:
     if not objects:
         return Account()
     account = objects[-1]
+    warnings = _warnings(account)
     models = table(table(account.get("stats")).get("models"))
     answer = account.get("response")
     return Account(
@@ -40,7 +40,8 @@ def read_gemini(captured: Captured, _reading: Reading) -> Account:
         telemetry=_telemetry(account, models),
         models=tuple(models),
         refused_writes=_refused_writes(account),
-        cut_off=_cut_off(account),
+        cut_off=next(filter(tells_of_the_limit, warnings), ""),
+        notices=warnings,
     )
 
 
@@ -79,10 +80,10 @@ def _model_usage(used: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _cut_off(account: Mapping[str, Any]) -> str:
+def _warnings(account: Mapping[str, Any]) -> tuple[str, ...]:
     warnings = account.get("warnings")
     told = map(text, warnings if isinstance(warnings, list) else [])
-    return next((words for words in told if words and tells_of_the_limit(words)), "")
+    return tuple(words for words in told if words)
 
 
 def _refused_writes(account: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from review.runners.messages import without_escapes
+
 _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _MOST = 2**53
@@ -16,7 +18,7 @@ _MOST_TRIES = 20  # each may read all of the text
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
     """Every JSON object that begins a line, in order; those in a list one by one."""
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
     return [item for value in _values(text) for item in _objects(value)]
 
 

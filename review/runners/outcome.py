@@ -18,6 +18,8 @@ class RunnerFailure:
     :param exhausted: the account has nothing left: no other job will succeed now.
     :param unusable: the runner is not installed, not logged in or wrongly called: every other job
         would fail in the same way.
+    :param misread: the model answered that it was asked nothing: worth one more run.
+    :param is_attempt: whether a model had answered; nothing else says anything about the pairs.
     """
 
     code: FailureCode
@@ -25,6 +27,8 @@ class RunnerFailure:
     retryable: bool = False
     exhausted: bool = False
     unusable: bool = False
+    misread: bool = False
+    is_attempt: bool = True
 
     @property
     def concerns_all(self) -> bool:
@@ -40,7 +44,8 @@ class RunnerOutcome:
         the run failed, incomplete perhaps.
     :param telemetry: what is known and nothing else: `duration_seconds`, and where the CLI says so
         `models`, `session_id`, `turns`, `input_tokens`, `output_tokens`, `cached_input_tokens`,
-        `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`. None: nothing ran.
+        `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`, `notices`. None:
+        nothing ran.
     :param models: the models that did the work, by the CLI's own account.
     :param said: the CLI's final words, for people; bounded, never a review.
     """
@@ -76,6 +81,7 @@ class Account:
     :param failure: what the CLI itself calls a failure.
     :param refused_writes: paths of files that the CLI was not allowed to write.
     :param cut_off: the CLI's own word for it where the model stopped at its output limit.
+    :param notices: what else the CLI reported and went on from: reconnecting, lag.
     """
 
     answer: bytes | None = None
@@ -84,3 +90,4 @@ class Account:
     models: tuple[str, ...] = ()
     refused_writes: tuple[str, ...] = ()
     cut_off: str = ""
+    notices: tuple[str, ...] = ()

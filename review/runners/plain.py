@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from review.runners.json_output import count, known, look, money, objects_in, table, text
-from review.runners.messages import failure_of
+from review.runners.messages import failure_of, limit_named_by, without_escapes
 from review.runners.outcome import Account, Captured, RunnerFailure
-from review.runners.output_limit import limit_named_by
 from review.runners.spec import Reading
 
 _STOP_PATHS = (
@@ -19,7 +18,7 @@ _STOP_PATHS = (
 
 def read_text(captured: Captured, _reading: Reading) -> Account:
     """All of stdout is the answer."""
-    return Account(answer=captured.stdout)
+    return Account(answer=without_escapes(captured.stdout))
 
 
 def read_llm(captured: Captured, reading: Reading) -> Account:

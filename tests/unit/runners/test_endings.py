@@ -66,7 +66,7 @@ FAILURES = [
     ("gemini", "auth", ERROR, "Invalid auth method selected.", "unusable"),
     ("gemini", "untrusted", ERROR, "not running in a trusted directory", "unusable"),
     ("gemini", "turn-limit", ERROR, "Reached max session turns", ""),
-    ("gemini", "bad-request", ERROR, "API key not valid", ""),
+    ("gemini", "bad-request", ERROR, "API key not valid", "unusable"),
     ("gemini", "per-minute", LIMITED, "Please retry in 34.07s", "retryable"),
     ("gemini", "per-day", EXHAUSTED, "exhausted your daily quota", "retryable exhausted"),
     ("gemini", "resource-exhausted", LIMITED, "RESOURCE_EXHAUSTED", "retryable"),
