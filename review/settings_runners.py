@@ -39,6 +39,7 @@ class RunnerSettings:
     """A declared runner, or changes to a built-in one.
 
     :param like: the built-in runner whose output it has and whose other settings it takes.
+    :param model: as it calls the model that it runs where only the partition is known.
     :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
     :param where: dotted path to the value that an answer's JSON object has.
     :param edits: whether the command may be used to edit a note in its working directory.
@@ -47,6 +48,7 @@ class RunnerSettings:
     name: str
     like: str = ""
     command: tuple[str, ...] = ()
+    model: str = ""
     model_options: tuple[str, ...] = ()
     effort_options: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -113,6 +115,7 @@ def _output(path: Path, key: str, value: object) -> RunnerOutput:
 _READERS: Mapping[str, Callable[[Path, str, object], object]] = {
     "like": not_empty,
     "command": _argv,
+    "model": not_empty,
     "model_options": _argv,
     "effort_options": _argv,
     "options": _argv,

@@ -75,7 +75,9 @@ class SweepJson(Document, kw_only=True):
     `stopped` says why the sweep ended before its work was done, or is null: `interrupted`,
     `account-exhausted`, `runner-unusable`, `partition-mismatch`, `failing`, `max-cost`,
     `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep. `jobs` counts
-    `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent) and `not-started`.
+    `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent), `not-started` and
+    `in-part`: failed with some reviews, and the rest was run again in another job. `resets_at` is
+    when the account may be used again, where the runner told it.
     `pairs` counts decisions, `missing` and `not-accepted`. `skipped` counts targets by reason, and
     `skipped_pairs` gives the first of them. `fixes` has the notes of `--fix`, and `fix_record` is the
     file, one JSON object a line, that keeps who did what to them; null where no note was handed out.
@@ -102,6 +104,7 @@ class SweepJson(Document, kw_only=True):
     cost: SweepCostJson
     seconds: float
     problems: list[ProblemJson]
+    resets_at: str | None = None
     fixes: list[FixJson] = []
     fix_record: str | None = None
 

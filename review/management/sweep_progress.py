@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from review.domain.printing import printable_line
 from review.management.reporting import printable_json
-from review.orchestration.sweep_request import SweepEvent
-from review.orchestration.sweep_surroundings import Watcher
-from review.orchestration.sweep_tally import Tally
+from review.orchestration.job_updates import SweepEvent
+from review.orchestration.sweep_report import Tally
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
@@ -23,13 +22,6 @@ _AMOUNT_UNKNOWN = "cost unknown"
 _TOLD = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
 
 
-class Silence:
-    """Says nothing."""
-
-    def tell(self, event: SweepEvent, tally: Tally) -> None:
-        """See `Watcher.tell`."""
-
-
 class JsonLines:
     """One JSON object a line, for whoever reads a log."""
 
@@ -38,8 +30,7 @@ class JsonLines:
         self._clock = clock
         self._began = clock()
 
-    def tell(self, event: SweepEvent, tally: Tally) -> None:
-        """See `Watcher.tell`."""
+    def __call__(self, event: SweepEvent, tally: Tally) -> None:
         document = {
             "schema": EVENT_SCHEMA,
             "event": event.name,
@@ -63,8 +54,7 @@ class TerminalLine:
         self._progress = progress
         self._task = task
 
-    def tell(self, event: SweepEvent, tally: Tally) -> None:
-        """See `Watcher.tell`."""
+    def __call__(self, event: SweepEvent, tally: Tally) -> None:
         failed = event.fields.get("status") == "failed" and event.name == "job-finished"
         if failed or event.name in _TOLD:
             self._progress.console.print(line_of(event), markup=False, highlight=False)
@@ -100,10 +90,12 @@ def numbers_of(tally: Tally) -> str:
 
 
 @contextmanager
-def watching(stream: TextIO, *, on_terminal: bool, quiet: bool) -> Iterator[Watcher]:
+def watching(
+    stream: TextIO, *, on_terminal: bool, quiet: bool
+) -> Iterator[Callable[[SweepEvent, Tally], None]]:
     """Whoever tells about the sweep on `stream`."""
     if quiet:
-        yield Silence()
+        yield lambda event, tally: None
     elif not on_terminal:
         yield JsonLines(stream.write, clock=time.monotonic)
     else:

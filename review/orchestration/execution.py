@@ -70,15 +70,19 @@ class RulesExecutor:
     in_process: ClassVar[bool] = True
 
     def prepare(self, job: ReviewJob) -> Execution:
-        """See `Executor.prepare`."""
         if job.model_partition.name != RULES_PARTITION:
             raise PartitionMismatch(
                 f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
                 f" is no model and reviews only partition {RULES_PARTITION!r}",
                 hint="select for it: commonplace review_target_selector --rules-only --all-gates --model rules --json",
             )
-        pairs = _pairs_with_texts(job)
-        without = _gates_without_rule(pairs, config=self.config)
+        related = ("note", "gate", "note_snapshot", "gate_snapshot")
+        pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+        without = dict.fromkeys(
+            _gate_id(pair, self.config)
+            for pair in pairs
+            if _rule_of(pair, self.config) not in RULES
+        )
         if without:
             raise CannotRun(f"no rule judges {', '.join(without)}")
         return _RulesExecution(job, pairs, self.linker, self.config)
@@ -120,7 +124,6 @@ class ProcessExecutor:
     in_process: ClassVar[bool] = False
 
     def prepare(self, job: ReviewJob) -> Execution:
-        """See `Executor.prepare`."""
         prompt = ArtifactStore(self.config).read_output(job.prompt_path)
         if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
             what = "gone" if prompt is None else "not what the job was made with"
@@ -128,7 +131,8 @@ class ProcessExecutor:
                 f"its prompt {job.prompt_path} is {what}",
                 hint="make it again: commonplace review_doctor --repair",
             )
-        notes = {pair.note.path: pair.note_snapshot.text for pair in _pairs_with_notes(job)}
+        pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
+        notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
         reading = read_linked_files(notes.items(), linker=self.linker, root=str(self.config.root))
         return _ProcessExecution(self, job, prompt, reading)
 
@@ -166,25 +170,6 @@ class _ProcessExecution:
         # What it holds was taken in, and stands in the job's output too.
         folder = run_folder(self.job, number, config=self.executor.config)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _pairs_with_texts(job: ReviewJob) -> list[ReviewPair]:
-    """The job's pairs with the exact texts to judge, in their order."""
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    return list(job.pairs.select_related(*related).order_by("ordinal"))
-
-
-def _pairs_with_notes(job: ReviewJob) -> list[ReviewPair]:
-    return list(job.pairs.select_related("note", "note_snapshot").order_by("ordinal"))
-
-
-def _gates_without_rule(pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:
-    """Ids of the gates that no rule judges, each once, in order of the pairs."""
-    return list(
-        dict.fromkeys(
-            _gate_id(pair, config) for pair in pairs if _rule_of(pair, config) not in RULES
-        )
-    )
 
 
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:

@@ -6,7 +6,11 @@ from review.conf import Config
 from review.contracts.reviews import RenderedJson
 from review.corpus import Corpus
 from review.models import ReviewJob
-from review.orchestration.provenance import partition_contradicts, telemetry_models
+from review.orchestration.provenance import (
+    partition_contradicts,
+    telemetry_contradicts,
+    telemetry_models,
+)
 from review.queries import history
 from review.queries.history import HistoryRequest
 from review.queries.review_details import Told
@@ -20,6 +24,9 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
         claimed = (claim,) if claim else ()
         return Told(
             telemetry_models=telemetry_models(job.telemetry),
+            telemetry_contradicts=telemetry_contradicts(
+                job.model_partition.name, job.telemetry, config=config
+            ),
             claim_contradicts=partition_contradicts(
                 job.model_partition.name, claimed, config=config
             ),

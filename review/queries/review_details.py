@@ -30,11 +30,13 @@ class Told:
     """What was said of the model that ran a job.
 
     :param telemetry_models: the models that the harness's telemetry names.
+    :param telemetry_contradicts: another partition's model wrote half of the output or more.
     :param claim_contradicts: the output names a model of another partition than the job's.
     """
 
     telemetry_models: tuple[str, ...]
     claim_contradicts: bool
+    telemetry_contradicts: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class DetailedReviews:
             self_reported_model=claim or None,
             claim_problem=problem,
             telemetry_models=list(told.telemetry_models),
+            telemetry_contradicts=told.telemetry_contradicts,
         )
 
     def _state(

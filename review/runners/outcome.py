@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from review.protocol.telemetry import merge_runs
 from review.vocabulary import FailureCode
+
+MODEL_ANSWERED = "model_answered"
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,14 @@ class RunnerOutcome:
     telemetry: Mapping[str, Any] | None = None
     models: tuple[str, ...] = ()
     said: str = ""
+
+
+def telemetry_of(outcomes: Sequence[RunnerOutcome]) -> dict[str, Any] | None:
+    """What is kept of the runs of a job: that no model had answered, too."""
+    telemetry = merge_runs([outcome.telemetry for outcome in outcomes])
+    if outcomes and all(outcome.failure and not outcome.failure.is_attempt for outcome in outcomes):
+        return (telemetry or {}) | {MODEL_ANSWERED: False}
+    return telemetry
 
 
 @dataclass(frozen=True)

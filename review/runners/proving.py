@@ -102,14 +102,15 @@ def _telemetry(run: Run, account: Account, failure: RunnerFailure | None) -> dic
 
 def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
     """Whether the run had come so far that a model answered, by what it left."""
-    if account.telemetry.get("output_tokens") or run.captured.file:
-        return not failure.misread
-    if failure.misread or account.failure is not None or failure.concerns_all:
-        return holds_review(account.answer)
-    if run.spec.dialect in _PROSE and run.captured.exit_code != 0:
-        return holds_review(account.answer)
-    is_error = failure.code is not FailureCode.NO_OUTPUT and failure.retryable
-    return bool((account.answer or b"").strip()) and not is_error
+    if failure.misread:
+        return False
+    if account.telemetry.get("output_tokens") or run.captured.file or holds_review(account.answer):
+        return True
+    if account.failure is not None or failure.retryable or failure.concerns_all:
+        return False
+    is_error = run.spec.dialect in _PROSE and run.captured.exit_code != 0
+    has_words = bool((account.answer or b"").strip()) and not is_error
+    return has_words or failure.code is FailureCode.NO_OUTPUT
 
 
 def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[RunnerFailure | None]:

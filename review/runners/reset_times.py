@@ -24,7 +24,7 @@ _CLOCK = re.compile(
     r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
     re.I,
 )  # fmt: skip
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = "|".join(_MONTHS)
 _DATE = re.compile(
     rf"\b(?:(?P<month>{_MONTH})[a-z]*\.?\s+(?P<day>\d\d?)(?:st|nd|rd|th)?"
@@ -32,7 +32,7 @@ _DATE = re.compile(
     re.I,
 )
 _WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
-_WEEKDAYS = "mon tue wed thu fri sat sun".split()
+_WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 def told_reset(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from review.conf import Config
 from review.errors import ReviewError
 from review.runners.environment import new_mark, worker_environment
-from review.runners.process_table import kill_orphans
 from review.runners.outcome import Captured, RunnerFailure, RunnerOutcome
 from review.runners.process import ProcessRequest, ProgramNotStarted, run_process
+from review.runners.process_table import kill_orphans
 from review.runners.proving import Run, prove
 from review.runners.registry import find_runner
 from review.runners.run_folder import MAX_CAPTURED_BYTES, RunFolder, RunRecord

@@ -61,6 +61,7 @@ class RunnerSpec:
 
     :param writes_file: the review is expected in the file that the prompt names; else it is the
         CLI's final answer, and the worker may only read.
+    :param model: the model to name where only its partition is known, as the CLI calls it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class RunnerSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
     writes_file: bool = False
+    model: str = ""
 
     @property
     def in_process(self) -> bool:

@@ -11,13 +11,11 @@ from datetime import timedelta
 from review.corpus import Corpus
 from review.domain.parents import Parent
 from review.models import Provenance
-from review.orchestration.dispatching import SerialDispatcher
+from review.orchestration.dispatching import Dispatcher
 from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.ingest_request import RunFailed
-from review.orchestration.retries import RetryPolicy
-from review.orchestration.running import Worker
-from review.orchestration.sweep_request import Limits, SweepRequest
-from review.orchestration.sweep_surroundings import Surroundings
+from review.orchestration.running import RetryPolicy, Worker
+from review.orchestration.sweep_request import Limits, SweepContext, SweepRequest
 from review.orchestration.sweeping import sweep
 from review.queries.targets import SelectionRequest
 from review.runners.outcome import RunnerFailure, RunnerOutcome
@@ -89,7 +87,7 @@ class Listener:
     def __init__(self):
         self.events = []
 
-    def tell(self, event, tally):
+    def __call__(self, event, tally):
         self.events.append(event)
 
     def names(self):
@@ -106,7 +104,7 @@ class Sweeper:
     stop: threading.Event = field(default_factory=threading.Event)
     processes: FakeProcesses = field(default_factory=lambda: FakeProcesses(alive=(os.getpid(),)))
 
-    def sweep(self, *, runs=1, mode="stale", grouping=Grouping.NOTE, **limits):
+    def sweep(self, *, mode="stale", grouping=Grouping.NOTE, retry=None, **limits):
         config = make_config(self.root)
         clock = ticking()
         worker = Worker(
@@ -114,7 +112,7 @@ class Sweeper:
             actor="sweep:here:1",
             parent=Parent(self.processes.host, os.getpid(), NOW),
             provenance=Provenance("fake", PARTITION),
-            retry=RetryPolicy(runs=runs, first_pause=timedelta(0)),
+            retry=retry or RetryPolicy(runs=1),
             config=config,
             clock=clock,
         )
@@ -123,15 +121,11 @@ class Sweeper:
             grouping=grouping,
             limits=Limits(**({"max_attempts": 3} | limits)),
         )
-        return sweep(
-            request,
-            corpus=Corpus(config),
-            dispatcher=SerialDispatcher(worker, stop=self.stop),
-            provenance=worker.provenance,
-            around=Surroundings(
-                config, self.processes, self.listener, "sweep:here:1", self.stop, clock
-            ),
+        context = SweepContext(
+            config, self.processes, worker.provenance, worker.actor, self.listener, self.stop, clock
         )
+        dispatcher = Dispatcher(worker, slots=1, stop=self.stop)
+        return sweep(request, corpus=Corpus(config), dispatcher=dispatcher, context=context)
 
 
 def ticking():

@@ -6,9 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.errors import ExitCode
-from review.management.base import ReviewCommand
+from review import conf
+from review.management.commands import review_sweep
 from review.management.options import positive_int, text
 from review.management.sweep_options import (
     add_runner_options,
@@ -18,7 +17,7 @@ from review.management.sweep_options import (
 from review.vocabulary import Grouping
 
 
-class Command(ReviewCommand):
+class Command(review_sweep.Command):
     """Review notes by one gate."""
 
     help = (
@@ -26,17 +25,10 @@ class Command(ReviewCommand):
         " gate is new or was changed. It is review_sweep with --grouping gate."
     )
     schema = "run-gate-sweep/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6 --current",
-        "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5-1-codex --batch-size 4 --dry-run",
+        "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run",
     )
-    exit_codes = {
-        ExitCode.FAILED: "a job failed, or no more jobs could be made; the summary says why",
-        ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
-        ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
-        ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
-    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
@@ -60,7 +52,6 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Sweep, and tell."""
         from review.contracts.sweeps import GateSweepJson
-        from review.management.sweep_output import sweep_exit_code, sweep_lines
         from review.management.sweeps import run_sweep
 
         scope = {"gates": [options["gate"]], "all_gates": False}
@@ -71,8 +62,4 @@ class Command(ReviewCommand):
             answer=GateSweepJson,
             config=conf.current(),
         )
-        if self.as_json:
-            self.write_json(answer)
-        else:
-            self.write_lines(sweep_lines(answer))
-        self.finish(sweep_exit_code(answer))
+        self.show(answer)
