@@ -36,7 +36,7 @@ class PairText:
 
 def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Counter[PairText]:
     """By pair and text, the closed jobs of the partition that left it without a decision."""
-    answered = ~Q(**{f"job__telemetry__{MODEL_ANSWERED}": False})
+    answered = ~Q(job__telemetry__has_key=MODEL_ANSWERED)
     tried = Q(answered, status=PairStatus.MISSING, job__failure_code__in=_TELLING) | Q(
         status=PairStatus.COMPLETED, not_accepted__in=_UNDECIDED
     )

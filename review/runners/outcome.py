@@ -9,7 +9,7 @@ from typing import Any
 from review.protocol.telemetry import merge_runs
 from review.vocabulary import FailureCode
 
-MODEL_ANSWERED = "model_answered"
+MODEL_ANSWERED = "model_answered"  # is there only where it is false
 
 
 @dataclass(frozen=True)

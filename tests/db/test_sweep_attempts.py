@@ -78,6 +78,13 @@ class TestAttempts:
         kept = list(ReviewJob.objects.order_by("pk").values_list("telemetry", flat=True))
         assert kept[:2] == [{"cost_usd": 0, "model_answered": False}, None]
 
+    @pytest.mark.parametrize("telemetry", [None, {}, {"duration_seconds": 1.0}])
+    def test_are_those_of_whom_nothing_else_is_known(self, sweeper, telemetry):
+        sweeper.executor.answers = [failing(BROKEN, telemetry=telemetry)] * 3
+        sweeper.sweep()
+
+        assert sweeper.sweep(max_attempts=1).skipped == {"too-many-attempts": 6}
+
     def test_one_run_that_was_answered_is_enough(self, sweeper):
         again = RunnerFailure(FailureCode.RUNNER_ERROR, "cut", retryable=True)
         sweeper.executor.answers = [failing(again), failing(SILENT)]
