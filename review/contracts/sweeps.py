@@ -90,20 +90,20 @@ class SweepJson(Document, kw_only=True):
     runner_model: str | None
     runner_effort: str | None
     grouping: str
-    counts: dict[str, int]
+    counts: dict[str, int] = {}
     targets: int
-    salvaged: list[SalvagedJson]
-    plan: PlanJson | None
-    stopped: str | None
-    stopped_because: str | None
+    salvaged: list[SalvagedJson] = []
+    plan: PlanJson | None = None
+    stopped: str | None = None
+    stopped_because: str | None = None
     jobs: dict[str, int]
-    pairs: dict[str, int]
-    failures: list[FailureGroupJson]
-    skipped: dict[str, int]
-    skipped_pairs: list[SkippedJson]
+    pairs: dict[str, int] = {}
+    failures: list[FailureGroupJson] = []
+    skipped: dict[str, int] = {}
+    skipped_pairs: list[SkippedJson] = []
     cost: SweepCostJson
     seconds: float
-    problems: list[ProblemJson]
+    problems: list[ProblemJson] = []
     resets_at: str | None = None
     fixes: list[FixJson] = []
     fix_record: str | None = None

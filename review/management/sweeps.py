@@ -15,7 +15,7 @@ from review.management.sweep_progress import watching
 from review.orchestration.dispatching import Dispatcher
 from review.orchestration.job_batches import RunResult, partition_of_jobs, run_jobs
 from review.orchestration.provenance import canonical_partition
-from review.orchestration.sweep_request import SweepContext
+from review.orchestration.sweep_report import SweepContext
 from review.orchestration.sweeping import plan_sweep, sweep
 from review.orchestration.workers import WorkerRequest, build_worker, resolve_runner
 from review.queries.job_board import list_job_ids

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import ClassVar, Protocol
 
 from review.artifacts import ArtifactStore
@@ -36,14 +34,8 @@ class CannotRun(Conflict):
     """This runner cannot judge the job; it stays queued for somebody who can."""
 
 
-class Execution(Protocol):
-    """A job that is ready to be run, once or several times."""
-
-    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
-        """Run it; `number` counts from 1. Ends early when `stop` is set."""
-
-    def forget(self, number: int) -> None:
-        """Drop what a run left, when its output was taken in."""
+# Runs a job that is ready; the number of the run counts from 1. Ends early when the event is set.
+Execution = Callable[[int, threading.Event], RunnerOutcome]
 
 
 class Executor(Protocol):
@@ -85,27 +77,16 @@ class RulesExecutor:
         )
         if without:
             raise CannotRun(f"no rule judges {', '.join(without)}")
-        return _RulesExecution(job, pairs, self.linker, self.config)
+        return lambda _number, _stop: self._judge(job, pairs)
 
-
-@dataclass(frozen=True)
-class _RulesExecution:
-    job: ReviewJob
-    pairs: Sequence[ReviewPair]
-    linker: Linker
-    config: Config
-
-    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+    def _judge(self, job: ReviewJob, pairs: Sequence[ReviewPair]) -> RunnerOutcome:
         blocks = []
-        for pair in self.pairs:
+        for pair in pairs:
             gate_id = _gate_id(pair, self.config)
-            names = (self.job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
+            names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
             review = judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
             blocks += [start_line(*names), render_block(review).rstrip("\n"), end_line(*names), ""]
         return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"))
-
-    def forget(self, number: int) -> None:
-        """Nothing is left of a run."""
 
 
 @dataclass(frozen=True)
@@ -134,42 +115,33 @@ class ProcessExecutor:
         pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
         notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
         reading = read_linked_files(notes.items(), linker=self.linker, root=str(self.config.root))
-        return _ProcessExecution(self, job, prompt, reading)
+        return lambda number, stop: self._run(number, stop, job, prompt, reading)
 
-
-@dataclass(frozen=True)
-class _ProcessExecution:
-    executor: ProcessExecutor
-    job: ReviewJob
-    prompt: bytes
-    reading: Mapping[str, bytes]
-
-    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+    def _run(
+        self,
+        number: int,
+        stop: threading.Event,
+        job: ReviewJob,
+        prompt: bytes,
+        reading: Mapping[str, bytes],
+    ) -> RunnerOutcome:
         with ExitStack() as folders:
             try:
                 scratch = folders.enter_context(scratch_folder())
             except OSError as error:
                 return not_prepared(error, unusable=True)
-            return run_review(self._request(number, scratch), stop=stop)
-
-    def _request(self, number: int, scratch: Path) -> RunRequest:
-        executor = self.executor
-        return RunRequest(
-            spec=executor.spec,
-            prompt=self.prompt,
-            scratch=scratch,
-            files=run_folder(self.job, number, config=executor.config),
-            output=self.job.bundle_output_path,
-            model=executor.model,
-            effort=executor.effort,
-            timeout=executor.timeout.total_seconds(),
-            reading=self.reading,
-        )
-
-    def forget(self, number: int) -> None:
-        # What it holds was taken in, and stands in the job's output too.
-        folder = run_folder(self.job, number, config=self.executor.config)
-        shutil.rmtree(folder, ignore_errors=True)
+            request = RunRequest(
+                spec=self.spec,
+                prompt=prompt,
+                scratch=scratch,
+                files=run_folder(job, number, config=self.config),
+                output=job.bundle_output_path,
+                model=self.model,
+                effort=self.effort,
+                timeout=self.timeout.total_seconds(),
+                reading=reading,
+            )
+            return run_review(request, stop=stop)
 
 
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from review.orchestration.output_reading import OutputReader
 from review.orchestration.patience import patiently
 from review.protocol.telemetry import read_usage
 from review.queries.job_board import require_job
+from review.queries.left_runs import run_folder
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.reset_times import told_reset
 from review.vocabulary import FailureCode, JobStatus
@@ -126,7 +128,9 @@ def run_job(
     runs = _run(job, execution, worker=worker, stop=stop, on_update=on_update)
     document = _close(job, runs, worker, stop)
     if runs.failure is None:
-        execution.forget(len(runs.outcomes))
+        # What the last run's folder holds was taken in, and stands in the job's output too.
+        folder = run_folder(job, len(runs.outcomes), config=worker.config)
+        shutil.rmtree(folder, ignore_errors=True)
     return JobRun(
         document=document,
         usage=read_usage(telemetry_of(runs.outcomes)),
@@ -186,7 +190,7 @@ def _run(
     outcomes: list[RunnerOutcome] = []
     failures: list[RunnerFailure] = []
     while not stop.is_set():
-        outcome = execution.run(len(outcomes) + 1, stop=stop)
+        outcome = execution(len(outcomes) + 1, stop)
         outcomes.append(outcome)
         if outcome.failure is None:
             return _Runs(outcomes, None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.jobs import IngestedJobJson
 from review.contracts.selection import ProblemJson
@@ -17,15 +19,24 @@ from review.contracts.sweeps import (
     SweepCostJson,
     SweepJson,
 )
+from review.models import Provenance
 from review.orchestration.claiming import JobNotClaimable
 from review.orchestration.ingesting import RefusedJob
-from review.orchestration.job_updates import JobOutcome, JobRun, JobStarted, JobUpdate, LeftQueued
+from review.orchestration.job_updates import (
+    JobOutcome,
+    JobRun,
+    JobStarted,
+    JobUpdate,
+    LeftQueued,
+    SweepEvent,
+)
 from review.orchestration.sweep_limits import StopPolicy
-from review.orchestration.sweep_request import StopReason, SweepContext, SweepRequest
+from review.orchestration.sweep_request import StopReason, SweepRequest
 from review.orchestration.sweep_targets import Skipped
 from review.protocol.telemetry import Usage
 from review.queries.problems import problem_json
 from review.queries.targets import Selection
+from review.runners.process_table import Processes
 from review.runners.reset_times import told_reset
 from review.vocabulary import Decision, JobStatus, PairStatus
 
@@ -135,6 +146,25 @@ class Tally:
         if len(group.review_job_ids) < _SHOWN_IDS:
             group.review_job_ids.append(job_id)
         return group
+
+
+@dataclass(frozen=True)
+class SweepContext:
+    """What a sweep works with.
+
+    :param actor: the name on what it makes and claims.
+    :param on_event: is told what happened, with the numbers after it, in the sweep's own thread.
+    :param stop: ends the sweep when it is set: no new job, and the children of running ones ended.
+    :param clock: read when something happens: sweeps take hours.
+    """
+
+    config: Config
+    processes: Processes
+    provenance: Provenance
+    actor: str
+    on_event: Callable[[SweepEvent, Tally], None]
+    stop: threading.Event
+    clock: Callable[[], datetime]
 
 
 @dataclass

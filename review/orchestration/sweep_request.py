@@ -1,25 +1,14 @@
-"""What a sweep is asked to do, what can end it early, and what it works with."""
+"""What a sweep is asked to do, and what can end it early."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from review.conf import Config
 from review.contracts.sweeps import SweepJson
-from review.models import Provenance
-from review.orchestration.job_updates import SweepEvent
 from review.queries.targets import SelectionRequest
-from review.runners.process_table import Processes
 from review.vocabulary import Grouping
-
-if TYPE_CHECKING:
-    from review.orchestration.sweep_report import Tally
 
 DEFAULT_BATCH_SIZE = 8
 
@@ -71,22 +60,3 @@ class SweepRequest:
     def model_partition(self) -> str:
         """The partition to review for."""
         return self.selection.model_partition or ""
-
-
-@dataclass(frozen=True)
-class SweepContext:
-    """What a sweep works with.
-
-    :param actor: the name on what it makes and claims.
-    :param on_event: is told what happened, with the numbers after it, in the sweep's own thread.
-    :param stop: ends the sweep when it is set: no new job, and the children of running ones ended.
-    :param clock: read when something happens: sweeps take hours.
-    """
-
-    config: Config
-    processes: Processes
-    provenance: Provenance
-    actor: str
-    on_event: Callable[[SweepEvent, Tally], None]
-    stop: threading.Event
-    clock: Callable[[], datetime]

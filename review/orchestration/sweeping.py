@@ -23,8 +23,8 @@ from review.orchestration.planning import create_jobs
 from review.orchestration.salvaging import orphaned_jobs, salvage_job
 from review.orchestration.sweep_feeder import Feeder
 from review.orchestration.sweep_limits import StopPolicy
-from review.orchestration.sweep_report import NOT_STARTED, SweepReport, Tally
-from review.orchestration.sweep_request import StopReason, SweepContext, SweepRequest
+from review.orchestration.sweep_report import NOT_STARTED, SweepContext, SweepReport, Tally
+from review.orchestration.sweep_request import StopReason, SweepRequest
 from review.orchestration.sweep_targets import (
     SweepTarget,
     create_request,

@@ -79,7 +79,7 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
         _captured(request.stdout_path, request.max_bytes) as out,
         _captured(request.stderr_path, request.max_bytes) as err,
     ):
-        process = _start(request, out=out, err=err)
+        process = _start(request, out=out.descriptor, err=err.descriptor)
         ended = False
         try:
             ended = _wait(process, stop=stop, until=begun + request.timeout, captures=(out, err))
@@ -147,21 +147,21 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> None:
         process.wait(max(0.01, until - time.monotonic()))
 
 
-def _start(request: ProcessRequest, *, out: _Capture, err: _Capture) -> subprocess.Popen[bytes]:
+def _start(request: ProcessRequest, *, out: int, err: int) -> subprocess.Popen[bytes]:
     name, _, value = request.mark.partition("=")
-    with _input(request.stdin_path) as stdin:
-        try:
+    try:
+        with (request.stdin_path or Path(os.devnull)).open("rb") as stdin:
             return subprocess.Popen(
                 list(request.argv),
                 stdin=stdin,
-                stdout=out.descriptor,
-                stderr=err.descriptor,
+                stdout=out,
+                stderr=err,
                 cwd=request.cwd,
                 env={**request.env, "PWD": str(request.cwd), name: value},
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
-            raise ProgramNotStarted(_not_started(request, error)) from error
+    except (OSError, ValueError) as error:
+        raise ProgramNotStarted(_not_started(request, error)) from error
 
 
 def _not_started(request: ProcessRequest, error: OSError | ValueError) -> str:
@@ -183,15 +183,6 @@ def _captured(path: Path, max_bytes: int) -> Iterator[_Capture]:
     descriptor = os.open(path, flags, FILE_MODE)
     try:
         yield _Capture(descriptor, max_bytes)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _input(path: Path | None) -> Iterator[int]:
-    descriptor = os.open(path or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -15,7 +15,8 @@ from review.orchestration.dispatching import Dispatcher
 from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.ingest_request import RunFailed
 from review.orchestration.running import RetryPolicy, Worker
-from review.orchestration.sweep_request import Limits, SweepContext, SweepRequest
+from review.orchestration.sweep_report import SweepContext
+from review.orchestration.sweep_request import Limits, SweepRequest
 from review.orchestration.sweeping import sweep
 from review.queries.targets import SelectionRequest
 from review.runners.outcome import RunnerFailure, RunnerOutcome
@@ -43,24 +44,13 @@ class FakeExecutor:
     runs: list[int] = field(default_factory=list)
     in_process: bool = True
 
+    def run(self, job_id):
+        self.before(job_id)
+        self.runs.append(job_id)
+        return (self.answers.pop(0) if self.answers else passes)(job_id)
+
     def prepare(self, job):
-        return FakeExecution(self, job.pk)
-
-
-@dataclass
-class FakeExecution:
-    executor: FakeExecutor
-    job_id: int
-
-    def run(self, number, *, stop):
-        executor = self.executor
-        executor.before(self.job_id)
-        executor.runs.append(self.job_id)
-        answer = executor.answers.pop(0) if executor.answers else passes
-        return answer(self.job_id)
-
-    def forget(self, number):
-        pass
+        return lambda number, stop: self.run(job.pk)
 
 
 def passes(job_id):

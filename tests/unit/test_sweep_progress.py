@@ -98,7 +98,7 @@ class TestForPeople:
         assert line_of(event) == line
 
     def test_the_numbers_say_what_is_not_known(self):
-        assert numbers_of(Tally()) == "0 running · cost unknown"
+        assert numbers_of(Tally(), seconds=9.0) == "0 running · cost unknown"
 
     def test_the_summary_says_cost_and_time(self):
         lines = list(sweep_lines(answer(cost=cost(1.5, without=2))))
