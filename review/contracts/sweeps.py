@@ -110,6 +110,4 @@ class SweepJson(Document, kw_only=True):
 
 
 class GateSweepJson(SweepJson, kw_only=True):
-    """The answer of a sweep by one gate."""
-
     schema: str = "run-gate-sweep/1"

@@ -21,7 +21,6 @@ LOCAL = "local"
 
 
 def add_selection_options(parser: CommandParser) -> None:
-    """Which of the scope's pairs."""
     group = parser.add_argument_group("selection, as in review_target_selector")
     group.add_argument(
         "--mode", choices=(STALE, REQUESTED), default=STALE, help="requested: fresh pairs too"
@@ -44,7 +43,6 @@ def add_selection_options(parser: CommandParser) -> None:
 
 
 def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
-    """Who reviews, and for which partition."""
     group = parser.add_argument_group("runner")
     group.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
     group.add_argument(
@@ -67,7 +65,6 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
 
 
 def add_sweep_options(parser: CommandParser) -> None:
-    """How much at once, and what it may cost."""
     group = parser.add_argument_group("limits")
     group.add_argument(
         "--jobs",
@@ -105,7 +102,6 @@ def add_sweep_options(parser: CommandParser) -> None:
 def sweep_request(
     options: dict[str, Any], *, grouping: Grouping, answer: type[SweepJson], config: Config
 ) -> SweepRequest:
-    """The sweep that the options ask for."""
     from review.orchestration.provenance import canonical_partition
     from review.orchestration.sweep_request import SweepRequest
     from review.queries.targets import SelectionRequest
@@ -137,7 +133,6 @@ def sweep_request(
 
 
 def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
-    """What the sweep may spend."""
     from review.orchestration.sweep_request import Limits
 
     return Limits(
@@ -148,7 +143,6 @@ def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
 
 
 def worker_request(options: dict[str, Any], *, actor: str, config: Config) -> WorkerRequest:
-    """The runner that the options ask for."""
     from review.orchestration.running import RetryPolicy
     from review.orchestration.workers import WorkerRequest
 

@@ -39,8 +39,6 @@ Execution = Callable[[int, threading.Event], RunnerOutcome]
 
 
 class Executor(Protocol):
-    """Judges jobs in one way."""
-
     @property
     def in_process(self) -> bool:
         """Whether a run takes this process's own time, so that two at once are no faster."""

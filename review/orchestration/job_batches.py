@@ -31,7 +31,6 @@ class RunResult:
     stopped_for: RunnerFailure | None = None
 
     def hear(self, update: JobUpdate) -> None:
-        """Keep what became of a job."""
         if isinstance(update, JobRun):
             self.jobs.append(update.document)
             if update.failure is not None and update.failure.concerns_all:

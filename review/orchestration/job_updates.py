@@ -54,7 +54,6 @@ class JobRun:
 
     @property
     def review_job_id(self) -> int:
-        """The job's id."""
         return self.document.review_job_id
 
     @property
@@ -96,7 +95,6 @@ class SweepEvent:
 
 
 def event_of(update: JobUpdate) -> SweepEvent:
-    """The event that tells of an update."""
     job: dict[str, object] = {"review_job_id": update.review_job_id}
     match update:
         case JobStarted():

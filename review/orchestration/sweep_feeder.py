@@ -28,7 +28,6 @@ class Feeder:
     """
 
     def __init__(self, targets: Sequence[SweepTarget], report: SweepReport, *, wave: int) -> None:
-        """Look at nothing yet."""
         self.error: ReviewError | None = None
         self._report = report
         self._request = report.request

@@ -69,7 +69,6 @@ class StopPolicy:
     _budget: Budget = field(init=False)
 
     def __post_init__(self) -> None:
-        """Open the budget."""
         limit = self.limits.max_cost_usd
         known = None if limit is None or self.costs_nothing else float(limit)
         self._budget = Budget(known, self.expected_cost)
@@ -94,7 +93,6 @@ class StopPolicy:
         return False
 
     def hear(self, update: JobUpdate) -> None:
-        """Take note of what happened."""
         if isinstance(update, JobRun):
             document = update.document
             self.note(

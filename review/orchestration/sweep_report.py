@@ -66,7 +66,6 @@ class Tally:
     _failures: dict[tuple[str, str], FailureGroupJson] = field(default_factory=dict)
 
     def hear(self, update: JobUpdate) -> None:
-        """Count what happened."""
         if isinstance(update, JobStarted):
             self.running.add(update.review_job_id)
         elif isinstance(update, JobOutcome):
@@ -92,7 +91,6 @@ class Tally:
                 self._known[name] += value
 
     def cost(self) -> SweepCostJson:
-        """What the runs say that they cost."""
         usd = self.cost_usd
         return SweepCostJson(
             usd=None if usd is None else round(usd, 6),
@@ -182,7 +180,6 @@ class SweepReport:
     plan: PlanJson | None = None
 
     def select(self, selection: Selection, targets: int) -> None:
-        """Take what the selection says of the whole scope."""
         self.counts = dict(selection.counts)
         self.tally.pairs_in_all = targets
         self.add_problems(problem_json(problem) for problem in selection.problems)
@@ -194,7 +191,6 @@ class SweepReport:
         self.problems = [known[key] for key in sorted(known)]
 
     def document(self, policy: StopPolicy | None = None) -> SweepJson:
-        """The answer."""
         request, provenance, tally = self.request, self.context.provenance, self.tally
         now = self.context.clock()
         stopped = None if policy is None else policy.reason

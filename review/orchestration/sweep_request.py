@@ -58,5 +58,4 @@ class SweepRequest:
 
     @property
     def model_partition(self) -> str:
-        """The partition to review for."""
         return self.selection.model_partition or ""

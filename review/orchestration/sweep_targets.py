@@ -56,12 +56,10 @@ class Skipped:
     shown: list[SkippedJson] = field(default_factory=list)
 
     def add_target(self, target: SweepTarget, reason: str) -> None:
-        """Count a target that becomes no job."""
         path = target.text.note_path
         self.add(SkippedJson(note_path=path, gate_id=target.gate_id, reason=reason))
 
     def add(self, item: SkippedJson) -> None:
-        """Count one."""
         self.reasons[item.reason] += 1
         if len(self.shown) < _SHOWN_SKIPPED:
             self.shown.append(item)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from review.runners.json_output import count, known, objects_in, table, text
+from review.runners.json_output import known, objects_in, table, text, tokens_of
 from review.runners.messages import failure_of
 from review.runners.outcome import Account, Captured, RunnerFailure
 from review.runners.spec import Reading
 
 _ENDINGS = ("turn.completed", "turn.failed")
 _TOKENS = {
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "cached_input_tokens": "cached_input_tokens",
-    "cache_write_tokens": "cache_write_input_tokens",
-    "reasoning_tokens": "reasoning_output_tokens",
+    "input_tokens": ("input_tokens",),
+    "output_tokens": ("output_tokens",),
+    "cached_input_tokens": ("cached_input_tokens",),
+    "cache_write_tokens": ("cache_write_input_tokens",),
+    "reasoning_tokens": ("reasoning_output_tokens",),
 }
 _CUT = "stream ended before turn.completed"
 
@@ -92,5 +92,5 @@ def _telemetry(
     return known(
         session_id=next(iter(sessions), None),
         turns=turns or None,
-        **{name: count(used.get(key)) for name, key in _TOKENS.items()},
+        **tokens_of(used, _TOKENS),
     )

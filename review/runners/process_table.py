@@ -22,8 +22,6 @@ _PAUSE = 0.01
 
 
 class Processes(Protocol):
-    """The processes of one host."""
-
     @property
     def host(self) -> str:
         """The host's name."""
@@ -37,11 +35,9 @@ class ProcessTable:
 
     @property
     def host(self) -> str:
-        """This host's name."""
         return socket.gethostname()
 
     def me(self) -> Parent:
-        """The process that asks."""
         import psutil
 
         return Parent(self.host, os.getpid(), _started_at(psutil.Process()))

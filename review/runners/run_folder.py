@@ -40,7 +40,6 @@ class RunRecord:
 
     @property
     def output_path(self) -> Path:
-        """Where the review is expected."""
         return Path(self.scratch, self.output)
 
 

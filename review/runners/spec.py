@@ -84,7 +84,6 @@ class RunnerSpec:
 
     @property
     def review_access(self) -> Access:
-        """What a worker may do when it reviews."""
         return Access.WRITE if self.writes_file else Access.READ
 
     @property
@@ -94,12 +93,10 @@ class RunnerSpec:
 
     @property
     def takes_model(self) -> bool:
-        """Whether the command has a place for a model's name."""
         return self._mentions("model")
 
     @property
     def takes_effort(self) -> bool:
-        """Whether the command has a place for an effort."""
         return self._mentions("effort")
 
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
@@ -121,7 +118,6 @@ class RunnerSpec:
         return tuple(_fill(item, values) for item in (*begin, *self.options, *self.closing))
 
     def variables(self, values: Mapping[str, str]) -> dict[str, str]:
-        """The environment variables to set, filled in."""
         return {name: _fill(value, values) for name, value in self.environment.items()}
 
     def _check_word(self, word: str, value: str | None) -> None:

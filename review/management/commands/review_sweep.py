@@ -47,7 +47,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         add_scope_arguments(parser)
         add_runner_options(parser, model_required=False)
         add_selection_options(parser)
@@ -72,7 +71,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Sweep, and tell."""
         _check(options)
         self.show(self._fix(options) if options["fix"] else self._sweep(options))
 

@@ -31,7 +31,6 @@ class Command(review_sweep.Command):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument("gate", type=text, metavar="GATE_ID", help="one gate, by id or path")
         parser.add_argument(
             "--note",
@@ -50,7 +49,6 @@ class Command(review_sweep.Command):
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Sweep, and tell."""
         from review.contracts.sweeps import GateSweepJson
         from review.management.sweeps import run_sweep
 

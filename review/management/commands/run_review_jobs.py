@@ -38,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument(
             "job_ids", nargs="*", type=positive_int, metavar="JOB_ID", help="queued jobs"
         )
@@ -64,7 +63,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the named jobs, or all queued ones of the partition."""
         from review.management.interrupting import stop_on_signals
         from review.management.sweeps import run_chosen_jobs
 
