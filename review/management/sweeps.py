@@ -17,7 +17,7 @@ from review.orchestration.job_batches import RunResult, partition_of_jobs, run_j
 from review.orchestration.provenance import canonical_partition
 from review.orchestration.sweep_report import SweepContext
 from review.orchestration.sweeping import plan_sweep, sweep
-from review.orchestration.workers import WorkerRequest, build_worker, resolve_runner
+from review.orchestration.workers import build_worker, resolve_runner
 from review.queries.job_board import list_job_ids
 from review.queries.knowledge_base import open_corpus
 from review.runners.process_table import ProcessTable
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def run_sweep(
     command: ReviewCommand,
     options: dict[str, Any],
-    *,
     grouping: Grouping,
+    *,
     answer: type[SweepJson],
     config: Config,
 ) -> SweepJson:
@@ -78,13 +78,9 @@ def run_chosen_jobs(
     job_ids = options["job_ids"] or list_job_ids(
         statuses=(JobStatus.QUEUED,), model_partition=partition
     )
-    request = WorkerRequest(
-        runner=options["runner"],
-        typed=typed,
-        timeout=options["timeout"] or config.sweep_timeout,
-        actor=options["actor"],
-        model=options["runner_model"],
-        effort=options["runner_effort"],
+    retry = {"max_attempts": None, "retry_pause": None, "wait_for_reset": False}
+    request = worker_request(
+        {**options, **retry, "model": typed}, actor=options["actor"], config=config
     )
     with open_corpus(config) as corpus:
         worker = build_worker(

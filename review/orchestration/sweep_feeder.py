@@ -21,7 +21,7 @@ _OUTDATED = "a text of it has changed since it was queued"
 
 
 class Feeder:
-    """Gives job ids, one at a time; what others have taken is looked at once more in the end.
+    """Gives job ids, one at a time; what others have taken is left to them.
 
     :param wave: how many groups of targets become jobs at a time: few, so that little is left
         over when the sweep ends early, and that a job asks for the text there is when it runs.
@@ -39,8 +39,6 @@ class Feeder:
         self._made: set[int] = set()
         self._met: dict[int, int | None] = {}
         self._out: dict[int, list[SweepTarget]] = {}
-        self._elsewhere: list[SweepTarget] = []
-        self._is_last_look = False
         self._given = 0
 
     def job_ids(self) -> Iterator[int | None]:
@@ -63,18 +61,15 @@ class Feeder:
     @property
     def is_done(self) -> bool:
         """Whether every target was looked at and every job handed out."""
-        return not (self._ready or self._groups or self._elsewhere)
+        return not (self._ready or self._groups)
 
     def settle(self, job_id: int, *, taken: bool = False) -> None:
         """A job that was handed out needs nothing more; `taken`: somebody else has it."""
         targets = self._out.pop(job_id, [])
         self._made.discard(job_id)
         self._given -= taken
-        if taken and self._is_last_look:
-            for target in targets:
-                self._report.skipped.add_target(target, ALREADY_QUEUED)
-        elif taken:
-            self._elsewhere += targets
+        for target in targets if taken else ():
+            self._report.skipped.add_target(target, ALREADY_QUEUED)
 
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Make new jobs for these pairs: note paths with gate ids."""
@@ -87,11 +82,6 @@ class Feeder:
 
     def _fill(self) -> bool:
         """Make the next jobs; False when there is nothing left to look at."""
-        if not self._groups and not self._is_last_look:
-            self._is_last_look = True
-            self._met = {}
-            self._groups.extend(pack(self._elsewhere, self._request))
-            self._elsewhere = []
         if not self._groups or self._context.stop.is_set():
             return False
         size = min(self._wave, len(self._groups), self._room())
@@ -131,14 +121,12 @@ class Feeder:
         if job_id not in self._met:
             self._met[job_id] = self._take_over(job_id, corpus)
         ours = self._met[job_id]
-        if ours is not None:
-            if ours != job_id:
-                self._made.add(ours)
-            self._hand_out(ours, [(item.note_path, item.gate_id)])
-        elif self._is_last_look:
+        if ours is None:
             self._report.skipped.add(item)
-        else:
-            self._elsewhere.append(self._targets[item.note_path, item.gate_id])
+            return
+        if ours != job_id:
+            self._made.add(ours)
+        self._hand_out(ours, [(item.note_path, item.gate_id)])
 
     def _take_over(self, job_id: int, corpus: Corpus) -> int | None:
         """The job to run for its pairs: this one, or a new one when a text has changed since.

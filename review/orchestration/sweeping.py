@@ -9,7 +9,7 @@ from review.conf import RULES_PARTITION
 from review.contracts.jobs import CreatedJson
 from review.contracts.sweeps import PlanJson, SalvagedJson, SweepJson
 from review.corpus import Corpus
-from review.models import ReviewJob, batched
+from review.models import ReviewJob
 from review.orchestration.claiming import JobNotClaimable
 from review.orchestration.dispatching import Dispatcher, drive
 from review.orchestration.failing import FailRequest, fail_job
@@ -185,8 +185,10 @@ def _salvage_one(job_id: int, context: SweepContext) -> SalvagedJson | None:
 
 
 def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJson:
-    skipped = (item for item in created.skipped if item.reason == ALREADY_QUEUED)
-    queued = _queued({item.review_job_id for item in skipped})
+    ids = {item.review_job_id or 0 for item in created.skipped if item.reason == ALREADY_QUEUED}
+    # Those that wait for somebody; others are at work.
+    waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
+    queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
     tokens = sum(job.estimated_prompt_tokens for job in created.jobs)
     tokens += sum(estimated for estimated, _pairs in queued)
     cost = estimate_cost(
@@ -201,12 +203,3 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
         estimated_cost_usd=None if cost.cost_usd is None else round(cost.cost_usd, 4),
         estimated_from_jobs=cost.jobs,
     )
-
-
-def _queued(job_ids: Iterable[int | None]) -> list[tuple[int, int]]:
-    """Estimated tokens and pairs of those jobs that wait for somebody; others are at work."""
-    found: list[tuple[int, int]] = []
-    for some in batched(sorted(job_id for job_id in job_ids if job_id is not None), 500):
-        rows = ReviewJob.objects.filter(pk__in=some, status=JobStatus.QUEUED)
-        found += rows.values_list("estimated_prompt_tokens", "pair_count")
-    return found

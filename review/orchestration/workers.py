@@ -21,7 +21,6 @@ from review.orchestration.execution import Executor, ProcessExecutor, RulesExecu
 from review.orchestration.provenance import (
     PartitionMismatch,
     canonical_partition,
-    check_flags,
     validate_provenance,
 )
 from review.orchestration.running import RetryPolicy, Worker
@@ -76,7 +75,6 @@ def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
         provenance = _told(request, spec, config)
         model, effort = provenance.runner_model, provenance.runner_effort
         spec.check(model=model, effort=effort, access=spec.review_access)
-    check_flags(provenance, effort_unknown=False, config=config)
     validate_provenance(partition, provenance, effort_unknown=False, config=config)
     return ResolvedRunner(spec, provenance)
 

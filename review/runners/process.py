@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -161,19 +160,8 @@ def _start(request: ProcessRequest, *, out: int, err: int) -> subprocess.Popen[b
                 start_new_session=True,
             )
     except (OSError, ValueError) as error:
-        raise ProgramNotStarted(_not_started(request, error)) from error
-
-
-def _not_started(request: ProcessRequest, error: OSError | ValueError) -> str:
-    told = f"cannot start {request.argv[0]!r}: "
-    if not isinstance(error, OSError):
-        return f"{told}{error}"
-    if error.errno == errno.E2BIG:
-        size = sum(len(os.fsencode(item)) + 1 for item in request.argv)
-        return f"{told}{error.strerror} ({size:,} bytes of arguments)"
-    if not request.cwd.is_dir():
-        return f"{told}there is no folder {str(request.cwd)!r}"
-    return f"{told}{error.strerror}"
+        told = getattr(error, "strerror", None) or error
+        raise ProgramNotStarted(f"cannot start {request.argv[0]!r}: {told}") from error
 
 
 @contextmanager

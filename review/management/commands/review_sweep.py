@@ -89,7 +89,7 @@ class Command(ReviewCommand):
         from review.management.sweeps import run_sweep
 
         grouping = Grouping(options["grouping"])
-        return run_sweep(self, options, grouping=grouping, answer=SweepJson, config=conf.current())
+        return run_sweep(self, options, grouping, answer=SweepJson, config=conf.current())
 
     def _fix(self, options: dict[str, Any]) -> SweepJson:
         from review.management.fix_sweeps import run_fixes
@@ -103,4 +103,4 @@ def _check(options: dict[str, Any]) -> None:
     if options["apply"] and not options["fix"]:
         raise UsageRefused("--apply goes with --fix")
     if options["model"] is None and not options["fix"]:
-        raise UsageRefused("a sweep reviews for one model partition", hint="add --model PARTITION")
+        raise UsageRefused("a sweep reviews for one model partition", hint="add --model MODEL")

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from review import conf
 from review.management.commands import review_sweep
 from review.management.options import positive_int, text
+from review.management.scope_options import add_note_arguments
 from review.management.sweep_options import (
     add_runner_options,
     add_selection_options,
@@ -32,15 +33,7 @@ class Command(review_sweep.Command):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("gate", type=text, metavar="GATE_ID", help="one gate, by id or path")
-        parser.add_argument(
-            "--note",
-            nargs="+",
-            action="extend",
-            type=text,
-            metavar="PATH",
-            help="files and folders",
-        )
-        parser.add_argument("--current", action="store_true", help="notes with status: current")
+        add_note_arguments(parser)
         add_runner_options(parser, model_required=True)
         add_selection_options(parser)
         parser.add_argument(
@@ -53,11 +46,7 @@ class Command(review_sweep.Command):
         from review.management.sweeps import run_sweep
 
         scope = {"gates": [options["gate"]], "all_gates": False}
-        answer = run_sweep(
-            self,
-            options | scope,
-            grouping=Grouping.GATE,
-            answer=GateSweepJson,
-            config=conf.current(),
+        wanted = options | scope
+        self.show(
+            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=conf.current())
         )
-        self.show(answer)
