@@ -79,6 +79,7 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A declared runner, or changes to a built-in one.
 
     :param like: the built-in runner whose output it has and whose other settings it takes.
+    :param model: as it calls the model that it runs where only the partition is known.
     :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
     :param where: dotted path to the value that an answer's JSON object has.
     :param edits: whether the command may be used to edit a note in its working directory.
@@ -87,6 +88,7 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     name: str = msgspec.field(name="")
     like: str = ""
     command: tuple[_Argument, ...] = ()
+    model: str = ""
     model_options: tuple[_Argument, ...] = ()
     effort_options: tuple[_Argument, ...] = ()
     options: tuple[_Argument, ...] = ()

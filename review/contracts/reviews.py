@@ -37,6 +37,7 @@ class ProvenanceJson(Document, kw_only=True):
     self_reported_model: str | None
     claim_problem: str | None
     telemetry_models: list[str]
+    telemetry_contradicts: bool = False
 
 
 class AcceptanceJson(Document, kw_only=True):

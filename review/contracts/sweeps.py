@@ -75,7 +75,9 @@ class SweepJson(Document, kw_only=True):
     `stopped` says why the sweep ended before its work was done, or is null: `interrupted`,
     `account-exhausted`, `runner-unusable`, `partition-mismatch`, `failing`, `max-cost`,
     `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep. `jobs` counts
-    `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent) and `not-started`.
+    `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent), `not-started` and
+    `in-part`: failed with some reviews, and the rest was run again in another job. `resets_at` is
+    when the account may be used again, where the runner told it.
     `pairs` counts decisions, `missing` and `not-accepted`. `skipped` counts targets by reason, and
     `skipped_pairs` gives the first of them. `fixes` has the notes of `--fix`, and `fix_record` is the
     file, one JSON object a line, that keeps who did what to them; null where no note was handed out.
@@ -88,25 +90,24 @@ class SweepJson(Document, kw_only=True):
     runner_model: str | None
     runner_effort: str | None
     grouping: str
-    counts: dict[str, int]
+    counts: dict[str, int] = {}
     targets: int
-    salvaged: list[SalvagedJson]
-    plan: PlanJson | None
-    stopped: str | None
-    stopped_because: str | None
+    salvaged: list[SalvagedJson] = []
+    plan: PlanJson | None = None
+    stopped: str | None = None
+    stopped_because: str | None = None
     jobs: dict[str, int]
-    pairs: dict[str, int]
-    failures: list[FailureGroupJson]
-    skipped: dict[str, int]
-    skipped_pairs: list[SkippedJson]
+    pairs: dict[str, int] = {}
+    failures: list[FailureGroupJson] = []
+    skipped: dict[str, int] = {}
+    skipped_pairs: list[SkippedJson] = []
     cost: SweepCostJson
     seconds: float
-    problems: list[ProblemJson]
+    problems: list[ProblemJson] = []
+    resets_at: str | None = None
     fixes: list[FixJson] = []
     fix_record: str | None = None
 
 
 class GateSweepJson(SweepJson, kw_only=True):
-    """The answer of a sweep by one gate."""
-
     schema: str = "run-gate-sweep/1"

@@ -17,6 +17,11 @@ def add_scope_arguments(parser: CommandParser) -> None:
         help="gate ids (prose/source-residue), gate paths, or bundles (prose); before --note",
     )
     parser.add_argument("--all-gates", action="store_true", help="every gate there is")
+    add_note_arguments(parser)
+
+
+def add_note_arguments(parser: CommandParser) -> None:
+    """Declare `--note` and `--current`."""
     parser.add_argument(
         "--note",
         nargs="+",

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review.management.options import duration, money, partition, positive_int, word
+from review.management.options import duration, money, positive_int, word
 from review.vocabulary import REQUESTED, Grouping, Staleness
 
 if TYPE_CHECKING:
     from review.conf import Config
     from review.contracts.sweeps import SweepJson
-    from review.orchestration.hiring import HireRequest
-    from review.orchestration.sweep_request import SweepRequest
+    from review.orchestration.sweep_request import Limits, SweepRequest
+    from review.orchestration.workers import WorkerRequest
 
 STALE = "stale"
 LOCAL = "local"
 
 
 def add_selection_options(parser: CommandParser) -> None:
-    """Which of the scope's pairs."""
     group = parser.add_argument_group("selection, as in review_target_selector")
     group.add_argument(
         "--mode", choices=(STALE, REQUESTED), default=STALE, help="requested: fresh pairs too"
@@ -43,21 +43,20 @@ def add_selection_options(parser: CommandParser) -> None:
 
 
 def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
-    """Who reviews, and for which partition."""
     group = parser.add_argument_group("runner")
     group.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
     group.add_argument(
         "--model",
-        type=partition,
+        type=word,
         required=model_required,
-        metavar="PARTITION",
-        help="the model partition to be fresh for",
+        metavar="MODEL",
+        help="the model, as the runner calls it, or its partition: what to be fresh for",
     )
     group.add_argument(
         "--runner-model",
         type=word,
         metavar="M",
-        help="the model as the runner calls it (default: by the name of the partition)",
+        help="the model as the runner calls it, where --model names a partition",
     )
     group.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
     group.add_argument(
@@ -66,7 +65,6 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
 
 
 def add_sweep_options(parser: CommandParser) -> None:
-    """How much at once, and what it may cost."""
     group = parser.add_argument_group("limits")
     group.add_argument(
         "--jobs",
@@ -93,14 +91,19 @@ def add_sweep_options(parser: CommandParser) -> None:
         metavar="20s",
         help="before a run that may succeed later is tried again; three times as long each time",
     )
+    group.add_argument(
+        "--wait-for-reset",
+        action="store_true",
+        help="where a limit of the account tells when it ends, wait until then and go on",
+    )
     group.add_argument("--dry-run", action="store_true", help="say what would be run and may cost")
 
 
 def sweep_request(
     options: dict[str, Any], *, grouping: Grouping, answer: type[SweepJson], config: Config
 ) -> SweepRequest:
-    """The sweep that the options ask for."""
-    from review.orchestration.sweep_request import Limits, SweepRequest
+    from review.orchestration.provenance import canonical_partition
+    from review.orchestration.sweep_request import SweepRequest
     from review.queries.targets import SelectionRequest
     from review.runners.registry import find_runner
 
@@ -110,7 +113,7 @@ def sweep_request(
         all_gates=options["all_gates"],
         notes=tuple(options["note"] or ()),
         current_only=options["current"],
-        model_partition=options["model"],
+        model_partition=canonical_partition(options["model"], config=config),
         mode=options["mode"],
         reasons=tuple(Staleness(reason) for reason in options["reason"] or ()),
         # A gate without a rule is not for the embedded reviewer.
@@ -119,34 +122,38 @@ def sweep_request(
         skip_trivial=options["skip_trivial"],
         limit=options["limit"],
     )
-    limits = Limits(
-        max_attempts=options["max_attempts"] or config.sweep_attempts,
-        max_jobs=options["max_jobs"],
-        max_cost_usd=options["max_cost_usd"] or config.sweep_max_cost_usd,
-    )
     return SweepRequest(
         selection=selection,
         grouping=grouping,
-        limits=limits,
+        limits=sweep_limits(options, config),
         answer=answer,
         batch_size=options["batch_size"],
         dry_run=options["dry_run"],
     )
 
 
-def hire_request(options: dict[str, Any], *, actor: str, config: Config) -> HireRequest:
-    """The runner that the options ask for."""
-    from review.orchestration.hiring import HireRequest
-    from review.orchestration.retries import RetryPolicy
+def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
+    from review.orchestration.sweep_request import Limits
 
-    runs = options["max_attempts"] or config.sweep_attempts
-    pause = options["retry_pause"]
-    return HireRequest(
+    return Limits(
+        max_attempts=options["max_attempts"] or config.sweep_attempts,
+        max_jobs=options["max_jobs"],
+        max_cost_usd=options["max_cost_usd"] or config.sweep_max_cost_usd,
+    )
+
+
+def worker_request(options: dict[str, Any], *, actor: str, config: Config) -> WorkerRequest:
+    from review.orchestration.running import RetryPolicy
+    from review.orchestration.workers import WorkerRequest
+
+    runs, pause = options["max_attempts"] or config.sweep_attempts, options["retry_pause"]
+    retry = RetryPolicy(runs, wait_for_reset=options["wait_for_reset"])
+    return WorkerRequest(
         runner=options["runner"],
-        model_partition=options["model"],
+        typed=options["model"] or "",
         timeout=options["timeout"] or config.sweep_timeout,
         actor=actor,
         model=options["runner_model"],
         effort=options["runner_effort"],
-        retry=RetryPolicy(runs=runs) if pause is None else RetryPolicy(runs, pause),
+        retry=retry if pause is None else replace(retry, first_pause=pause),
     )

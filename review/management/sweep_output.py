@@ -8,6 +8,7 @@ from review.contracts.sweeps import FailureGroupJson, PlanJson, SweepJson
 from review.errors import ExitCode
 from review.management.problem_output import problem_lines
 from review.orchestration.sweep_request import StopReason
+from review.orchestration.sweep_targets import GIVEN_UP
 
 _WIDEST_REASON = 100
 
@@ -29,21 +30,33 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield f"cost: {_cost(answer)}; time: {_time(answer.seconds)}"
     if answer.skipped:
         yield f"left out: {_counts(answer.skipped)}"
+    if given_up := answer.skipped.get(GIVEN_UP):
+        yield (
+            f"{given_up} pairs are still stale: they were tried too often on the same texts;"
+            " a higher --max-attempts tries them again"
+        )
     yield from problem_lines(answer.problems)
     if answer.failures:
         yield ""
         yield from _failure_lines(answer.failures)
-    if answer.stopped is not None:
-        yield f"stopped: {answer.stopped}: {answer.stopped_because}"
+    yield from _stopped_lines(answer)
 
 
 def sweep_exit_code(answer: SweepJson) -> ExitCode:
-    """130 when it was interrupted, 1 when a job failed or none could be made, else 0."""
+    """130 when it was interrupted, 1 when a job failed or work was left undone, else 0."""
     if answer.stopped == StopReason.INTERRUPTED:
         return ExitCode.INTERRUPTED
-    if answer.stopped == StopReason.JOBS_NOT_MADE or answer.jobs["failed"]:
+    undone = answer.stopped == StopReason.JOBS_NOT_MADE or GIVEN_UP in answer.skipped
+    if undone or answer.jobs["failed"]:
         return ExitCode.FAILED
     return ExitCode.CONFLICT if answer.jobs["refused"] else ExitCode.DONE
+
+
+def _stopped_lines(answer: SweepJson) -> Iterator[str]:
+    if answer.stopped is not None:
+        yield f"stopped: {answer.stopped}: {answer.stopped_because}"
+    if answer.resets_at is not None:
+        yield f"come back after {answer.resets_at[:16].replace('T', ' ')} UTC, or wait with --wait-for-reset"
 
 
 def _fix_lines(answer: SweepJson) -> Iterator[str]:
@@ -56,8 +69,7 @@ def _fix_lines(answer: SweepJson) -> Iterator[str]:
         yield "no note has an open finding"
     elif any(note.outcome == "changed" for note in answer.fixes):
         yield "nothing was applied; --apply writes the notes"
-    if answer.stopped is not None:
-        yield f"stopped: {answer.stopped}: {answer.stopped_because}"
+    yield from _stopped_lines(answer)
     yield f"cost: {_cost(answer)}; findings stay open until a new review says otherwise"
 
 

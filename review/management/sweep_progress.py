@@ -10,24 +10,16 @@ from typing import TYPE_CHECKING, TextIO
 
 from review.domain.printing import printable_line
 from review.management.reporting import printable_json
-from review.orchestration.sweep_request import SweepEvent
-from review.orchestration.sweep_surroundings import Watcher
-from review.orchestration.sweep_tally import Tally
+from review.orchestration.job_updates import SweepEvent
+from review.orchestration.sweep_report import Tally
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn, TaskID
+    from rich.progress import Progress, TaskID
 
 EVENT_SCHEMA = "sweep-event/1"
 _AMOUNT_UNKNOWN = "cost unknown"
 # Only what somebody may have to act on scrolls by above the line.
 _TOLD = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
-
-
-class Silence:
-    """Says nothing."""
-
-    def tell(self, event: SweepEvent, tally: Tally) -> None:
-        """See `Watcher.tell`."""
 
 
 class JsonLines:
@@ -38,8 +30,7 @@ class JsonLines:
         self._clock = clock
         self._began = clock()
 
-    def tell(self, event: SweepEvent, tally: Tally) -> None:
-        """See `Watcher.tell`."""
+    def __call__(self, event: SweepEvent, tally: Tally) -> None:
         document = {
             "schema": EVENT_SCHEMA,
             "event": event.name,
@@ -62,9 +53,9 @@ class TerminalLine:
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
         self._task = task
+        self._began = time.monotonic()
 
-    def tell(self, event: SweepEvent, tally: Tally) -> None:
-        """See `Watcher.tell`."""
+    def __call__(self, event: SweepEvent, tally: Tally) -> None:
         failed = event.fields.get("status") == "failed" and event.name == "job-finished"
         if failed or event.name in _TOLD:
             self._progress.console.print(line_of(event), markup=False, highlight=False)
@@ -74,7 +65,7 @@ class TerminalLine:
             self._task,
             total=tally.pairs_in_all,
             completed=min(tally.pairs_done + tally.pairs_left_out, tally.pairs_in_all),
-            numbers=numbers_of(tally),
+            numbers=numbers_of(tally, seconds=time.monotonic() - self._began),
         )
 
 
@@ -89,21 +80,24 @@ def line_of(event: SweepEvent) -> str:
     return printable_line(f"job {fields.get('review_job_id')}: {what}: {told}{again}")
 
 
-def numbers_of(tally: Tally) -> str:
-    """What stands beside the bar: running and failed jobs, and the cost so far."""
+def numbers_of(tally: Tally, *, seconds: float) -> str:
+    """What stands beside the bar: the rate, running and failed jobs, and the cost so far."""
     cost = tally.cost_usd
     amount = _AMOUNT_UNKNOWN if cost is None else f"${cost:.2f}"
     if cost is not None and tally.jobs_without_cost:
         amount += "+"
     failed = f" · {tally.jobs['failed']} failed" if tally.jobs["failed"] else ""
-    return f"{len(tally.running)} running{failed} · {amount}"
+    rate = f"{60 * tally.pairs_done / seconds:.1f}/min · " if tally.pairs_done else ""
+    return f"{rate}{len(tally.running)} running{failed} · {amount}"
 
 
 @contextmanager
-def watching(stream: TextIO, *, on_terminal: bool, quiet: bool) -> Iterator[Watcher]:
+def watching(
+    stream: TextIO, *, on_terminal: bool, quiet: bool
+) -> Iterator[Callable[[SweepEvent, Tally], None]]:
     """Whoever tells about the sweep on `stream`."""
     if quiet:
-        yield Silence()
+        yield lambda event, tally: None
     elif not on_terminal:
         yield JsonLines(stream.write, clock=time.monotonic)
     else:
@@ -128,7 +122,6 @@ def _terminal(stream: TextIO) -> Iterator[tuple[Progress, TaskID]]:
         TextColumn("pairs"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        _rate_column(),
         TextColumn("{task.fields[numbers]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
@@ -141,17 +134,3 @@ def _terminal(stream: TextIO) -> Iterator[tuple[Progress, TaskID]]:
     )
     with progress:
         yield progress, progress.add_task("sweep", total=None, numbers="")
-
-
-def _rate_column() -> ProgressColumn:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Pairs a minute."""
-
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if not speed else f"{speed * 60:.1f}/min")
-
-    return Rate()

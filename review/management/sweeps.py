@@ -1,24 +1,30 @@
-"""Puts scope, runner and workers together for the sweeping commands."""
+"""Puts scope, runner and workers together for the commands that run jobs."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from django.utils import timezone
 
+from review.conf import RULES_PARTITION, Config
 from review.management.interrupting import stop_on_signals
-from review.management.running_jobs import dispatcher_for
-from review.management.sweep_options import hire_request, sweep_request
+from review.management.sweep_options import sweep_request, worker_request
 from review.management.sweep_progress import watching
-from review.orchestration.hiring import hire, interview
-from review.orchestration.sweep_planning import plan_sweep
-from review.orchestration.sweep_surroundings import Surroundings
-from review.orchestration.sweeping import sweep
+from review.orchestration.dispatching import Dispatcher
+from review.orchestration.job_batches import RunResult, partition_of_jobs, run_jobs
+from review.orchestration.provenance import canonical_partition
+from review.orchestration.sweep_report import SweepContext
+from review.orchestration.sweeping import plan_sweep, sweep
+from review.orchestration.workers import build_worker, resolve_runner
+from review.queries.job_board import list_job_ids
 from review.queries.knowledge_base import open_corpus
 from review.runners.process_table import ProcessTable
+from review.runners.registry import find_runner
+from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
-    from review.conf import Config
     from review.contracts.sweeps import SweepJson
     from review.management.base import ReviewCommand
     from review.vocabulary import Grouping
@@ -27,8 +33,8 @@ if TYPE_CHECKING:
 def run_sweep(
     command: ReviewCommand,
     options: dict[str, Any],
-    *,
     grouping: Grouping,
+    *,
     answer: type[SweepJson],
     config: Config,
 ) -> SweepJson:
@@ -37,24 +43,60 @@ def run_sweep(
     processes = ProcessTable()
     me = processes.me()
     actor = f"sweep:{me.host}:{me.pid}"
-    to_hire = hire_request(options, actor=actor, config=config)
-    hired = interview(to_hire, config=config)
+    wanted = worker_request(options, actor=actor, config=config)
+    provenance = resolve_runner(wanted, config=config).provenance
     stderr = cast(TextIO, command.stderr._out)
     quiet = command.quiet or request.dry_run
     with (
         stop_on_signals() as stop,
-        watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as watcher,
+        watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as on_event,
         open_corpus(config, use_cache=not options["no_cache"]) as corpus,
     ):
-        around = Surroundings(config, processes, watcher, actor, stop, timezone.now)
-        if request.dry_run:
-            return plan_sweep(request, corpus=corpus, provenance=hired.provenance, around=around)
-        worker = hire(to_hire, parent=me, linker=corpus.linker, config=config, clock=timezone.now)
-        slots = options["jobs"] or config.sweep_jobs
-        return sweep(
-            request,
-            corpus=corpus,
-            dispatcher=dispatcher_for(worker, slots=slots, stop=stop),
-            provenance=hired.provenance,
-            around=around,
+        context = SweepContext(
+            config, processes, provenance, actor, on_event, stop, clock=timezone.now
         )
+        if request.dry_run:
+            return plan_sweep(request, corpus=corpus, context=context)
+        worker = build_worker(
+            wanted, parent=me, linker=corpus.linker, config=config, clock=timezone.now
+        )
+        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
+        return sweep(request, corpus=corpus, dispatcher=dispatcher, context=context)
+
+
+def run_chosen_jobs(
+    options: Mapping[str, Any], *, stop: threading.Event, config: Config
+) -> RunResult:
+    """Run the jobs that the options name.
+
+    :raises UsageRefused: the jobs are for several partitions.
+    """
+    typed = _partition(options, config)
+    if typed is None:
+        return RunResult()
+    partition = canonical_partition(typed, config=config)
+    job_ids = options["job_ids"] or list_job_ids(
+        statuses=(JobStatus.QUEUED,), model_partition=partition
+    )
+    retry = {"max_attempts": None, "retry_pause": None, "wait_for_reset": False}
+    request = worker_request(
+        {**options, **retry, "model": typed}, actor=options["actor"], config=config
+    )
+    with open_corpus(config) as corpus:
+        worker = build_worker(
+            request,
+            parent=ProcessTable().me(),
+            linker=corpus.linker,
+            config=config,
+            clock=timezone.now,
+        )
+        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
+        return run_jobs(job_ids, dispatcher=dispatcher)
+
+
+def _partition(options: Mapping[str, Any], config: Config) -> str | None:
+    if options["model_partition"] is not None:
+        return str(options["model_partition"])
+    if find_runner(options["runner"], config=config).in_process:
+        return RULES_PARTITION
+    return partition_of_jobs(options["job_ids"], model=options["runner_model"], config=config)

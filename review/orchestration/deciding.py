@@ -27,7 +27,7 @@ from review.orchestration.ack import key_json
 from review.orchestration.ack_moves import GateEdited, NoteEdited, Superseded
 from review.orchestration.naming import named_gates, named_note
 from review.orchestration.note_shelf import DraftPair, NoteShelf, gate_snapshot
-from review.orchestration.provenance import partition_contradicts, telemetry_models
+from review.orchestration.provenance import telemetry_contradicts, telemetry_models
 from review.queries.evidence import latest_decisions
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
@@ -205,8 +205,9 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
             hint=f"ingest the output of job {pair.job_id} first",
         )
     # An undecided pair of such a job is marked as undecided; the telemetry still tells.
-    ran = telemetry_models(pair.job.telemetry)
-    other = partition_contradicts(pair.job.model_partition.name, ran, config=config)
+    telemetry = pair.job.telemetry
+    ran = telemetry_models(telemetry)
+    other = telemetry_contradicts(pair.job.model_partition.name, telemetry, config=config)
     if other or pair.not_accepted == NotAccepted.PARTITION_MISMATCH:
         raise PairOfAnotherModel(
             f"pair {pair_id}: {', '.join(ran) or 'another model'} wrote the review, not partition"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import ClassVar, Protocol
 
 from review.artifacts import ArtifactStore
@@ -35,19 +33,11 @@ class CannotRun(Conflict):
     """This runner cannot judge the job; it stays queued for somebody who can."""
 
 
-class Execution(Protocol):
-    """A job that is ready to be run, once or several times."""
-
-    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
-        """Run it; `number` counts from 1. Ends early when `stop` is set."""
-
-    def forget(self, number: int) -> None:
-        """Drop what a run left, when its output was taken in."""
+# Runs a job that is ready; the number of the run counts from 1. Ends early when the event is set.
+Execution = Callable[[int, threading.Event], RunnerOutcome]
 
 
 class Executor(Protocol):
-    """Judges jobs in one way."""
-
     @property
     def in_process(self) -> bool:
         """Whether a run takes this process's own time, so that two at once are no faster."""
@@ -69,38 +59,31 @@ class RulesExecutor:
     in_process: ClassVar[bool] = True
 
     def prepare(self, job: ReviewJob) -> Execution:
-        """See `Executor.prepare`."""
         if job.model_partition.name != RULES_PARTITION:
             raise PartitionMismatch(
                 f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
                 f" is no model and reviews only partition {RULES_PARTITION!r}",
                 hint="select for it: commonplace review_target_selector --rules-only --all-gates --model rules --json",
             )
-        pairs = _pairs_with_texts(job)
-        without = _gates_without_rule(pairs, config=self.config)
+        related = ("note", "gate", "note_snapshot", "gate_snapshot")
+        pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+        without = dict.fromkeys(
+            _gate_id(pair, self.config)
+            for pair in pairs
+            if _rule_of(pair, self.config) not in RULES
+        )
         if without:
             raise CannotRun(f"no rule judges {', '.join(without)}")
-        return _RulesExecution(job, pairs, self.linker, self.config)
+        return lambda _number, _stop: self._judge(job, pairs)
 
-
-@dataclass(frozen=True)
-class _RulesExecution:
-    job: ReviewJob
-    pairs: Sequence[ReviewPair]
-    linker: Linker
-    config: Config
-
-    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+    def _judge(self, job: ReviewJob, pairs: Sequence[ReviewPair]) -> RunnerOutcome:
         blocks = []
-        for pair in self.pairs:
+        for pair in pairs:
             gate_id = _gate_id(pair, self.config)
-            names = (self.job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
+            names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
             review = judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
             blocks += [start_line(*names), render_block(review).rstrip("\n"), end_line(*names), ""]
         return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"))
-
-    def forget(self, number: int) -> None:
-        """Nothing is left of a run."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +102,6 @@ class ProcessExecutor:
     in_process: ClassVar[bool] = False
 
     def prepare(self, job: ReviewJob) -> Execution:
-        """See `Executor.prepare`."""
         prompt = ArtifactStore(self.config).read_output(job.prompt_path)
         if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
             what = "gone" if prompt is None else "not what the job was made with"
@@ -127,63 +109,36 @@ class ProcessExecutor:
                 f"its prompt {job.prompt_path} is {what}",
                 hint="make it again: commonplace review_doctor --repair",
             )
-        notes = {pair.note.path: pair.note_snapshot.text for pair in _pairs_with_notes(job)}
+        pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
+        notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
         reading = read_linked_files(notes.items(), linker=self.linker, root=str(self.config.root))
-        return _ProcessExecution(self, job, prompt, reading)
+        return lambda number, stop: self._run(number, stop, job, prompt, reading)
 
-
-@dataclass(frozen=True)
-class _ProcessExecution:
-    executor: ProcessExecutor
-    job: ReviewJob
-    prompt: bytes
-    reading: Mapping[str, bytes]
-
-    def run(self, number: int, *, stop: threading.Event) -> RunnerOutcome:
+    def _run(
+        self,
+        number: int,
+        stop: threading.Event,
+        job: ReviewJob,
+        prompt: bytes,
+        reading: Mapping[str, bytes],
+    ) -> RunnerOutcome:
         with ExitStack() as folders:
             try:
                 scratch = folders.enter_context(scratch_folder())
             except OSError as error:
                 return not_prepared(error, unusable=True)
-            return run_review(self._request(number, scratch), stop=stop)
-
-    def _request(self, number: int, scratch: Path) -> RunRequest:
-        executor = self.executor
-        return RunRequest(
-            spec=executor.spec,
-            prompt=self.prompt,
-            scratch=scratch,
-            files=run_folder(self.job, number, config=executor.config),
-            output=self.job.bundle_output_path,
-            model=executor.model,
-            effort=executor.effort,
-            timeout=executor.timeout.total_seconds(),
-            reading=self.reading,
-        )
-
-    def forget(self, number: int) -> None:
-        # What it holds was taken in, and stands in the job's output too.
-        folder = run_folder(self.job, number, config=self.executor.config)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _pairs_with_texts(job: ReviewJob) -> list[ReviewPair]:
-    """The job's pairs with the exact texts to judge, in their order."""
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    return list(job.pairs.select_related(*related).order_by("ordinal"))
-
-
-def _pairs_with_notes(job: ReviewJob) -> list[ReviewPair]:
-    return list(job.pairs.select_related("note", "note_snapshot").order_by("ordinal"))
-
-
-def _gates_without_rule(pairs: Sequence[ReviewPair], *, config: Config) -> list[str]:
-    """Ids of the gates that no rule judges, each once, in order of the pairs."""
-    return list(
-        dict.fromkeys(
-            _gate_id(pair, config) for pair in pairs if _rule_of(pair, config) not in RULES
-        )
-    )
+            request = RunRequest(
+                spec=self.spec,
+                prompt=prompt,
+                scratch=scratch,
+                files=run_folder(job, number, config=self.config),
+                output=job.bundle_output_path,
+                model=self.model,
+                effort=self.effort,
+                timeout=self.timeout.total_seconds(),
+                reading=reading,
+            )
+            return run_review(request, stop=stop)
 
 
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:

@@ -22,9 +22,9 @@ from review.corpus.mending import NoteNotWritten, replace_note
 from review.corpus.notes import read_note_text
 from review.domain.diffing import TextDiff, unified_diff
 from review.errors import ReviewError
-from review.orchestration.hiring import Hired
-from review.orchestration.sweep_brake import Brake, Ended
+from review.orchestration.sweep_limits import StopPolicy
 from review.orchestration.sweep_request import Limits, StopReason
+from review.orchestration.workers import ResolvedRunner
 from review.protocol.telemetry import Usage, read_usage
 from review.queries.fixing import FixPrompt, NothingToFix, make_fix_prompt
 from review.queries.places import named_places
@@ -48,7 +48,7 @@ class FixSweep:
     :param clock: read when something happens, for the record.
     """
 
-    hired: Hired
+    resolved: ResolvedRunner
     limits: Limits
     timeout: timedelta
     clock: Callable[[], datetime]
@@ -61,7 +61,7 @@ class FixSweep:
 
 @dataclass(frozen=True)
 class Fixed:
-    """What became of each note, sorted by path; the brake says why it ended early, if it did.
+    """What became of each note, sorted by path; `policy` says why it ended early, if it did.
 
     :param record: the file that tells of it afterwards, relative to the root; None where none was
         begun.
@@ -69,7 +69,7 @@ class Fixed:
 
     notes: tuple[FixJson, ...]
     usages: tuple[Usage, ...]
-    brake: Brake
+    policy: StopPolicy
     record: str | None = None
 
 
@@ -90,18 +90,18 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     queue = QueueRequest(notes=places, gates=request.gates, with_rationale=False)
     entries = read_warn_queue(corpus, queue).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
-    brake = Brake(limits=request.limits, stop=stop, slots=request.slots)
+    policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
     if request.dry_run:
-        return Fixed(tuple(_answer(path, PLANNED) for path in sorted(waiting)), (), brake)
+        return Fixed(tuple(_answer(path, PLANNED) for path in sorted(waiting)), (), policy)
     if not waiting:
-        return Fixed((), (), brake)
+        return Fixed((), (), policy)
     record = _begin_record(request, config, waiting)
     work = _Work(
         request=request,
         corpus=corpus,
         config=config,
         stop=stop,
-        brake=brake,
+        policy=policy,
         waiting=waiting,
         record=record,
     )
@@ -112,23 +112,23 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
             stop.set()
             raise
     # A limit that was reached with the last note has cut nothing off.
-    if not work.waiting and brake.reason is StopReason.MAX_JOBS:
-        brake.reason = None
-    work.tell("end", {"stopped": brake.reason, "because": brake.because})
+    if not work.waiting and policy.reason is StopReason.MAX_JOBS:
+        policy.reason = None
+    work.tell("end", {"stopped": policy.reason, "because": policy.because})
     notes = sorted(work.notes, key=lambda note: note.note_path)
     path = record.path.relative_to(config.root).as_posix()
-    return Fixed(tuple(notes), tuple(work.usages), brake, path)
+    return Fixed(tuple(notes), tuple(work.usages), policy, path)
 
 
 def _begin_record(request: FixSweep, config: Config, waiting: Collection[str]) -> FixRecord:
     """Say who does what with which notes, in a new file below the reports."""
-    now, hired = request.clock(), request.hired
+    now, resolved = request.clock(), request.resolved
     record = FixRecord(config, started=now)
     told = {
         "actor": config.actor,
-        "runner": hired.spec.name,
-        "runner_model": hired.provenance.runner_model,
-        "runner_effort": hired.provenance.runner_effort,
+        "runner": resolved.spec.name,
+        "runner_model": resolved.provenance.runner_model,
+        "runner_effort": resolved.provenance.runner_effort,
         "apply": request.apply,
         "gates": request.gates,
         "notes": sorted(waiting),
@@ -143,7 +143,7 @@ class _Work:
     corpus: Corpus
     config: Config
     stop: threading.Event
-    brake: Brake
+    policy: StopPolicy
     waiting: deque[str]
     record: FixRecord
     notes: list[FixJson] = field(default_factory=list)
@@ -156,7 +156,7 @@ class _Work:
         more = True
         while True:
             while more and len(under_way) < self.request.slots:
-                draft = next(drafts, None) if self.brake.may_start(len(under_way)) else None
+                draft = next(drafts, None) if self.policy.may_start(len(under_way)) else None
                 more = draft is not None
                 if draft is not None:
                     self.tell("handed-out", _handed(draft))
@@ -185,16 +185,16 @@ class _Work:
             yield _Draft(note, prompt, linked | {path: note.data})
 
     def _run(self, draft: _Draft) -> RunnerOutcome:
-        hired = self.request.hired
+        resolved = self.request.resolved
         with ExitStack() as folders:
             run_request = RunRequest(
-                spec=hired.spec,
+                spec=resolved.spec,
                 prompt=draft.prompt.text.encode(),
                 scratch=folders.enter_context(scratch_folder()),
                 files=folders.enter_context(scratch_folder()),
                 output=draft.note.path,
-                model=hired.provenance.runner_model,
-                effort=hired.provenance.runner_effort,
+                model=resolved.provenance.runner_model,
+                effort=resolved.provenance.runner_effort,
                 timeout=self.request.timeout.total_seconds(),
                 reading=draft.reading,
             )
@@ -204,9 +204,9 @@ class _Work:
         usage, failure = read_usage(outcome.telemetry), outcome.failure
         self.usages.append(usage)
         if failure is None:
-            self.brake.note(Ended(usage))
+            self.policy.note(usage)
         else:
-            self.brake.note(Ended(usage, failure, failure.code, failure.reason))
+            self.policy.note(usage, failure=failure, code=failure.code, reason=failure.reason)
         answer = self._judge(draft, outcome)
         answer.fingerprints = list(draft.prompt.fingerprints)
         answer.said = outcome.said

@@ -10,7 +10,8 @@ from review.models import Ending
 from review.orchestration.ingest_reading import JobAsRead
 from review.orchestration.ingest_request import IngestRequest
 from review.orchestration.judging import JudgedOutput, JudgedPair, later_versions
-from review.orchestration.provenance import partition_contradicts, telemetry_models
+from review.orchestration.provenance import telemetry_contradicts, telemetry_models
+from review.protocol.telemetry import output_tokens_by_model
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
 _LEFT = "its block was not taken: all or nothing, and another pair's is missing"
@@ -48,12 +49,13 @@ def make_plan(
     read: JobAsRead, output: JudgedOutput, *, request: IngestRequest, config: Config
 ) -> Plan:
     """Settle how the job ends, and what else is told of its output."""
-    models = telemetry_models(request.telemetry)
-    contradicted = partition_contradicts(read.job.model_partition.name, models, config=config)
+    partition = read.job.model_partition.name
+    contradicted = telemetry_contradicts(partition, request.telemetry, config=config)
+    models = output_tokens_by_model(request.telemetry) or telemetry_models(request.telemetry)
     return Plan(
         read=read,
         output=output,
-        ending=_ending(output, request, contradicting=models if contradicted else ()),
+        ending=_ending(output, request, contradicting=tuple(models) if contradicted else ()),
         completed=sum(pair.status == PairStatus.COMPLETED for pair in read.pairs),
         contradicted=contradicted,
         late=later_versions(read.parsed, pairs=read.pairs, stored=read.stored_texts),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-
-from django.db.models import QuerySet
 
 from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
@@ -14,24 +11,34 @@ from review.errors import UsageRefused
 from review.models import ReviewJob
 from review.orchestration.dispatching import Dispatcher, drive
 from review.orchestration.ingesting import RefusedJob
-from review.orchestration.news import Crashed, JobRun, LeftQueued, News
+from review.orchestration.job_updates import JobRun, JobUpdate, LeftQueued
 from review.orchestration.provenance import canonical_partition
-from review.queries.job_board import list_job_ids, require_job
+from review.queries.job_board import require_job
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import JobStatus
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunResult:
     """What became of each job, sorted by id.
 
     :param stopped_for: what one job failed for that would have failed all others.
     """
 
-    jobs: tuple[IngestedJobJson, ...]
-    left_queued: tuple[LeftQueued, ...]
-    refused: tuple[RefusedJob, ...]
+    jobs: list[IngestedJobJson] = field(default_factory=list)
+    left_queued: list[LeftQueued] = field(default_factory=list)
+    refused: list[RefusedJob] = field(default_factory=list)
     stopped_for: RunnerFailure | None = None
+
+    def hear(self, update: JobUpdate) -> None:
+        if isinstance(update, JobRun):
+            self.jobs.append(update.document)
+            if update.failure is not None and update.failure.concerns_all:
+                self.stopped_for = update.failure
+        elif isinstance(update, LeftQueued):
+            self.left_queued.append(update)
+        elif isinstance(update, RefusedJob):
+            self.refused.append(update)
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
@@ -43,7 +50,10 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     """
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)
-    jobs = ReviewJob.objects.filter(pk__in=job_ids) if job_ids else _queued()
+    if job_ids:
+        jobs = ReviewJob.objects.filter(pk__in=job_ids)
+    else:
+        jobs = ReviewJob.objects.filter(status=JobStatus.QUEUED)
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
         raise UsageRefused(
@@ -55,75 +65,17 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     return names[0] if names else None
 
 
-def queued_jobs(model_partition: str) -> list[int]:
-    """Ids of the queued jobs of a partition, oldest first."""
-    return list_job_ids(statuses=(JobStatus.QUEUED,), model_partition=model_partition)
-
-
-def run_jobs(
-    job_ids: Iterable[int],
-    *,
-    dispatcher: Dispatcher,
-    stop: threading.Event,
-    tell: Callable[[News], None] = lambda news: None,
-) -> RunResult:
-    """Run the jobs; nothing more is started after `stop`, or when one shows that none will succeed.
+def run_jobs(job_ids: Iterable[int], *, dispatcher: Dispatcher) -> RunResult:
+    """Run the jobs; nothing more is started when asked to stop, or when one shows that none will succeed.
 
     A job that was not started stays queued.
     """
-    collected = _Collected()
-
-    def hear(news: News) -> None:
-        tell(news)
-        collected.hear(news, stop)
-
-    try:
-        drive(
-            iter(job_ids),
-            dispatcher,
-            may_start=lambda _under_way: not (stop.is_set() or collected.ends),
-            tell=hear,
-        )
-    except BaseException:
-        stop.set()
-        raise
-    finally:
-        dispatcher.close()
-    if collected.crash is not None:
-        raise collected.crash
-    return RunResult(
-        tuple(sorted(collected.jobs, key=lambda job: job.review_job_id)),
-        tuple(collected.left_queued),
-        tuple(collected.refused),
-        collected.stopped_for,
+    result = RunResult()
+    drive(
+        iter(job_ids),
+        dispatcher,
+        may_start=lambda _under_way: not (dispatcher.stop.is_set() or result.stopped_for),
+        on_update=result.hear,
     )
-
-
-@dataclass
-class _Collected:
-    jobs: list[IngestedJobJson] = field(default_factory=list)
-    left_queued: list[LeftQueued] = field(default_factory=list)
-    refused: list[RefusedJob] = field(default_factory=list)
-    stopped_for: RunnerFailure | None = None
-    crash: Exception | None = None
-
-    @property
-    def ends(self) -> bool:
-        return self.stopped_for is not None or self.crash is not None
-
-    def hear(self, news: News, stop: threading.Event) -> None:
-        if isinstance(news, JobRun):
-            self.jobs.append(news.document)
-            if news.failure is not None and news.failure.concerns_all:
-                self.stopped_for = news.failure
-        elif isinstance(news, LeftQueued):
-            self.left_queued.append(news)
-        elif isinstance(news, RefusedJob):
-            self.refused.append(news)
-        elif isinstance(news, Crashed):
-            self.crash = self.crash or news.error
-            stop.set()
-
-
-def _queued() -> QuerySet[ReviewJob]:
-    return ReviewJob.objects.filter(status=JobStatus.QUEUED)
+    result.jobs.sort(key=lambda job: job.review_job_id)
+    return result

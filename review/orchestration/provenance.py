@@ -15,6 +15,7 @@ from review.domain.model_partition import (
 )
 from review.errors import Conflict, UsageRefused
 from review.models import Provenance
+from review.protocol.telemetry import output_tokens_by_model
 
 Validated = Literal["full", "model", "none"]
 _ACCOUNT_KEYS = ("models", "modelUsage")
@@ -96,6 +97,21 @@ def partition_contradicts(partition: str, models: Iterable[str], *, config: Conf
     """
     named = tuple(models)
     return bool(named) and not any(_agrees(partition, model, config) for model in named)
+
+
+def telemetry_contradicts(
+    partition: str, telemetry: Mapping[str, Any] | None, *, config: Config
+) -> bool:
+    """Whether telemetry says that another partition's model wrote the output, or half of it.
+
+    Who wrote it is who spent the output tokens; where they are not told by model, one named model
+    of the partition is enough.
+    """
+    tokens = output_tokens_by_model(telemetry)
+    if not any(tokens.values()):
+        return partition_contradicts(partition, telemetry_models(telemetry), config=config)
+    others = (count for model, count in tokens.items() if not _agrees(partition, model, config))
+    return 2 * sum(others) >= sum(tokens.values())
 
 
 def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:

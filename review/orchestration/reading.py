@@ -22,7 +22,11 @@ from review.domain.identity import gate_path_of, lens_of, near_matches, path_bel
 from review.errors import InputRejected
 from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
 from review.models.acceptances import CurrentAcceptanceQuerySet
-from review.orchestration.provenance import partition_contradicts, telemetry_models
+from review.orchestration.provenance import (
+    partition_contradicts,
+    telemetry_contradicts,
+    telemetry_models,
+)
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.review_details import gate_label
 from review.vocabulary import PairStatus, ProblemCode
@@ -263,6 +267,7 @@ def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
         self_reported_model=claim or None,
         claim_problem=problem,
         telemetry_models=list(telemetry_models(job.telemetry)),
+        telemetry_contradicts=telemetry_contradicts(partition, job.telemetry, config=config),
     )
 
 

@@ -1,13 +1,13 @@
-"""Runs one queued job: claims it, has it judged, as often as that can help, and takes the output in."""
+"""Runs one queued job: claims it, runs it as often as that can help, and takes the output in."""
 
 from __future__ import annotations
 
+import shutil
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import count
-from typing import Any
 
 from review.artifacts import ArtifactStore
 from review.conf import Config
@@ -27,13 +27,14 @@ from review.orchestration.ingest_request import (
     NothingMissing,
     RunFailed,
 )
-from review.orchestration.news import JobRun, JobStarted, LeftQueued, News, RunAgain
+from review.orchestration.job_updates import JobRun, JobStarted, JobUpdate, LeftQueued, RunAgain
 from review.orchestration.output_reading import OutputReader
 from review.orchestration.patience import retry_while_busy
-from review.orchestration.retries import RetryPolicy
-from review.protocol.telemetry import merge_runs, read_usage
+from review.protocol.telemetry import read_usage
 from review.queries.job_board import require_job
-from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.queries.left_runs import run_folder
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
+from review.runners.reset_times import told_reset
 from review.vocabulary import FailureCode, JobStatus
 
 _STOPPED = "stopped before it could run"
@@ -41,6 +42,48 @@ _CUT_OFF = (
     "where the model reached its output limit, give it less at once (--batch-size, or"
     " max_prompt_tokens in kb/review.toml)"
 )
+
+
+_GROWTH = 3
+_GROWN_ENOUGH = 10
+_AFTER_RESET = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How often a job is run at most, and how long the pauses are.
+
+    :param runs: 1 never tries again.
+    :param first_pause: before the second run; each later pause is three times as long.
+    :param wait_for_reset: wait for an account until the time that the CLI tells.
+    """
+
+    runs: int = 3
+    first_pause: timedelta = timedelta(seconds=20)
+    longest_pause: timedelta = timedelta(minutes=5)
+    wait_for_reset: bool = False
+
+    def pause_after(self, failures: Sequence[RunnerFailure], *, now: datetime) -> timedelta | None:
+        """The pause before the next run, after those that failed; None: there is none.
+
+        Not tried again is what would fail in the same way, and what concerns every other job too.
+        """
+        failure = failures[-1]
+        if failure.exhausted:
+            reset = self.reset_of(failure, now=now)
+            return None if reset is None else max(reset - now, timedelta()) + _AFTER_RESET
+        if failure.misread:
+            return self.first_pause if sum(item.misread for item in failures) == 1 else None
+        tried = sum(not (item.misread or item.exhausted) for item in failures)
+        if tried >= self.runs or not failure.retryable or failure.unusable:
+            return None
+        grown: int = _GROWTH ** min(tried - 1, _GROWN_ENOUGH)
+        return min(self.first_pause * grown, self.longest_pause)
+
+    def reset_of(self, failure: RunnerFailure, *, now: datetime) -> datetime | None:
+        """When the account may be used again, where that is told and waited for."""
+        waits = self.wait_for_reset and failure.exhausted
+        return told_reset(failure.reason, now=now) if waits else None
 
 
 @dataclass(frozen=True)
@@ -65,7 +108,7 @@ def run_job(
     *,
     worker: Worker,
     stop: threading.Event,
-    tell: Callable[[News], None],
+    on_update: Callable[[JobUpdate], None],
 ) -> JobRun | LeftQueued:
     """Run a queued job to its end; when `stop` is set, what is complete is kept and the job fails.
 
@@ -81,14 +124,16 @@ def run_job(
         return LeftQueued(job_id, refused.message)
     _claim(job, worker, stop)
     began = worker.clock()
-    tell(JobStarted(job_id, job.lens, job.pair_count))
-    runs = _run(job_id, execution, worker=worker, stop=stop, tell=tell)
+    on_update(JobStarted(job_id, job.lens, job.pair_count))
+    runs = _run(job, execution, worker=worker, stop=stop, on_update=on_update)
     document = _close(job, runs, worker, stop)
     if runs.failure is None:
-        execution.forget(len(runs.outcomes))
+        # What the last run's folder holds was taken in, and stands in the job's output too.
+        folder = run_folder(job, len(runs.outcomes), config=worker.config)
+        shutil.rmtree(folder, ignore_errors=True)
     return JobRun(
         document=document,
-        usage=read_usage(runs.telemetry),
+        usage=read_usage(telemetry_of(runs.outcomes)),
         runs=len(runs.outcomes),
         seconds=(worker.clock() - began).total_seconds(),
         failure=runs.failure,
@@ -130,36 +175,50 @@ def _is_ours(job_id: int, worker: Worker) -> bool:
 class _Runs:
     """Every run of a job, in order, and what the job fails for; None: the last run succeeded."""
 
-    outcomes: tuple[RunnerOutcome, ...]
+    outcomes: Sequence[RunnerOutcome]
     failure: RunnerFailure | None
-
-    @property
-    def telemetry(self) -> dict[str, Any] | None:
-        return merge_runs([outcome.telemetry for outcome in self.outcomes])
 
 
 def _run(
-    job_id: int,
+    job: ReviewJob,
     execution: Execution,
     *,
     worker: Worker,
     stop: threading.Event,
-    tell: Callable[[News], None],
+    on_update: Callable[[JobUpdate], None],
 ) -> _Runs:
     outcomes: list[RunnerOutcome] = []
+    failures: list[RunnerFailure] = []
     while not stop.is_set():
-        outcome = execution.run(len(outcomes) + 1, stop=stop)
+        outcome = execution(len(outcomes) + 1, stop)
         outcomes.append(outcome)
         if outcome.failure is None:
-            return _Runs(tuple(outcomes), None)
-        pause = worker.retry.pause_after(len(outcomes), outcome.failure)
+            return _Runs(outcomes, None)
+        failures.append(outcome.failure)
+        if outcome.text is not None and outcome.failure.retryable:
+            missing = OutputReader(job, config=worker.config).read(outcome.text).missing
+            if len(missing) < job.pair_count:
+                return _Runs(outcomes, _failure_of_the_rest(failures[-1], missing, worker))
+        pause = worker.retry.pause_after(failures, now=worker.clock())
         if pause is None:
-            return _Runs(tuple(outcomes), outcome.failure)
-        tell(RunAgain(job_id, outcome.failure.reason, pause))
+            return _Runs(outcomes, outcome.failure)
+        on_update(RunAgain(job.pk, outcome.failure.reason, pause))
         stop.wait(pause.total_seconds())
-    before = outcomes[-1].failure if outcomes else None
-    why = f"{_STOPPED}; the run before it: {before.reason}" if before else _STOPPED
-    return _Runs(tuple(outcomes), RunnerFailure(FailureCode.INTERRUPTED, why))
+    before = f"; the run before it: {failures[-1].reason}" if failures else ""
+    return _Runs(outcomes, RunnerFailure(FailureCode.INTERRUPTED, _STOPPED + before))
+
+
+def _failure_of_the_rest(
+    failure: RunnerFailure, missing: Sized, worker: Worker
+) -> RunnerFailure | None:
+    """What a run failed for that left whole reviews: they were paid for, and are not run again.
+
+    None: there is one for every pair. What is missing runs again in a job of its own, which waits
+    for the account where that is asked for.
+    """
+    if worker.retry.reset_of(failure, now=worker.clock()) is not None:
+        failure = replace(failure, exhausted=False)
+    return failure if missing else None
 
 
 def _close(job: ReviewJob, runs: _Runs, worker: Worker, stop: threading.Event) -> IngestedJobJson:
@@ -179,26 +238,24 @@ def _close(job: ReviewJob, runs: _Runs, worker: Worker, stop: threading.Event) -
 
 
 def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:
-    text = _best_text(job, runs, worker.config)
+    # Runs before the last one have left no whole review, or there would be no other run.
+    text = runs.outcomes[-1].text if runs.outcomes else None
+    telemetry = telemetry_of(runs.outcomes)
     failure = None if runs.failure is None else RunFailed(runs.failure.code, runs.failure.reason)
     if text is not None:
         ArtifactStore(worker.config).keep_input(job.bundle_output_path, text)
-        request = IngestRequest(actor=worker.actor, telemetry=runs.telemetry, failure=failure)
+        request = IngestRequest(actor=worker.actor, telemetry=telemetry, failure=failure)
         try:
             return ingest_job(job.pk, request=request, config=worker.config, now=worker.clock())
         except (NoOutput, NoBlocks) as refused:
             failure = failure or _nothing_whole(job, text, refused, worker.config)
-    return fail_job(
-        job.pk,
-        request=FailRequest(
-            failure=failure or RunFailed(FailureCode.NO_OUTPUT, "the worker produced no output"),
-            actor=worker.actor,
-            telemetry=runs.telemetry,
-            raw=text,
-        ),
-        config=worker.config,
-        now=worker.clock(),
+    to_fail = FailRequest(
+        failure=failure or RunFailed(FailureCode.NO_OUTPUT, "the worker produced no output"),
+        actor=worker.actor,
+        telemetry=telemetry,
+        raw=text,
     )
+    return fail_job(job.pk, request=to_fail, config=worker.config, now=worker.clock())
 
 
 def _nothing_whole(
@@ -208,14 +265,3 @@ def _nothing_whole(
     if not OutputReader(job, config=config).read(text).is_begun:
         return RunFailed(FailureCode.NO_OUTPUT, refused.message)
     return RunFailed(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
-
-
-def _best_text(job: ReviewJob, runs: _Runs, config: Config) -> bytes | None:
-    """The output to take in: of the run that succeeded, else that with the most complete blocks."""
-    if runs.failure is None:
-        return runs.outcomes[-1].text
-    texts = [outcome.text for outcome in runs.outcomes if outcome.text is not None]
-    if len(texts) < 2:
-        return texts[0] if texts else None
-    reader = OutputReader(job, config=config)
-    return max(reversed(texts), key=lambda text: len(reader.read(text).blocks))

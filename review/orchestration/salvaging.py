@@ -19,11 +19,10 @@ from review.orchestration.ingest_request import IngestRequest, NoBlocks, NoOutpu
 from review.orchestration.ingesting import RefusedJob
 from review.orchestration.output_reading import OutputReader
 from review.protocol.parser import ParsedOutput
-from review.protocol.telemetry import merge_runs
 from review.queries.job_board import require_job
 from review.queries.left_runs import left_outcomes, run_folders
 from review.queries.recoverable import parent_is_alive
-from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process_table import Processes
 from review.runners.running import end_left_over, forget_run
 from review.vocabulary import FailureCode, JobStatus
@@ -96,7 +95,7 @@ def collect_output(job: ReviewJob, *, config: Config) -> Collected:
     return Collected(
         text=None if best is None else texts[best],
         is_complete=best is not None and not parsed[best].missing,
-        telemetry=merge_runs([outcome.telemetry for outcome in outcomes]),
+        telemetry=telemetry_of(outcomes),
         failure=_last_failure(outcomes),
     )
 

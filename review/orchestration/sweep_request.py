@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
@@ -58,13 +58,4 @@ class SweepRequest:
 
     @property
     def model_partition(self) -> str:
-        """The partition to review for."""
         return self.selection.model_partition or ""
-
-
-@dataclass(frozen=True)
-class SweepEvent:
-    """Something that happened, for whoever watches; `fields` can be written as JSON."""
-
-    name: str
-    fields: dict[str, object] = field(default_factory=dict)

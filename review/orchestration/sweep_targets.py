@@ -1,4 +1,4 @@
-"""The pairs that a sweep is to review, small enough to hold very many, and what is left out of them."""
+"""The pairs that a sweep is to review, what is left out of them, and how they become jobs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from review.contracts.jobs import SkippedJson
-from review.contracts.selection import SELECTION_SCHEMA, TargetJson
+from review.contracts.selection import SELECTION_SCHEMA
 from review.domain.grouping import Group, group_targets
 from review.models import batched
 from review.orchestration.planning import CreateRequest
 from review.orchestration.sweep_request import DEFAULT_BATCH_SIZE, SweepRequest
 from review.queries.attempts import PairText, count_attempts
+from review.queries.targets import Selection
 from review.vocabulary import REQUESTED, Grouping
 
 GIVEN_UP = "too-many-attempts"
@@ -35,10 +36,16 @@ class SweepTarget:
         return (self.text.note_path, self.gate_id)
 
 
-def sweep_target(target: TargetJson) -> SweepTarget:
-    """What a sweep keeps of a target: it may have very many."""
-    text = PairText(target.note_path, target.gate_path, target.note_sha256, target.gate_sha256)
-    return SweepTarget(text, target.gate_id, target.lens)
+def sweep_targets(selection: Selection) -> list[SweepTarget]:
+    """What a sweep keeps of the selected targets: it may have very many."""
+    return [
+        SweepTarget(
+            PairText(target.note_path, target.gate_path, target.note_sha256, target.gate_sha256),
+            target.gate_id,
+            target.lens,
+        )
+        for target in selection.targets()
+    ]
 
 
 @dataclass
@@ -48,8 +55,11 @@ class Skipped:
     reasons: Counter[str] = field(default_factory=Counter)
     shown: list[SkippedJson] = field(default_factory=list)
 
+    def add_target(self, target: SweepTarget, reason: str) -> None:
+        path = target.text.note_path
+        self.add(SkippedJson(note_path=path, gate_id=target.gate_id, reason=reason))
+
     def add(self, item: SkippedJson) -> None:
-        """Count one."""
         self.reasons[item.reason] += 1
         if len(self.shown) < _SHOWN_SKIPPED:
             self.shown.append(item)
@@ -80,7 +90,7 @@ def without_given_up(
             if attempts[target.text] < request.limits.max_attempts:
                 kept.append(target)
             else:
-                skipped.add(skipped_target(target, GIVEN_UP))
+                skipped.add_target(target, GIVEN_UP)
     return kept
 
 
@@ -112,8 +122,3 @@ def create_request(
         skip_fresh=request.selection.mode != REQUESTED,
         dry_run=request.dry_run,
     )
-
-
-def skipped_target(target: SweepTarget, reason: str) -> SkippedJson:
-    """A target that becomes no job, and why."""
-    return SkippedJson(note_path=target.text.note_path, gate_id=target.gate_id, reason=reason)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from review.conf import RULES_PARTITION
-from review.contracts.sweeps import SalvagedJson, SweepJson
+from review.contracts.jobs import CreatedJson
+from review.contracts.sweeps import PlanJson, SalvagedJson, SweepJson
 from review.corpus import Corpus
-from review.models import Provenance, ReviewJob
+from review.models import ReviewJob
 from review.orchestration.claiming import JobNotClaimable
 from review.orchestration.dispatching import Dispatcher, drive
 from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.ingest_request import JobMoved, RunFailed
 from review.orchestration.ingesting import RefusedJob
+from review.orchestration.job_making import ALREADY_QUEUED
+from review.orchestration.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
 from review.orchestration.mirroring import finish_mirrors
-from review.orchestration.news import Crashed, Final, News
 from review.orchestration.patience import retry_while_busy
+from review.orchestration.planning import create_jobs
 from review.orchestration.salvaging import orphaned_jobs, salvage_job
-from review.orchestration.sweep_brake import Brake
-from review.orchestration.sweep_events import event_of
-from review.orchestration.sweep_feeder import Feeder, FeederTools
-from review.orchestration.sweep_report import SweepReport
-from review.orchestration.sweep_request import StopReason, SweepEvent, SweepRequest
-from review.orchestration.sweep_surroundings import Surroundings
-from review.orchestration.sweep_tally import NOT_STARTED, Tally
-from review.orchestration.sweep_targets import sweep_target
-from review.queries.costs import mean_cost
+from review.orchestration.sweep_feeder import Feeder
+from review.orchestration.sweep_limits import StopPolicy
+from review.orchestration.sweep_report import NOT_STARTED, SweepContext, SweepReport, Tally
+from review.orchestration.sweep_request import StopReason, SweepRequest
+from review.orchestration.sweep_targets import (
+    SweepTarget,
+    create_request,
+    sweep_targets,
+    without_given_up,
+)
+from review.queries.costs import estimate_cost, mean_cost
 from review.queries.targets import select_targets
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
@@ -33,12 +39,7 @@ _SMALLEST_WAVE = 4
 
 
 def sweep(
-    request: SweepRequest,
-    *,
-    corpus: Corpus,
-    dispatcher: Dispatcher,
-    provenance: Provenance,
-    around: Surroundings,
+    request: SweepRequest, *, corpus: Corpus, dispatcher: Dispatcher, context: SweepContext
 ) -> SweepJson:
     """Review what is stale, within the limits; the answer says what became of it.
 
@@ -46,144 +47,159 @@ def sweep(
 
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
-    report = SweepReport(request, provenance, began=around.clock())
-    try:
-        report.salvaged = _salvage(around)
-        selection = select_targets(corpus, request.selection)
-        targets = [sweep_target(target) for target in selection.targets()]
-        report.selected(selection, len(targets))
-        corpus.save()
-        tools = FeederTools(
-            actor=around.actor,
-            config=around.config,
-            processes=around.processes,
-            clock=around.clock,
-            stop=around.stop,
-            wave=max(_SMALLEST_WAVE, 2 * dispatcher.slots),
-        )
-        brake = _brake(request, provenance, dispatcher, around)
-        run = _Sweep(Feeder(targets, request, tools), brake, Tally(len(targets)), around)
-        around.watcher.tell(
-            SweepEvent("selected", {"targets": len(targets), "counts": report.counts}), run.tally
-        )
-        run.go(dispatcher)
-    except BaseException:
-        around.stop.set()
-        raise
-    finally:
-        dispatcher.close()
-    if run.crash is not None:
-        raise run.crash
-    run.put_away()
-    report.salvaged += run.settle_refused()
-    return report.document(
-        tally=run.tally,
-        skipped=run.feeder.skipped,
-        problems=run.feeder.problems.values(),
-        brake=brake,
-        now=around.clock(),
+    report = SweepReport(request, context, began=context.clock())
+    report.salvaged = _salvage(orphaned_jobs(context.processes), context)
+    finish_mirrors(config=context.config)
+    targets = _select(report, corpus)
+    corpus.save()
+    partition, runner = request.model_partition, context.provenance.runner or ""
+    policy = StopPolicy(
+        limits=request.limits,
+        stop=context.stop,
+        slots=dispatcher.slots,
+        expected_cost=mean_cost(model_partition=partition, runner=runner),
+        costs_nothing=partition == RULES_PARTITION,
     )
+    feeder = Feeder(targets, report, wave=max(_SMALLEST_WAVE, 2 * dispatcher.slots))
+    run = _Sweep(feeder, policy, report, context)
+    selected = SweepEvent("selected", {"targets": len(targets), "counts": report.counts})
+    context.on_event(selected, report.tally)
+    run.go(dispatcher)
+    run.fail_not_started()
+    # What the store or the disk refused when its run had ended is tried once more.
+    report.salvaged += _salvage(run.unsettled, context)
+    return report.document(policy)
+
+
+def plan_sweep(request: SweepRequest, *, corpus: Corpus, context: SweepContext) -> SweepJson:
+    """The answer of a dry run.
+
+    :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
+    """
+    report = SweepReport(request, context, began=context.clock())
+    wanted = without_given_up(_select(report, corpus), request, skipped=report.skipped)
+    created = create_jobs(
+        create_request(wanted, request, actor=context.actor),
+        config=context.config,
+        now=context.clock(),
+    )
+    for item in created.skipped:
+        report.skipped.add(item)
+    report.add_problems(created.problems)
+    report.plan = _plan(created, request, runner=context.provenance.runner or "")
+    return report.document()
 
 
 @dataclass
 class _Sweep:
-    """A sweep under way: hears all news, in one thread."""
+    """A sweep under way: hears all updates, in one thread."""
 
     feeder: Feeder
-    brake: Brake
-    tally: Tally
-    around: Surroundings
-    crash: Exception | None = None
+    policy: StopPolicy
+    report: SweepReport
+    context: SweepContext
     unsettled: list[int] = field(default_factory=list)
 
     def go(self, dispatcher: Dispatcher) -> None:
         """Run until nothing is left, or nothing may start any more."""
-        drive(self.feeder.job_ids(), dispatcher, may_start=self.brake.may_start, tell=self._hear)
-        error = self.feeder.error
-        if error is not None:
-            self.brake.end(StopReason.JOBS_NOT_MADE, error.message)
-        # A limit that was reached with the last job has cut nothing off.
-        if self.feeder.is_done and self.brake.reason is StopReason.MAX_JOBS:
-            self.brake.reason = None
+        feeder, policy = self.feeder, self.policy
+        drive(
+            feeder.job_ids(),
+            dispatcher,
+            # A limit that is reached with the last job cuts nothing off.
+            may_start=lambda under_way: not feeder.is_done and policy.may_start(under_way),
+            on_update=self._hear,
+        )
+        if feeder.error is not None:
+            policy.end(StopReason.JOBS_NOT_MADE, feeder.error.message)
 
-    def settle_refused(self) -> list[SalvagedJson]:
-        """Try once more to take in what the store or the disk refused when its run had ended."""
-        found = [_salvage_one(job_id, self.around) for job_id in self.unsettled]
-        return [item for item in found if item is not None]
-
-    def put_away(self) -> None:
+    def fail_not_started(self) -> None:
         """Fail what was made and not started: its texts will have changed by the next time."""
         for job_id in self.feeder.not_started():
-            why = f"not started: the sweep ended: {self.brake.because or 'nothing may start'}"
+            why = f"not started: the sweep ended: {self.policy.because or 'nothing may start'}"
             request = FailRequest(
                 failure=RunFailed(FailureCode.INTERRUPTED, why),
-                actor=self.around.actor,
+                actor=self.context.actor,
                 leaving=JobStatus.QUEUED,
             )
+            now = self.context.clock()
             try:
-                fail_job(
-                    job_id, request=request, config=self.around.config, now=self.around.clock()
-                )
+                fail_job(job_id, request=request, config=self.context.config, now=now)
             except JobMoved:
                 continue  # another parent has taken it
-            self.tally.jobs[NOT_STARTED] += 1
+            self.report.tally.jobs[NOT_STARTED] += 1
 
-    def _hear(self, news: News) -> None:
-        self.tally.hear(news)
-        self.tally.pairs_left_out = self.feeder.skipped.reasons.total()
-        self.brake.hear(news)
-        if isinstance(news, Final):
-            taken = isinstance(news, RefusedJob) and isinstance(news.error, JobNotClaimable)
-            self.feeder.settle(news.review_job_id, taken=taken)
-            if isinstance(news, RefusedJob) and not taken and self._is_ours(news.review_job_id):
-                self.unsettled.append(news.review_job_id)
-        if isinstance(news, Crashed):
-            self.crash = self.crash or news.error
-            self.around.stop.set()
-        else:
-            self.around.watcher.tell(event_of(news), self.tally)
+    def _hear(self, update: JobUpdate) -> None:
+        tally = self.report.tally
+        tally.hear(update)
+        self.policy.hear(update)
+        if isinstance(update, JobOutcome):
+            refusal = update.error if isinstance(update, RefusedJob) else None
+            taken = isinstance(refusal, JobNotClaimable)
+            self.feeder.settle(update.review_job_id, taken=taken)
+            if refusal and not taken and self._is_ours(update.review_job_id):
+                self.unsettled.append(update.review_job_id)
+        if isinstance(update, JobRun) and update.runs_rest_again:
+            self.feeder.again(update.missing)
+        tally.pairs_left_out = self.report.skipped.reasons.total()
+        self.context.on_event(event_of(update), tally)
 
     def _is_ours(self, job_id: int) -> bool:
-        mine = ReviewJob.objects.filter(claimed_by=self.around.actor, status=JobStatus.RUNNING)
+        mine = ReviewJob.objects.filter(claimed_by=self.context.actor, status=JobStatus.RUNNING)
         return mine.filter(pk=job_id).exists()
 
 
-def _brake(
-    request: SweepRequest, provenance: Provenance, dispatcher: Dispatcher, around: Surroundings
-) -> Brake:
-    partition = request.model_partition
-    return Brake(
-        limits=request.limits,
-        stop=around.stop,
-        slots=dispatcher.slots,
-        expected_cost=mean_cost(model_partition=partition, runner=provenance.runner or ""),
-        costs_nothing=partition == RULES_PARTITION,
-    )
+def _select(report: SweepReport, corpus: Corpus) -> list[SweepTarget]:
+    selection = select_targets(corpus, report.request.selection)
+    targets = sweep_targets(selection)
+    report.select(selection, len(targets))
+    return targets
 
 
-def _salvage(around: Surroundings) -> list[SalvagedJson]:
-    found = [_salvage_one(job_id, around) for job_id in orphaned_jobs(around.processes)]
-    finish_mirrors(config=around.config)
+def _salvage(job_ids: Iterable[int], context: SweepContext) -> list[SalvagedJson]:
+    found = [_salvage_one(job_id, context) for job_id in job_ids]
     return [item for item in found if item is not None]
 
 
-def _salvage_one(job_id: int, around: Surroundings) -> SalvagedJson | None:
+def _salvage_one(job_id: int, context: SweepContext) -> SalvagedJson | None:
     """Close an orphaned job; None when it is not to be had: another sweep was quicker, perhaps."""
     document = retry_while_busy(
-        lambda: salvage_job(job_id, actor=around.actor, config=around.config, now=around.clock()),
-        stop=around.stop,
+        lambda: salvage_job(
+            job_id, actor=context.actor, config=context.config, now=context.clock()
+        ),
+        stop=context.stop,
     )
-    fields: dict[str, object] = {"review_job_id": job_id}
     if isinstance(document, RefusedJob):
-        told = {"code": document.error.code, "message": document.error.message}
-        around.watcher.tell(SweepEvent("not-salvaged", fields | told), Tally())
+        refusal = SweepEvent("not-salvaged", event_of(document).fields)
+        context.on_event(refusal, Tally())
         return None
     kept = sum(pair.pair_status == PairStatus.COMPLETED for pair in document.pairs)
-    fields |= {"status": document.status, "pairs_kept": kept}
-    around.watcher.tell(SweepEvent("salvaged", fields), Tally())
+    fields = {"review_job_id": job_id, "status": document.status, "pairs_kept": kept}
+    context.on_event(SweepEvent("salvaged", fields), Tally())
     return SalvagedJson(
         review_job_id=job_id,
         status=document.status,
         failure_code=document.failure_code,
         pairs_kept=kept,
+    )
+
+
+def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJson:
+    ids = {item.review_job_id or 0 for item in created.skipped if item.reason == ALREADY_QUEUED}
+    # Those that wait for somebody; others are at work.
+    waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
+    queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
+    tokens = sum(job.estimated_prompt_tokens for job in created.jobs)
+    tokens += sum(estimated for estimated, _pairs in queued)
+    cost = estimate_cost(
+        model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
+    )
+    return PlanJson(
+        new_jobs=len(created.jobs),
+        new_pairs=sum(job.pair_count for job in created.jobs),
+        queued_jobs=len(queued),
+        queued_pairs=sum(pairs for _estimated, pairs in queued),
+        estimated_prompt_tokens=tokens,
+        estimated_cost_usd=None if cost.cost_usd is None else round(cost.cost_usd, 4),
+        estimated_from_jobs=cost.jobs,
     )

@@ -18,6 +18,7 @@ _SUMMED = (
     "duration_seconds", "turns", "input_tokens", "output_tokens", "cached_input_tokens",
     "cache_write_tokens", "reasoning_tokens", "cost_usd",
 )  # fmt: skip
+_MODELS_USAGE = ("models_usage", "modelUsage")
 _WITHOUT_COST = "runs_without_cost"
 
 
@@ -70,6 +71,28 @@ def merge_runs(runs: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | Non
     return merged | {"runs": len(runs)}
 
 
+def output_tokens_by_model(telemetry: Mapping[str, Any] | None) -> dict[str, int]:
+    """What each model wrote, where a harness tells that; the most first."""
+    said = telemetry or {}
+    stats = said.get("stats")
+    places = [said.get(name) for name in _MODELS_USAGE]
+    places.append(stats.get("models") if isinstance(stats, Mapping) else None)
+    for place in places:
+        usages = place if isinstance(place, Mapping) else {}
+        found = {name: _written(used) for name, used in usages.items() if isinstance(used, Mapping)}
+        if any(found.values()):
+            return dict(sorted(found.items(), key=lambda item: -item[1]))
+    return {}
+
+
+def _written(used: Mapping[str, Any]) -> int:
+    tokens = used.get("tokens")
+    own = _first(used, _TOKENS["output_tokens"])
+    if own is None and isinstance(tokens, Mapping):
+        own = _first(tokens, ("candidates", "output"))
+    return int(own or 0)
+
+
 def _seconds(telemetry: Mapping[str, Any]) -> float | None:
     seconds = _number(telemetry.get("duration_seconds"))
     if seconds is not None:
@@ -95,7 +118,7 @@ def _tokens(telemetry: Mapping[str, Any], words: tuple[str, ...]) -> int | None:
 
 
 def _models(telemetry: Mapping[str, Any]) -> Iterator[object]:
-    for name in ("models_usage", "modelUsage"):
+    for name in _MODELS_USAGE:
         place = telemetry.get(name)
         if isinstance(place, Mapping):
             yield from place.values()

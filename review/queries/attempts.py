@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from review.models import ReviewPair
+from review.runners.outcome import MODEL_ANSWERED
 from review.vocabulary import FailureCode, JobStatus, NotAccepted, PairStatus
 
-# What says something about the pair. An interruption, a limit of the account or an operator's
-# decision says nothing: nobody judged, or nobody was to.
+# What says something about the pair, where a model had answered. An interruption, a limit of the
+# account or an operator's decision says nothing: nobody judged, or nobody was to.
 _TELLING = (
     FailureCode.PAIRS_MISSING,
     FailureCode.ALL_OR_NOTHING,
@@ -35,7 +36,8 @@ class PairText:
 
 def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Counter[PairText]:
     """By pair and text, the closed jobs of the partition that left it without a decision."""
-    tried = Q(status=PairStatus.MISSING, job__failure_code__in=_TELLING) | Q(
+    answered = ~Q(job__telemetry__has_key=MODEL_ANSWERED)
+    tried = Q(answered, status=PairStatus.MISSING, job__failure_code__in=_TELLING) | Q(
         status=PairStatus.COMPLETED, not_accepted__in=_UNDECIDED
     )
     rows = ReviewPair.objects.filter(

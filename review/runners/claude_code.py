@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from review.runners.json_output import count, known, money, objects_in, table, text, total
-from review.runners.messages import failure_of
+from review.runners.json_output import (
+    count,
+    known,
+    money,
+    objects_in,
+    summed,
+    table,
+    text,
+    tokens_of,
+)
+from review.runners.messages import failure_of, limit_named_by
 from review.runners.outcome import Account, Captured, RunnerFailure
-from review.runners.output_limit import limit_named_by
 from review.runners.spec import Reading
 
-_USAGE = {
-    "input_tokens": "inputTokens",
-    "output_tokens": "outputTokens",
-    "cached_input_tokens": "cacheReadInputTokens",
-    "cache_write_tokens": "cacheCreationInputTokens",
-}
-_OLDER_USAGE = {
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "cached_input_tokens": "cache_read_input_tokens",
-    "cache_write_tokens": "cache_creation_input_tokens",
+_TOKENS = {
+    "input_tokens": ("inputTokens", "input_tokens"),
+    "output_tokens": ("outputTokens", "output_tokens"),
+    "cached_input_tokens": ("cacheReadInputTokens", "cache_read_input_tokens"),
+    "cache_write_tokens": ("cacheCreationInputTokens", "cache_creation_input_tokens"),
 }
 _WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _COMPLETED = "completed"
@@ -68,28 +70,20 @@ def _message(result: Mapping[str, Any]) -> str:
 
 
 def _telemetry(result: Mapping[str, Any], usage: Mapping[str, Any]) -> dict[str, Any]:
+    models = {
+        name: known(cost_usd=money(table(used).get("costUSD")), **tokens_of(used, _TOKENS))
+        for name, used in usage.items()
+    }
     # `usage` can say 0 where `modelUsage` knows better, after a stream that was cut and resumed.
-    if "modelUsage" in result:
-        tokens = {
-            name: total(count(table(used).get(key)) for used in usage.values())
-            for name, key in _USAGE.items()
-        }
-    else:
-        used = table(result.get("usage"))
-        tokens = {name: count(used.get(key)) for name, key in _OLDER_USAGE.items()}
+    tokens = summed(models.values()) if "modelUsage" in result else None
     cost = money(result.get("total_cost_usd"))
     return known(
         session_id=text(result.get("session_id")),
         turns=count(result.get("num_turns")),
         cost_usd=money(result.get("cost_usd")) if cost is None else cost,
-        models_usage={name: _model_usage(table(used)) for name, used in usage.items()} or None,
-        **tokens,
+        models_usage=models or None,
+        **(tokens_of(result.get("usage"), _TOKENS) if tokens is None else tokens),
     )
-
-
-def _model_usage(used: Mapping[str, Any]) -> dict[str, Any]:
-    tokens = {name: count(used.get(key)) for name, key in _USAGE.items()}
-    return known(cost_usd=money(used.get("costUSD")), **tokens)
 
 
 def _refused_writes(result: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from review.runners.json_output import count, known, objects_in, table, text
+from review.runners.json_output import known, objects_in, table, text, tokens_of
 from review.runners.messages import failure_of
 from review.runners.outcome import Account, Captured, RunnerFailure
 from review.runners.spec import Reading
 
 _ENDINGS = ("turn.completed", "turn.failed")
 _TOKENS = {
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "cached_input_tokens": "cached_input_tokens",
-    "cache_write_tokens": "cache_write_input_tokens",
-    "reasoning_tokens": "reasoning_output_tokens",
+    "input_tokens": ("input_tokens",),
+    "output_tokens": ("output_tokens",),
+    "cached_input_tokens": ("cached_input_tokens",),
+    "cache_write_tokens": ("cache_write_input_tokens",),
+    "reasoning_tokens": ("reasoning_output_tokens",),
 }
 _CUT = "stream ended before turn.completed"
 
@@ -36,6 +36,7 @@ def read_codex(captured: Captured, _reading: Reading) -> Account:
         answer=answer,
         failure=_failure(events, endings[-1] if endings else None, captured.exit_code),
         telemetry=_telemetry(events, endings),
+        notices=tuple(_notices(events)),
     )
 
 
@@ -63,6 +64,15 @@ def _failure(
     return None
 
 
+def _notices(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Errors that Codex went on from: it reconnects, or its event stream lags."""
+    for event in events:
+        item = table(event.get("item"))
+        place = item if "error" in (item.get("type"), item.get("item_type")) else event
+        if place is item or event["type"] == "error":
+            yield text(place.get("message")) or text(place.get("text")) or ""
+
+
 def _last_error(events: Sequence[Mapping[str, Any]]) -> str:
     told = [text(event.get("message")) for event in events if event["type"] == "error"]
     return next((message for message in reversed(told) if message), "")
@@ -82,5 +92,5 @@ def _telemetry(
     return known(
         session_id=next(iter(sessions), None),
         turns=turns or None,
-        **{name: count(used.get(key)) for name, key in _TOKENS.items()},
+        **tokens_of(used, _TOKENS),
     )

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from review.runners.json_output import count, known, objects_in, table, text, total
-from review.runners.messages import failure_of
+from review.runners.json_output import count, known, objects_in, summed, table, text, tokens_of
+from review.runners.messages import failure_of, tells_of_the_limit
 from review.runners.outcome import Account, Captured, RunnerFailure
-from review.runners.output_limit import tells_of_the_limit
 from review.runners.spec import Reading
 
 _TOKENS = {
-    "input_tokens": ("prompt", "input"),
-    "output_tokens": ("candidates",),
-    "cached_input_tokens": ("cached",),
-    "reasoning_tokens": ("thoughts",),
+    "input_tokens": ("tokens.prompt", "tokens.input"),
+    "output_tokens": ("tokens.candidates",),
+    "cached_input_tokens": ("tokens.cached",),
+    "reasoning_tokens": ("tokens.thoughts",),
 }
 # Its own exit codes under which every other run fails alike: auth, sandbox, settings, trust.
 _UNUSABLE_EXITS = (41, 44, 52, 55)
@@ -32,6 +31,7 @@ def read_gemini(captured: Captured, _reading: Reading) -> Account:
     if not objects:
         return Account()
     account = objects[-1]
+    warnings = _warnings(account)
     models = table(table(account.get("stats")).get("models"))
     answer = account.get("response")
     return Account(
@@ -40,7 +40,8 @@ def read_gemini(captured: Captured, _reading: Reading) -> Account:
         telemetry=_telemetry(account, models),
         models=tuple(models),
         refused_writes=_refused_writes(account),
-        cut_off=_cut_off(account),
+        cut_off=next(filter(tells_of_the_limit, warnings), ""),
+        notices=warnings,
     )
 
 
@@ -64,25 +65,15 @@ def _failure(account: Mapping[str, Any], exit_code: int | None) -> RunnerFailure
 
 
 def _telemetry(account: Mapping[str, Any], models: Mapping[str, Any]) -> dict[str, Any]:
-    usage = {name: _model_usage(table(used)) for name, used in models.items()}
-    tokens = {name: total(used.get(name) for used in usage.values()) for name in _TOKENS}
-    return known(session_id=text(account.get("session_id")), models_usage=usage or None, **tokens)
+    usage = {name: tokens_of(used, _TOKENS) for name, used in models.items()}
+    session = text(account.get("session_id"))
+    return known(session_id=session, models_usage=usage or None, **summed(usage.values()))
 
 
-def _model_usage(used: Mapping[str, Any]) -> dict[str, Any]:
-    tokens = table(used.get("tokens"))
-    return known(
-        **{
-            name: next((n for key in keys if (n := count(tokens.get(key))) is not None), None)
-            for name, keys in _TOKENS.items()
-        }
-    )
-
-
-def _cut_off(account: Mapping[str, Any]) -> str:
+def _warnings(account: Mapping[str, Any]) -> tuple[str, ...]:
     warnings = account.get("warnings")
     told = map(text, warnings if isinstance(warnings, list) else [])
-    return next((words for words in told if words and tells_of_the_limit(words)), "")
+    return tuple(words for words in told if words)
 
 
 def _refused_writes(account: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from review.runners.messages import without_escapes
 
 _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
@@ -16,7 +19,7 @@ _MOST_TRIES = 20  # each may read all of the text
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
     """Every JSON object that begins a line, in order; those in a list one by one."""
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
     return [item for value in _values(text) for item in _objects(value)]
 
 
@@ -59,10 +62,21 @@ def known(**values: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def total(values: Iterator[int | None]) -> int | None:
-    """The sum of what is known, or None when nothing is."""
-    counted = [value for value in values if value is not None]
-    return sum(counted) if counted else None
+def tokens_of(usage: object, places: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Counts by our own names, from the first of their dotted paths that holds one."""
+    found = {
+        name: next((n for path in paths if (n := count(look(usage, path))) is not None), None)
+        for name, paths in places.items()
+    }
+    return known(**found)
+
+
+def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sums of what is known of several models."""
+    sums: Counter[str] = Counter()
+    for usage in usages:
+        sums.update({name: value for name, value in usage.items() if isinstance(value, int)})
+    return dict(sums)
 
 
 def _values(source: str) -> Iterator[object]:

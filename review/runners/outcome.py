@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from review.protocol.telemetry import merge_runs
 from review.vocabulary import FailureCode
+
+MODEL_ANSWERED = "model_answered"  # is there only where it is false
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,8 @@ class RunnerFailure:
     :param exhausted: the account has nothing left: no other job will succeed now.
     :param unusable: the runner is not installed, not logged in or wrongly called: every other job
         would fail in the same way.
+    :param misread: the model answered that it was asked nothing: worth one more run.
+    :param is_attempt: whether a model had answered; nothing else says anything about the pairs.
     """
 
     code: FailureCode
@@ -25,6 +30,8 @@ class RunnerFailure:
     retryable: bool = False
     exhausted: bool = False
     unusable: bool = False
+    misread: bool = False
+    is_attempt: bool = True
 
     @property
     def concerns_all(self) -> bool:
@@ -40,7 +47,8 @@ class RunnerOutcome:
         the run failed, incomplete perhaps.
     :param telemetry: what is known and nothing else: `duration_seconds`, and where the CLI says so
         `models`, `session_id`, `turns`, `input_tokens`, `output_tokens`, `cached_input_tokens`,
-        `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`. None: nothing ran.
+        `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`, `notices`. None:
+        nothing ran.
     :param models: the models that did the work, by the CLI's own account.
     :param said: the CLI's final words, for people; bounded, never a review.
     """
@@ -50,6 +58,14 @@ class RunnerOutcome:
     telemetry: Mapping[str, Any] | None = None
     models: tuple[str, ...] = ()
     said: str = ""
+
+
+def telemetry_of(outcomes: Sequence[RunnerOutcome]) -> dict[str, Any] | None:
+    """What is kept of the runs of a job: that no model had answered, too."""
+    telemetry = merge_runs([outcome.telemetry for outcome in outcomes])
+    if outcomes and all(outcome.failure and not outcome.failure.is_attempt for outcome in outcomes):
+        return (telemetry or {}) | {MODEL_ANSWERED: False}
+    return telemetry
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,7 @@ class Account:
     :param failure: what the CLI itself calls a failure.
     :param refused_writes: paths of files that the CLI was not allowed to write.
     :param cut_off: the CLI's own word for it where the model stopped at its output limit.
+    :param notices: what else the CLI reported and went on from: reconnecting, lag.
     """
 
     answer: bytes | None = None
@@ -84,3 +101,4 @@ class Account:
     models: tuple[str, ...] = ()
     refused_writes: tuple[str, ...] = ()
     cut_off: str = ""
+    notices: tuple[str, ...] = ()

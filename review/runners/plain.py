@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from review.runners.json_output import count, known, look, money, objects_in, table, text
-from review.runners.messages import failure_of
+from review.runners.json_output import count, known, look, money, objects_in, table, text, tokens_of
+from review.runners.messages import failure_of, limit_named_by, without_escapes
 from review.runners.outcome import Account, Captured, RunnerFailure
-from review.runners.output_limit import limit_named_by
 from review.runners.spec import Reading
 
+_TOKENS = {"input_tokens": ("input_tokens",), "output_tokens": ("output_tokens",)}
 _STOP_PATHS = (
     "finish_reason", "choices.0.finish_reason", "stop_reason", "candidates.0.finishReason",
     "incomplete_details.reason",
@@ -19,7 +19,7 @@ _STOP_PATHS = (
 
 def read_text(captured: Captured, _reading: Reading) -> Account:
     """All of stdout is the answer."""
-    return Account(answer=captured.stdout)
+    return Account(answer=without_escapes(captured.stdout))
 
 
 def read_llm(captured: Captured, reading: Reading) -> Account:
@@ -35,8 +35,7 @@ def read_llm(captured: Captured, reading: Reading) -> Account:
         answer=answer.encode("utf-8", "replace") if isinstance(answer, str) else None,
         telemetry=known(
             session_id=text(record.get("conversation_id")),
-            input_tokens=count(record.get("input_tokens")),
-            output_tokens=count(record.get("output_tokens")),
+            **tokens_of(record, _TOKENS),
         ),
         models=(model,) if model else (),
         cut_off=next(filter(None, map(limit_named_by, _stops(record))), ""),

@@ -1,8 +1,7 @@
-"""The one process door: runs a program to its end, or ends it, and leaves nothing of it running."""
+"""The one place that starts processes: runs a program to its end, or ends it and all it started."""
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -15,12 +14,12 @@ from pathlib import Path
 
 from review.errors import ReviewError
 from review.folders import FILE_MODE
-from review.runners.leftovers import end_leftovers
+from review.runners.process_table import kill_orphans
 
-_FIRST_LOOK = 0.0005
-_LONGEST_LOOK = 0.05
+_FIRST_PAUSE = 0.0005
+_LONGEST_PAUSE = 0.05
 _GRACE = 1.0
-_LAST_WAIT = 0.7
+_ORPHANS_END_WITHIN = 0.7
 
 
 class ProgramNotStarted(ReviewError):
@@ -54,7 +53,7 @@ class ProcessRequest:
 class ProcessResult:
     """How a program ended.
 
-    :param exit_code: None when a signal ended it, or when the system lost its status.
+    :param exit_code: None when a signal ended it.
     :param duration: seconds.
     """
 
@@ -79,17 +78,20 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
         _captured(request.stdout_path, request.max_bytes) as out,
         _captured(request.stderr_path, request.max_bytes) as err,
     ):
-        process = _start(request, out=out, err=err)
-        watch = _Watch(process, stop=stop, until=begun + request.timeout, captures=(out, err))
+        process = _start(request, out=out.descriptor, err=err.descriptor)
+        ended = False
         try:
-            watch.wait()
+            ended = _wait(process, stop=stop, until=begun + request.timeout, captures=(out, err))
         finally:
-            watch.end(request.mark)
+            _end(process, request.mark)
+            out.cut()
+            err.cut()
+        code = process.returncode
         return ProcessResult(
-            exit_code=watch.exit_code,
-            signal=watch.signal,
-            timed_out=watch.timed_out,
-            interrupted=watch.interrupted,
+            exit_code=code if code is not None and code >= 0 else None,
+            signal=-code if code is not None and code < 0 else None,
+            timed_out=not ended and not stop.is_set(),
+            interrupted=not ended and stop.is_set(),
             duration=time.monotonic() - begun,
             stdout_truncated=out.truncated,
             stderr_truncated=err.truncated,
@@ -111,112 +113,55 @@ class _Capture:
             self.truncated = True
 
 
-class _Watch:
-    """Waits for one process, and ends it with all that it started."""
-
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        *,
-        stop: threading.Event,
-        until: float,
-        captures: tuple[_Capture, ...],
-    ) -> None:
-        self.exit_code: int | None = None
-        self.signal: int | None = None
-        self.timed_out = False
-        self.interrupted = False
-        self._process = process
-        self._stop = stop
-        self._until = until
-        self._captures = captures
-        self._ended = False
-
-    def wait(self) -> None:
-        """Return when the process has ended, its time is up, or `stop` is set."""
-        delay = _FIRST_LOOK
-        while not self._has_ended():
-            left = self._until - time.monotonic()
-            self.interrupted = self._stop.is_set()
-            self.timed_out = left <= 0 and not self.interrupted
-            if self.interrupted or self.timed_out:
-                return
-            self._cut()
-            self._stop.wait(min(delay, left))
-            delay = min(delay * 2, _LONGEST_LOOK)
-
-    def end(self, mark: str) -> None:
-        """End what still runs: politely first, if the process itself does; then its descendants."""
-        pid = self._process.pid
-        if not self._has_ended():
-            _signal_group(pid, signal.SIGTERM)
-            self._wait_until(time.monotonic() + _GRACE)
-        # Before the process is reaped: until then its number is nobody else's.
-        _signal_group(pid, signal.SIGKILL)
-        until = time.monotonic() + _LAST_WAIT
-        end_leftovers(mark, session=pid, until=until)
-        self._wait_until(until)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=0.01)
-        self._cut()
-
-    def _wait_until(self, until: float) -> None:
-        delay = _FIRST_LOOK
-        while not self._has_ended() and time.monotonic() < until:
-            time.sleep(delay)
-            delay = min(delay * 2, _LONGEST_LOOK)
-
-    def _has_ended(self) -> bool:
-        if not self._ended:
-            self._look()
-        return self._ended
-
-    def _look(self) -> None:
-        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        try:
-            info = os.waitid(os.P_PID, self._process.pid, look)
-        except ChildProcessError:  # reaped by somebody else: nobody knows how it ended
-            self._ended = True
-            return
-        if info is not None:
-            self._ended = True
-            if info.si_code == os.CLD_EXITED:
-                self.exit_code = info.si_status
-            else:
-                self.signal = info.si_status
-
-    def _cut(self) -> None:
-        for capture in self._captures:
+def _wait(
+    process: subprocess.Popen[bytes],
+    *,
+    stop: threading.Event,
+    until: float,
+    captures: tuple[_Capture, ...],
+) -> bool:
+    """Whether the process has ended before its time was up and before `stop` was set."""
+    pause = _FIRST_PAUSE
+    while process.poll() is None:
+        left = until - time.monotonic()
+        if stop.is_set() or left <= 0:
+            return False
+        for capture in captures:
             capture.cut()
+        stop.wait(min(pause, left))
+        pause = min(pause * 2, _LONGEST_PAUSE)
+    return True
 
 
-def _start(request: ProcessRequest, *, out: _Capture, err: _Capture) -> subprocess.Popen[bytes]:
+def _end(process: subprocess.Popen[bytes], mark: str) -> None:
+    """End what still runs: the process gets a moment to end itself, then nothing is left."""
+    if process.poll() is None:
+        _signal_group(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
+    _signal_group(process.pid, signal.SIGKILL)
+    until = time.monotonic() + _ORPHANS_END_WITHIN
+    kill_orphans(mark, session=process.pid, until=until)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(max(0.01, until - time.monotonic()))
+
+
+def _start(request: ProcessRequest, *, out: int, err: int) -> subprocess.Popen[bytes]:
     name, _, value = request.mark.partition("=")
-    with _input(request.stdin_path) as stdin:
-        try:
+    try:
+        with (request.stdin_path or Path(os.devnull)).open("rb") as stdin:
             return subprocess.Popen(
                 list(request.argv),
                 stdin=stdin,
-                stdout=out.descriptor,
-                stderr=err.descriptor,
+                stdout=out,
+                stderr=err,
                 cwd=request.cwd,
                 env={**request.env, "PWD": str(request.cwd), name: value},
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
-            raise ProgramNotStarted(_not_started(request, error)) from error
-
-
-def _not_started(request: ProcessRequest, error: OSError | ValueError) -> str:
-    told = f"cannot start {request.argv[0]!r}: "
-    if not isinstance(error, OSError):
-        return f"{told}{error}"
-    if error.errno == errno.E2BIG:
-        size = sum(len(os.fsencode(item)) + 1 for item in request.argv)
-        return f"{told}{error.strerror} ({size:,} bytes of arguments)"
-    if not request.cwd.is_dir():
-        return f"{told}there is no folder {str(request.cwd)!r}"
-    return f"{told}{error.strerror}"
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise ProgramNotStarted(f"cannot start {request.argv[0]!r}: {told}") from error
 
 
 @contextmanager
@@ -226,15 +171,6 @@ def _captured(path: Path, max_bytes: int) -> Iterator[_Capture]:
     descriptor = os.open(path, flags, FILE_MODE)
     try:
         yield _Capture(descriptor, max_bytes)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _input(path: Path | None) -> Iterator[int]:
-    descriptor = os.open(path or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield descriptor
     finally:
         os.close(descriptor)
 

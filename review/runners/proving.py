@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal as signals
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,11 +16,13 @@ from review.runners.messages import (
     MAX_REASON,
     MAX_SAID,
     clean,
+    error_in_answer,
     failure_of,
-    opens_like_an_error,
+    saw_no_request,
+    stopped_at_limit,
+    without_escapes,
 )
 from review.runners.outcome import Account, Captured, RunnerFailure, RunnerOutcome
-from review.runners.output_limit import ends_with_a_block, stopped_at_limit
 from review.runners.plain import read_fields, read_llm, read_text
 from review.runners.process import ProcessResult
 from review.runners.spec import Access, Dialect, Reading, RunnerSpec
@@ -36,6 +39,8 @@ _ADAPTERS: Mapping[Dialect, Callable[[Captured, Reading], Account]] = {
 }
 _PROSE = (Dialect.TEXT, Dialect.LLM)
 _SENTINEL_WORDS = b"PAIR REVIEW START"
+_NOTICE = re.compile(r"retry|reconnect|lag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back", re.I)
+_MOST_NOTICES = 10
 
 
 @dataclass(frozen=True)
@@ -56,21 +61,20 @@ class Run:
 def prove(run: Run) -> RunnerOutcome:
     """What the run comes to; a text stands beside a failure only if it holds review blocks."""
     account = _ADAPTERS[run.spec.dialect](run.captured, run.spec.reading)
-    text, whose = _text(run, account)
+    is_file = run.access is not Access.READ or holds_review(run.captured.file)
+    # A worker that was given no leave to write the file that the prompt names may answer instead.
+    text = run.captured.file if is_file else account.answer
     failure = next((failure for failure in _failures(run, account, text) if failure), None)
-    if failure is not None and run.access is not Access.EDIT and not holds_review(text):
-        text = None
-    telemetry = dict(account.telemetry)
-    if account.models:
-        telemetry["models"] = list(account.models)
-    if run.result is not None:
-        telemetry["duration_seconds"] = round(run.result.duration, 3)
+    if failure is not None:
+        failure = replace(failure, is_attempt=_has_answered(run, account, failure))
+        if run.access is Access.EDIT or not holds_review(text):
+            text = None
     return RunnerOutcome(
-        text=text if failure is None or run.access is not Access.EDIT else None,
+        text=text,
         failure=failure,
-        telemetry=telemetry,
+        telemetry=_telemetry(run, account, failure),
         models=account.models,
-        said="" if whose == "answer" else _said(account.answer),
+        said=clean(_decoded(account.answer), limit=MAX_SAID) if is_file else "",
     )
 
 
@@ -78,20 +82,35 @@ def holds_review(text: bytes | None) -> bool:
     """Whether a line opens a review block, of whichever job."""
     if text is None or _SENTINEL_WORDS not in text.upper():
         return False
-    lines = (line for line in text.split(b"\n") if _SENTINEL_WORDS in line.upper())
-    found = (read_sentinel(line.decode("utf-8", "replace")) for line in lines)
+    lines = (line for line in without_escapes(text).split(b"\n") if _SENTINEL_WORDS in line.upper())
+    found = (read_sentinel(_decoded(line)) for line in lines)
     return any(sentinel is not None and sentinel.opens for sentinel in found)
 
 
-def _text(run: Run, account: Account) -> tuple[bytes | None, str]:
-    """The review, and whether it is the file or the answer.
+def _telemetry(run: Run, account: Account, failure: RunnerFailure | None) -> dict[str, object]:
+    telemetry = dict(account.telemetry)
+    if account.models:
+        telemetry["models"] = list(account.models)
+    if run.result is not None:
+        telemetry["duration_seconds"] = round(run.result.duration, 3)
+    told = [*account.notices, *filter(_NOTICE.search, _decoded(run.captured.stderr).splitlines())]
+    notices = dict.fromkeys(filter(None, (clean(words, limit=MAX_SAID) for words in told)))
+    if failure is None and notices:
+        telemetry["notices"] = list(notices)[:_MOST_NOTICES]
+    return telemetry
 
-    The prompt asks for the file; a worker that was given no leave to write it may answer instead.
-    """
-    file = run.captured.file
-    if run.access is not Access.READ or holds_review(file):
-        return file, "file"
-    return account.answer, "answer"
+
+def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
+    """Whether the run had come so far that a model answered, by what it left."""
+    if failure.misread:
+        return False
+    if account.telemetry.get("output_tokens") or run.captured.file or holds_review(account.answer):
+        return True
+    if account.failure is not None or failure.retryable or failure.concerns_all:
+        return False
+    is_error = run.spec.dialect in _PROSE and run.captured.exit_code != 0
+    has_words = bool((account.answer or b"").strip()) and not is_error
+    return has_words or failure.code is FailureCode.NO_OUTPUT
 
 
 def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[RunnerFailure | None]:
@@ -100,7 +119,7 @@ def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[Runner
     yield _printed_too_much(run)
     yield account.failure
     yield _cut_off(account, text)
-    yield _misused_answer(run, account)
+    yield _no_answer(run, account)
     yield _bad_exit(run)
     if run.access is Access.EDIT:
         yield None if text is not None else _no_output("the file is gone", run, account)
@@ -117,6 +136,10 @@ def _not_to_its_end(run: Run) -> RunnerFailure | None:
     if result.timed_out:
         words = _last_words(run)
         reason = f"not done within {run.timeout:g} seconds" + (f": {words}" if words else "")
+        told = failure_of(words)
+        # A CLI that waits for somebody to log in ends in no other way.
+        if told.concerns_all:
+            return replace(told, reason=reason)
         return RunnerFailure(FailureCode.RUNNER_TIMEOUT, reason)
     return None
 
@@ -130,33 +153,35 @@ def _printed_too_much(run: Run) -> RunnerFailure | None:
 
 
 def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
-    if not account.cut_off or ends_with_a_block(text):
+    """An answer that stopped at its limit, unless its last words are the END of a block."""
+    last = (text or b"").rstrip(b"`~ \t\r\n").rpartition(b"\n")[2]
+    sentinel = read_sentinel(_decoded(last))
+    if not account.cut_off or (sentinel is not None and not sentinel.opens):
         return None
     return stopped_at_limit(clean(account.cut_off, limit=MAX_SAID))
 
 
-def _misused_answer(run: Run, account: Account) -> RunnerFailure | None:
-    """An error that stands where the answer should be, without a word of failure."""
+def _no_answer(run: Run, account: Account) -> RunnerFailure | None:
+    """What stands where the answer should be: an error, or that nothing was asked."""
     if holds_review(account.answer) or holds_review(run.captured.file):
         return None
-    words = (account.answer or run.captured.stdout).decode("utf-8", "replace")
+    words = _decoded(account.answer or run.captured.stdout)
     if not words.strip():
-        words = run.captured.stderr.decode("utf-8", "replace")
-    return failure_of(words) if opens_like_an_error(words) else None
+        words = _decoded(run.captured.stderr)
+    elif run.access is Access.READ and saw_no_request(words):
+        reason = f"the model saw no request: {clean(words, limit=MAX_SAID)}"
+        return RunnerFailure(FailureCode.NO_OUTPUT, reason, retryable=True, misread=True)
+    return error_in_answer(words)
 
 
 def _bad_exit(run: Run) -> RunnerFailure | None:
     result = run.result
     if result is None or result.exit_code == 0:
         return None
+    how = f"exit code {result.exit_code}"
     if result.signal is not None:
         how = f"ended by {_signal_name(result.signal)}"
-    elif result.exit_code is None:
-        how = "its exit status is lost"
-    else:
-        how = f"exit code {result.exit_code}"
-    words = _last_words(run)
-    failure = failure_of(words)
+    failure = failure_of(_last_words(run))
     if not failure.reason:
         return replace(failure, reason=f"{how}, without a word")
     return failure if result.signal is None else replace(failure, reason=f"{how}: {failure.reason}")
@@ -205,12 +230,8 @@ def _last_words(run: Run) -> str:
     return words
 
 
-def _said(answer: bytes | None) -> str:
-    return clean(_decoded(answer or b""), limit=MAX_SAID)
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
+def _decoded(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")
 
 
 def _signal_name(number: int) -> str:

@@ -162,6 +162,7 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
         closing=() if settings.command else base.closing,
         environment={**base.environment, **settings.environment},
         writes_file=writes_file,
+        model=settings.model,
     )
 
 
@@ -189,6 +190,7 @@ def _from_command(settings: RunnerSettings) -> RunnerSpec:
         environment=settings.environment,
         reading=Reading(settings.fields, settings.where, settings.join),
         writes_file=output is RunnerOutput.FILE,
+        model=settings.model,
     )
 
 

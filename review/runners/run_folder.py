@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from review.folders import make_private
 from review.runners.environment import is_mark
@@ -39,45 +40,24 @@ class RunRecord:
 
     @property
     def output_path(self) -> Path:
-        """Where the review is expected."""
         return Path(self.scratch, self.output)
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """A folder that keeps one run's files; names are ours, contents the worker's."""
+    """A folder that keeps one run's files; names are ours, contents the worker's.
 
-    path: Path
+    `output` is a copy of the review file, since the scratch folder goes before the review is taken
+    in; `last_message` is the file that a CLI is told to write its last message to.
+    """
 
-    @property
-    def prompt(self) -> Path:
-        """The prompt, while the run needs it."""
-        return self.path / "prompt.md"
-
-    @property
-    def stdout(self) -> Path:
-        """All that the worker printed, up to the cap."""
-        return self.path / "stdout"
-
-    @property
-    def stderr(self) -> Path:
-        """All that the worker complained of, up to the cap."""
-        return self.path / "stderr"
-
-    @property
-    def last_message(self) -> Path:
-        """The file that a CLI is told to write its last message to."""
-        return self.path / "last-message"
-
-    @property
-    def output(self) -> Path:
-        """A copy of the review file: the scratch folder goes before the review is taken in."""
-        return self.path / "output.md"
-
-    @property
-    def record(self) -> Path:
-        """The record of the run, as JSON."""
-        return self.path / "run.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.prompt = path / "prompt.md"
+        self.stdout = path / "stdout"
+        self.stderr = path / "stderr"
+        self.last_message = path / "last-message"
+        self.output = path / "output.md"
+        self.record = path / "run.json"
 
     def prepare(self, prompt: bytes) -> None:
         """Make the folder, with nothing of an earlier run in it.
@@ -94,7 +74,7 @@ class RunFolder:
 
         :raises OSError: the system refuses.
         """
-        _write_whole(self.record, json.dumps(asdict(record)).encode())
+        _write_whole(self.record, msgspec.json.encode(record))
 
     def keep_output(self, data: bytes) -> None:
         """Write the copy of the review file in one step.
@@ -104,14 +84,12 @@ class RunFolder:
         _write_whole(self.output, data)
 
     def read(self) -> RunRecord | None:
-        """The record, or None when no run began here."""
+        """The record, or None when no run began here: it lies where a worker could have written."""
         try:
-            values = json.loads(_read_file(self.record) or b"")
-            result = values["result"] and ProcessResult(**values["result"])
-            record = RunRecord(**{**values, "access": Access(values["access"]), "result": result})
-        except (ValueError, TypeError, KeyError, RecursionError):
+            record = msgspec.json.decode(_read_file(self.record) or b"", type=RunRecord)
+        except (msgspec.MsgspecError, RecursionError):
             return None
-        return record if _is_ours(record) else None
+        return record if is_mark(record.mark) else None
 
     def captured(self, record: RunRecord) -> Captured:
         """All that the worker left; a file that it edits may be as old as it was."""
@@ -125,17 +103,6 @@ class RunFolder:
         )
 
 
-def _is_ours(record: RunRecord) -> bool:
-    """Whether a record has what we write into one: it lies where a worker could have written too."""
-    texts = (record.runner, record.scratch, record.output)
-    numbers = (record.since_ns, record.timeout)
-    return (
-        is_mark(record.mark)
-        and all(isinstance(text, str) for text in texts)
-        and all(isinstance(number, int | float) for number in numbers)
-    )
-
-
 def _read_file(path: Path, *, since_ns: int = 0) -> bytes | None:
     """An ordinary file that was written since then; a link, folder or pipe is none."""
     try:
@@ -146,7 +113,7 @@ def _read_file(path: Path, *, since_ns: int = 0) -> bytes | None:
             if not stat.S_ISREG(info.st_mode) or info.st_mtime_ns < since_ns:
                 return None
             return stream.read(MAX_CAPTURED_BYTES)
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from review.conf import Config
 from review.errors import ReviewError
 from review.runners.environment import new_mark, worker_environment
-from review.runners.leftovers import end_leftovers
 from review.runners.outcome import Captured, RunnerFailure, RunnerOutcome
 from review.runners.process import ProcessRequest, ProgramNotStarted, run_process
+from review.runners.process_table import kill_orphans
 from review.runners.proving import Run, prove
 from review.runners.registry import find_runner
 from review.runners.run_folder import MAX_CAPTURED_BYTES, RunFolder, RunRecord
@@ -92,7 +92,7 @@ def end_left_over(files: Path) -> bool:
     if record is None:
         return False
     until = time.monotonic() + _ORPHANS_END_WITHIN
-    return not end_leftovers(record.mark, session=None, until=until)
+    return not kill_orphans(record.mark, session=None, until=until)
 
 
 def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
@@ -140,14 +140,7 @@ def _run(request: RunRequest, access: Access, *, stop: threading.Event) -> Runne
 
 
 def _judge(record: RunRecord, captured: Captured, spec: RunnerSpec) -> RunnerOutcome:
-    run = Run(
-        spec=spec,
-        access=record.access,
-        captured=captured,
-        result=record.result,
-        timeout=record.timeout,
-    )
-    return prove(run)
+    return prove(Run(spec, record.access, captured, record.result, record.timeout))
 
 
 def _lay_out(request: RunRequest, folder: RunFolder, access: Access) -> RunRecord:
@@ -222,4 +215,4 @@ def not_prepared(error: OSError, *, unusable: bool) -> RunnerOutcome:
 
 
 def _not_run(code: FailureCode, message: str, *, unusable: bool = False) -> RunnerOutcome:
-    return RunnerOutcome(failure=RunnerFailure(code, message, unusable=unusable))
+    return RunnerOutcome(failure=RunnerFailure(code, message, unusable=unusable, is_attempt=False))

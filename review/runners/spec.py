@@ -61,6 +61,7 @@ class RunnerSpec:
 
     :param writes_file: the review is expected in the file that the prompt names; else it is the
         CLI's final answer, and the worker may only read.
+    :param model: the model to name where only its partition is known, as the CLI calls it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class RunnerSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
     writes_file: bool = False
+    model: str = ""
 
     @property
     def in_process(self) -> bool:
@@ -82,7 +84,6 @@ class RunnerSpec:
 
     @property
     def review_access(self) -> Access:
-        """What a worker may do when it reviews."""
         return Access.WRITE if self.writes_file else Access.READ
 
     @property
@@ -92,12 +93,10 @@ class RunnerSpec:
 
     @property
     def takes_model(self) -> bool:
-        """Whether the command has a place for a model's name."""
         return self._mentions("model")
 
     @property
     def takes_effort(self) -> bool:
-        """Whether the command has a place for an effort."""
         return self._mentions("effort")
 
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
@@ -107,23 +106,7 @@ class RunnerSpec:
             missing where the command needs it; or the runner cannot edit files.
         """
         for word, value in (("model", model), ("effort", effort)):
-            _check_word(self, word, value)
-        if self._mentions("model", within=self._always) and model is None:
-            raise RunnerCannot(f"runner {self.name!r} needs a model", hint="add --runner-model M")
-        if self._mentions("effort", within=self._always) and effort is None:
-            raise RunnerCannot(
-                f"runner {self.name!r} needs an effort", hint="add --runner-effort E"
-            )
-        if model is not None and not self._mentions("model"):
-            raise RunnerCannot(
-                f"runner {self.name!r} cannot be told a model: its command has no {{model}}",
-                hint="leave --runner-model out, or give the command a {model} in kb/review.toml",
-            )
-        if effort is not None and not self._mentions("effort"):
-            raise RunnerCannot(
-                f"runner {self.name!r} cannot be told an effort: its command has no {{effort}}",
-                hint="leave --runner-effort out",
-            )
+            self._check_word(word, value)
         if access not in self.access:
             raise RunnerCannot(f"runner {self.name!r} cannot {access} files")
 
@@ -131,19 +114,27 @@ class RunnerSpec:
         """The argument list; `values` by the names of the placeholders."""
         model = self.model_options if "model" in values else ()
         effort = self.effort_options if "effort" in values else ()
-        template = (
-            *self.command,
-            *self.access[access],
-            *model,
-            *effort,
-            *self.options,
-            *self.closing,
-        )
-        return tuple(_fill(item, values) for item in template)
+        begin = (*self.command, *self.access[access], *model, *effort)
+        return tuple(_fill(item, values) for item in (*begin, *self.options, *self.closing))
 
     def variables(self, values: Mapping[str, str]) -> dict[str, str]:
-        """The environment variables to set, filled in."""
         return {name: _fill(value, values) for name, value in self.environment.items()}
+
+    def _check_word(self, word: str, value: str | None) -> None:
+        option = f"--runner-{word}"
+        if value is None:
+            if self._mentions(word, within=self._always):
+                raise RunnerCannot(
+                    f"runner {self.name!r} needs the name of a {word}",
+                    hint=f"add {option} {word[0].upper()}",
+                )
+        elif not value.strip() or value.startswith("-") or not value.isprintable():
+            raise RunnerCannot(f"runner {self.name!r} cannot be told the {word} {value!r}")
+        elif not self._mentions(word):
+            raise RunnerCannot(
+                f"runner {self.name!r} takes no {word}: its command has no {{{word}}}",
+                hint=f"leave {option} out, or give the command a {{{word}}} in kb/review.toml",
+            )
 
     @property
     def _always(self) -> tuple[str, ...]:
@@ -153,13 +144,6 @@ class RunnerSpec:
         if within is None:
             within = (*self._always, *self.model_options, *self.effort_options)
         return any(f"{{{word}}}" in item for item in within)
-
-
-def _check_word(spec: RunnerSpec, word: str, value: str | None) -> None:
-    if value is not None and (
-        not value.strip() or value.startswith("-") or not value.isprintable()
-    ):
-        raise RunnerCannot(f"runner {spec.name!r} cannot be told the {word} {value!r}")
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from review import conf
 from review.contracts.job_pages import JobDetailsJson, JobFileJson
 from review.contracts.jobs import JobJson, JobListPageJson
 from review.contracts.recovery import RecoverableJson
+from review.protocol.telemetry import output_tokens_by_model
 from review.queries.job_board import show_jobs
 from review.queries.job_details import JobFile, read_job, read_job_file
 from review.queries.job_pages import JobFilter, JobRow, count_jobs_by_kind, job_rows, newest_job_ids
@@ -174,8 +175,22 @@ def _job_context(details: JobDetailsJson) -> dict[str, Any]:
             _shown(number, "output", "Output", details.output),
         ],
         "took": _took(details.job),
+        "writers": _writers(telemetry),
+        "notices": _notices(telemetry),
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
+
+
+def _writers(telemetry: Mapping[str, object] | None) -> list[str]:
+    """The models that wrote the output, with their shares where several did."""
+    tokens = output_tokens_by_model(telemetry)
+    total = sum(tokens.values())
+    return [f"{name} {count / total:.0%}" for name, count in tokens.items() if count]
+
+
+def _notices(telemetry: Mapping[str, object] | None) -> list[str]:
+    notices = (telemetry or {}).get("notices")
+    return [str(words) for words in notices] if isinstance(notices, list) else []
 
 
 def _took(job: JobJson) -> str:

@@ -20,7 +20,6 @@ from review.contracts.reviews import ProvenanceJson, ReviewJson
 from review.corpus import Corpus
 from review.errors import UsageRefused
 from review.orchestration.deciding import DecisionRequest, set_decision
-from review.orchestration.provenance import partition_contradicts
 from review.orchestration.reading import HistoryRequest, read_reviews
 from review.queries.knowledge_base import open_corpus
 from review.queries.review_texts import KeptText, Part, text_of_review
@@ -181,18 +180,17 @@ def _origins(shown: ReviewJson, config: Config) -> list[Origin]:
     known = shown.provenance
     return [
         Origin("Runner", known.runner or ""),
-        Origin("Model", known.runner_model or "", *_told_model(shown, known, config)),
+        Origin("Model", known.runner_model or "", *_told_model(known)),
         Origin("Effort", known.runner_effort or ""),
         Origin("Model, by its own word", "", known.self_reported_model or "", _self_report(known)),
     ]
 
 
-def _told_model(shown: ReviewJson, known: ProvenanceJson, config: Config) -> tuple[str, str]:
+def _told_model(known: ProvenanceJson) -> tuple[str, str]:
     models = known.telemetry_models
     if not models:
         return "", ""
-    other = partition_contradicts(shown.model_partition, models, config=config)
-    return ", ".join(models), "contradicted" if other else "confirmed"
+    return ", ".join(models), "contradicted" if known.telemetry_contradicts else "confirmed"
 
 
 def _self_report(known: ProvenanceJson) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 import pytest
 
 from review.models import JobOutput, ReviewJob, ReviewPair
+from review.orchestration.running import RetryPolicy
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import (
@@ -29,6 +31,8 @@ from tests.helpers.held_worker import (
 )
 
 pytestmark = pytest.mark.django_db
+
+THREE_RUNS = RetryPolicy(runs=3, first_pause=timedelta(0))
 
 
 @pytest.fixture
@@ -113,7 +117,7 @@ class TestRunsThatFail:
             failing(OVERLOADED),
         ]
 
-        answer = sweeper.sweep(runs=3)
+        answer = sweeper.sweep(retry=THREE_RUNS)
 
         assert answer.jobs["completed"] == 3
         assert sweeper.executor.runs[:3] == [1, 1, 1]
@@ -121,18 +125,26 @@ class TestRunsThatFail:
         assert telemetry == {"cost_usd": 0.35, "runs": 3, "runs_without_cost": 1}
         assert answer.cost.jobs_without_cost == 1
 
-    def test_keep_the_best_of_several_answers(self, sweeper):
-        sweeper.executor.answers = [
-            failing(OVERLOADED, only=(1, 2)),
-            failing(OVERLOADED, only=(1,)),
-            failing(OVERLOADED),
-        ]
+    def test_with_every_review_whole_are_complete(self, sweeper):
+        sweeper.executor.answers = [failing(OVERLOADED, only=(1, 2))]
 
-        sweeper.sweep(runs=3)
+        answer = sweeper.sweep(retry=THREE_RUNS)
 
-        job = ReviewJob.objects.get(pk=1)
-        assert (job.status, job.failure_code) == ("failed", "rate-limited")
-        assert set(job.pairs.values_list("status", flat=True)) == {"completed"}
+        assert sweeper.executor.runs == [1, 2, 3]
+        assert answer.jobs["completed"] == 3
+        assert answer.pairs["pass"] == 6
+
+    def test_keep_the_reviews_that_are_whole_and_run_only_the_rest_again(self, sweeper):
+        sweeper.executor.answers = [failing(OVERLOADED, only=(1,))]
+
+        answer = sweeper.sweep(retry=THREE_RUNS)
+
+        assert (answer.jobs["in-part"], answer.jobs["completed"]) == (1, 3)
+        assert (answer.jobs["failed"], answer.failures) == (0, [])
+        assert (answer.pairs["pass"], answer.pairs["missing"]) == (6, 0)
+        rest = ReviewJob.objects.get(pk=4)
+        assert [pair.note.path for pair in rest.pairs.all()] == ["kb/notes/a.md"]
+        assert ReviewPair.objects.filter(status="completed").count() == 6
 
     @pytest.mark.parametrize(
         ("answer", "code"),
@@ -229,10 +241,9 @@ class TestStopped:
 
     def test_in_a_pause_the_job_says_what_it_waited_for(self, sweeper):
         sweeper.executor.answers = [failing(OVERLOADED)]
-        sweeper.listener.tell = lambda event, tally: None
         sweeper.executor.before = lambda job_id: sweeper.stop.set()
 
-        sweeper.sweep(runs=3)
+        sweeper.sweep(retry=THREE_RUNS)
 
         job = ReviewJob.objects.get(pk=1)
         assert job.failure_code == "interrupted"

@@ -11,13 +11,12 @@ from datetime import timedelta
 from review.corpus import Corpus
 from review.domain.parents import Parent
 from review.models import Provenance
-from review.orchestration.dispatching import SerialDispatcher
+from review.orchestration.dispatching import Dispatcher
 from review.orchestration.failing import FailRequest, fail_job
 from review.orchestration.ingest_request import RunFailed
-from review.orchestration.retries import RetryPolicy
-from review.orchestration.running import Worker
+from review.orchestration.running import RetryPolicy, Worker
+from review.orchestration.sweep_report import SweepContext
 from review.orchestration.sweep_request import Limits, SweepRequest
-from review.orchestration.sweep_surroundings import Surroundings
 from review.orchestration.sweeping import sweep
 from review.queries.targets import SelectionRequest
 from review.runners.outcome import RunnerFailure, RunnerOutcome
@@ -45,24 +44,13 @@ class FakeExecutor:
     runs: list[int] = field(default_factory=list)
     in_process: bool = True
 
+    def run(self, job_id):
+        self.before(job_id)
+        self.runs.append(job_id)
+        return (self.answers.pop(0) if self.answers else passes)(job_id)
+
     def prepare(self, job):
-        return FakeExecution(self, job.pk)
-
-
-@dataclass
-class FakeExecution:
-    executor: FakeExecutor
-    job_id: int
-
-    def run(self, number, *, stop):
-        executor = self.executor
-        executor.before(self.job_id)
-        executor.runs.append(self.job_id)
-        answer = executor.answers.pop(0) if executor.answers else passes
-        return answer(self.job_id)
-
-    def forget(self, number):
-        pass
+        return lambda number, stop: self.run(job.pk)
 
 
 def passes(job_id):
@@ -89,7 +77,7 @@ class Listener:
     def __init__(self):
         self.events = []
 
-    def tell(self, event, tally):
+    def __call__(self, event, tally):
         self.events.append(event)
 
     def names(self):
@@ -106,7 +94,7 @@ class Sweeper:
     stop: threading.Event = field(default_factory=threading.Event)
     processes: FakeProcesses = field(default_factory=lambda: FakeProcesses(alive=(os.getpid(),)))
 
-    def sweep(self, *, runs=1, mode="stale", grouping=Grouping.NOTE, **limits):
+    def sweep(self, *, mode="stale", grouping=Grouping.NOTE, retry=None, **limits):
         config = make_config(self.root)
         clock = ticking()
         worker = Worker(
@@ -114,7 +102,7 @@ class Sweeper:
             actor="sweep:here:1",
             parent=Parent(self.processes.host, os.getpid(), NOW),
             provenance=Provenance("fake", PARTITION),
-            retry=RetryPolicy(runs=runs, first_pause=timedelta(0)),
+            retry=retry or RetryPolicy(runs=1),
             config=config,
             clock=clock,
         )
@@ -123,15 +111,11 @@ class Sweeper:
             grouping=grouping,
             limits=Limits(**({"max_attempts": 3} | limits)),
         )
-        return sweep(
-            request,
-            corpus=Corpus(config),
-            dispatcher=SerialDispatcher(worker, stop=self.stop),
-            provenance=worker.provenance,
-            around=Surroundings(
-                config, self.processes, self.listener, "sweep:here:1", self.stop, clock
-            ),
+        context = SweepContext(
+            config, self.processes, worker.provenance, worker.actor, self.listener, self.stop, clock
         )
+        dispatcher = Dispatcher(worker, slots=1, stop=self.stop)
+        return sweep(request, corpus=Corpus(config), dispatcher=dispatcher, context=context)
 
 
 def ticking():

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
 from review.contracts.jobs import IngestedJobJson
-from review.orchestration.news import JobRun
-from review.orchestration.retries import RetryPolicy
-from review.orchestration.sweep_brake import Brake
+from review.orchestration.job_updates import JobRun
+from review.orchestration.running import RetryPolicy
+from review.orchestration.sweep_limits import StopPolicy
 from review.orchestration.sweep_request import Limits, StopReason
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
@@ -25,8 +26,8 @@ UNUSABLE = RunnerFailure(FailureCode.RUNNER_ERROR, "unknown option", unusable=Tr
 BROKEN = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
 
 
-def brake(*, slots=4, expected=None, free=False, **limits):
-    return Brake(
+def policy(*, slots=4, expected=None, free=False, **limits):
+    return StopPolicy(
         limits=Limits(max_attempts=3, **limits),
         stop=threading.Event(),
         slots=slots,
@@ -52,27 +53,27 @@ def run(*, cost=None, failure=None, code=None):
 
 class TestCost:
     def test_while_nothing_is_known_of_it_jobs_run_one_by_one(self):
-        held = brake(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=Decimal(5))
 
         assert held.may_start(0)
         assert not held.may_start(1)
         assert held.reason is None
 
     def test_as_many_run_at_once_as_what_is_left_allows(self):
-        held = brake(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=Decimal(5))
         held.hear(run(cost=2.0))
 
         assert held.may_start(0)
         assert not held.may_start(1)
 
     def test_past_jobs_tell_what_the_first_ones_may_cost(self):
-        held = brake(max_cost_usd=Decimal(5), expected=1.0)
+        held = policy(max_cost_usd=Decimal(5), expected=1.0)
 
         assert held.may_start(3)
         assert not held.may_start(5)
 
     def test_the_sweep_ends_when_one_more_would_be_too_dear(self):
-        held = brake(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=Decimal(5))
         for _ in range(2):
             held.hear(run(cost=2.0))
 
@@ -80,7 +81,7 @@ class TestCost:
         assert held.reason is StopReason.MAX_COST
 
     def test_a_job_that_does_not_say_is_taken_for_as_dear_as_the_others(self):
-        held = brake(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=Decimal(5))
         held.hear(run(cost=2.0))
         held.hear(run(failure=BROKEN))
 
@@ -88,13 +89,13 @@ class TestCost:
         assert held.reason is StopReason.MAX_COST
 
     def test_a_success_that_does_not_say_ends_a_sweep_with_a_limit(self):
-        held = brake(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=Decimal(5))
         held.hear(run())
 
         assert held.reason is StopReason.COST_UNKNOWN
 
     def test_failures_that_do_not_say_end_it_only_when_there_are_several(self):
-        held = brake(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=Decimal(5))
         held.hear(run(failure=BROKEN))
         assert held.may_start(0)
         held.hear(run(failure=BROKEN))
@@ -103,13 +104,13 @@ class TestCost:
         assert held.reason is StopReason.COST_UNKNOWN
 
     def test_without_a_limit_it_does_not_matter(self):
-        held = brake()
+        held = policy()
         held.hear(run())
 
         assert held.may_start(3)
 
     def test_a_runner_that_costs_nothing_has_no_cost_to_say(self):
-        held = brake(max_cost_usd=Decimal(5), free=True)
+        held = policy(max_cost_usd=Decimal(5), free=True)
         held.hear(run())
 
         assert held.may_start(3)
@@ -124,14 +125,14 @@ class TestOtherReasons:
         ],
     )
     def test_what_concerns_every_job_ends_the_sweep_at_once(self, failure, reason):
-        held = brake()
+        held = policy()
         held.hear(run(failure=failure))
 
         assert (held.reason, held.because) == (reason, failure.reason)
         assert not held.may_start(0)
 
     def test_one_job_of_another_model_may_be_an_accident_and_two_in_a_row_are_none(self):
-        held = brake()
+        held = policy()
         held.hear(run(code=FailureCode.PARTITION_MISMATCH))
         held.hear(run())
         held.hear(run(code=FailureCode.PARTITION_MISMATCH))
@@ -141,7 +142,7 @@ class TestOtherReasons:
         assert held.reason is StopReason.PARTITION_MISMATCH
 
     def test_failures_alike_from_the_start_end_it(self):
-        held = brake()
+        held = policy()
         for _ in range(10):
             assert held.reason is None
             held.hear(run(failure=BROKEN))
@@ -156,7 +157,7 @@ class TestOtherReasons:
         ],
     )
     def test_failures_among_others_do_not(self, before):
-        held = brake()
+        held = policy()
         held.hear(before)
         for _ in range(30):
             held.hear(run(failure=BROKEN))
@@ -164,7 +165,7 @@ class TestOtherReasons:
         assert held.reason is None
 
     def test_the_number_of_jobs_counts_those_under_way(self):
-        held = brake(max_jobs=2)
+        held = policy(max_jobs=2)
 
         assert held.may_start(1)
         assert not held.may_start(2)
@@ -175,7 +176,7 @@ class TestOtherReasons:
         assert held.reason is StopReason.MAX_JOBS
 
     def test_the_first_reason_stands(self):
-        held = brake()
+        held = policy()
         held.hear(run(failure=EXHAUSTED))
         held.stop.set()
         held.may_start(0)
@@ -183,22 +184,53 @@ class TestOtherReasons:
         assert held.reason is StopReason.ACCOUNT_EXHAUSTED
 
 
+NOW = datetime(2026, 11, 28, 19, 30, tzinfo=UTC)
+RESETS = replace(EXHAUSTED, reason="out of extra usage · resets 9pm (UTC)")
+MISREAD = RunnerFailure(FailureCode.NO_OUTPUT, "saw no request", retryable=True, misread=True)
+
+
 class TestRetries:
     policy = RetryPolicy(runs=4, first_pause=timedelta(seconds=10))
 
     def test_pauses_grow(self):
-        pauses = [self.policy.pause_after(runs, OVERLOADED).total_seconds() for runs in (1, 2, 3)]
+        pauses = [self.policy.pause_after([OVERLOADED] * runs, now=NOW) for runs in (1, 2, 3)]
 
-        assert pauses == [10, 30, 90]
+        assert [pause.total_seconds() for pause in pauses] == [10, 30, 90]
 
     def test_no_pause_is_longer_than_the_longest(self):
         policy = RetryPolicy(runs=99)
 
-        assert policy.pause_after(90, OVERLOADED) == policy.longest_pause
+        assert policy.pause_after([OVERLOADED] * 90, now=NOW) == policy.longest_pause
 
     def test_end_with_the_runs_that_are_allowed(self):
-        assert self.policy.pause_after(4, OVERLOADED) is None
+        assert self.policy.pause_after([OVERLOADED] * 4, now=NOW) is None
 
-    @pytest.mark.parametrize("failure", [BROKEN, EXHAUSTED, UNUSABLE], ids=lambda f: f.reason)
+    @pytest.mark.parametrize("failure", [BROKEN, RESETS, UNUSABLE], ids=lambda f: f.reason)
     def test_there_are_none_of_what_would_fail_again(self, failure):
-        assert self.policy.pause_after(1, failure) is None
+        assert self.policy.pause_after([failure], now=NOW) is None
+
+    def test_what_saw_no_request_is_tried_once_more_whatever_is_allowed(self):
+        policy = RetryPolicy(runs=1, first_pause=timedelta(seconds=10))
+
+        assert policy.pause_after([MISREAD], now=NOW) == timedelta(seconds=10)
+        assert policy.pause_after([MISREAD, MISREAD], now=NOW) is None
+
+
+class TestWaitForReset:
+    policy = RetryPolicy(runs=1, wait_for_reset=True)
+
+    def test_pauses_until_the_time_that_is_told(self):
+        assert self.policy.pause_after([RESETS], now=NOW) == timedelta(hours=1, minutes=31)
+
+    def test_goes_on_at_once_where_it_has_just_passed(self):
+        later = NOW.replace(hour=21, minute=2)
+
+        assert self.policy.pause_after([RESETS], now=later) == timedelta(minutes=1)
+
+    def test_does_not_wait_for_a_time_that_nobody_told(self):
+        assert self.policy.pause_after([EXHAUSTED], now=NOW) is None
+
+    def test_a_wait_is_no_run(self):
+        policy = replace(self.policy, runs=2, first_pause=timedelta(seconds=10))
+
+        assert policy.pause_after([RESETS, RESETS, OVERLOADED], now=NOW) == timedelta(seconds=10)

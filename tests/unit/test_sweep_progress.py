@@ -10,8 +10,8 @@ from review.contracts.sweeps import FailureGroupJson, PlanJson, SweepCostJson, S
 from review.errors import ExitCode
 from review.management.sweep_output import sweep_exit_code, sweep_lines
 from review.management.sweep_progress import JsonLines, line_of, numbers_of
-from review.orchestration.sweep_request import SweepEvent
-from review.orchestration.sweep_tally import Tally
+from review.orchestration.job_updates import SweepEvent
+from review.orchestration.sweep_report import Tally
 
 
 def answer(**changes):
@@ -49,7 +49,7 @@ class TestJsonLines:
         written = []
         lines = JsonLines(write or written.append, clock=iter([10.0, 11.5, 12.0]).__next__)
         for event in events:
-            lines.tell(event, Tally(pairs_in_all=4, pairs_done=1))
+            lines(event, Tally(pairs_in_all=4, pairs_done=1))
         return written
 
     def test_has_one_object_a_line_with_the_numbers_so_far(self):
@@ -98,7 +98,7 @@ class TestForPeople:
         assert line_of(event) == line
 
     def test_the_numbers_say_what_is_not_known(self):
-        assert numbers_of(Tally()) == "0 running · cost unknown"
+        assert numbers_of(Tally(), seconds=9.0) == "0 running · cost unknown"
 
     def test_the_summary_says_cost_and_time(self):
         lines = list(sweep_lines(answer(cost=cost(1.5, without=2))))
@@ -150,6 +150,8 @@ class TestExitCode:
             pytest.param({}, ExitCode.DONE, id="done"),
             pytest.param({"jobs": {"failed": 1, "refused": 0}}, ExitCode.FAILED, id="failed"),
             pytest.param({"jobs": {"failed": 0, "refused": 1}}, ExitCode.CONFLICT, id="refused"),
+            pytest.param({"skipped": {"too-many-attempts": 2}}, ExitCode.FAILED, id="given-up"),
+            pytest.param({"skipped": {"fresh": 2}}, ExitCode.DONE, id="left-out-for-nothing"),
             pytest.param({"stopped": "jobs-not-made"}, ExitCode.FAILED, id="not-made"),
             pytest.param(
                 {"stopped": "interrupted", "jobs": {"failed": 2, "refused": 0}},

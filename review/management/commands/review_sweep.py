@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.management.base import CommandParser
 
@@ -32,21 +33,20 @@ class Command(ReviewCommand):
     )
     schema = "review-sweep/1"
     store_use = store.Use.WRITE
-    examples = (
+    examples: ClassVar[Sequence[str]] = (
         "commonplace review_sweep --all-gates --runner rules --model rules",
         "commonplace review_sweep prose --current --runner claude-code --model claude-opus-4-6 --dry-run",
-        "commonplace review_sweep --all-gates --runner codex --model gpt-5-1-codex@high --runner-model gpt-5.1-codex --max-cost-usd 5 --json",
+        "commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json",
         "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
     )
     exit_codes = {
-        ExitCode.FAILED: "a job failed, or no more jobs could be made; the summary says why",
+        ExitCode.FAILED: "a job failed, pairs were left out as tried too often, or no more jobs could be made",
         ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
         ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
         ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         add_scope_arguments(parser)
         add_runner_options(parser, model_required=False)
         add_selection_options(parser)
@@ -71,11 +71,13 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Sweep, and tell."""
+        _check(options)
+        self.show(self._fix(options) if options["fix"] else self._sweep(options))
+
+    def show(self, answer: SweepJson) -> None:
+        """Print what a sweep did, and end with its exit code."""
         from review.management.sweep_output import sweep_exit_code, sweep_lines
 
-        _check(options)
-        answer = self._fix(options) if options["fix"] else self._sweep(options)
         if self.as_json:
             self.write_json(answer)
         else:
@@ -87,7 +89,7 @@ class Command(ReviewCommand):
         from review.management.sweeps import run_sweep
 
         grouping = Grouping(options["grouping"])
-        return run_sweep(self, options, grouping=grouping, answer=SweepJson, config=conf.current())
+        return run_sweep(self, options, grouping, answer=SweepJson, config=conf.current())
 
     def _fix(self, options: dict[str, Any]) -> SweepJson:
         from review.management.fix_sweeps import run_fixes
@@ -101,4 +103,4 @@ def _check(options: dict[str, Any]) -> None:
     if options["apply"] and not options["fix"]:
         raise UsageRefused("--apply goes with --fix")
     if options["model"] is None and not options["fix"]:
-        raise UsageRefused("a sweep reviews for one model partition", hint="add --model PARTITION")
+        raise UsageRefused("a sweep reviews for one model partition", hint="add --model MODEL")

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.errors import ExitCode
-from review.management.base import ReviewCommand
+from review import conf
+from review.management.commands import review_sweep
 from review.management.options import positive_int, text
+from review.management.scope_options import add_note_arguments
 from review.management.sweep_options import (
     add_runner_options,
     add_selection_options,
@@ -18,7 +18,7 @@ from review.management.sweep_options import (
 from review.vocabulary import Grouping
 
 
-class Command(ReviewCommand):
+class Command(review_sweep.Command):
     """Review notes by one gate."""
 
     help = (
@@ -26,30 +26,14 @@ class Command(ReviewCommand):
         " gate is new or was changed. It is review_sweep with --grouping gate."
     )
     schema = "run-gate-sweep/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6 --current",
-        "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5-1-codex --batch-size 4 --dry-run",
+        "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run",
     )
-    exit_codes = {
-        ExitCode.FAILED: "a job failed, or no more jobs could be made; the summary says why",
-        ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
-        ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
-        ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
-    }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument("gate", type=text, metavar="GATE_ID", help="one gate, by id or path")
-        parser.add_argument(
-            "--note",
-            nargs="+",
-            action="extend",
-            type=text,
-            metavar="PATH",
-            help="files and folders",
-        )
-        parser.add_argument("--current", action="store_true", help="notes with status: current")
+        add_note_arguments(parser)
         add_runner_options(parser, model_required=True)
         add_selection_options(parser)
         parser.add_argument(
@@ -58,21 +42,11 @@ class Command(ReviewCommand):
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Sweep, and tell."""
         from review.contracts.sweeps import GateSweepJson
-        from review.management.sweep_output import sweep_exit_code, sweep_lines
         from review.management.sweeps import run_sweep
 
         scope = {"gates": [options["gate"]], "all_gates": False}
-        answer = run_sweep(
-            self,
-            options | scope,
-            grouping=Grouping.GATE,
-            answer=GateSweepJson,
-            config=conf.current(),
+        wanted = options | scope
+        self.show(
+            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=conf.current())
         )
-        if self.as_json:
-            self.write_json(answer)
-        else:
-            self.write_lines(sweep_lines(answer))
-        self.finish(sweep_exit_code(answer))

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from review import conf, store
 from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
-from review.management.options import duration, partition, positive_int, word
+from review.management.options import duration, positive_int, word
 
 if TYPE_CHECKING:
     from review.contracts.jobs import RanJson
@@ -38,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument(
             "job_ids", nargs="*", type=positive_int, metavar="JOB_ID", help="queued jobs"
         )
@@ -53,7 +52,7 @@ class Command(ReviewCommand):
         parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
         parser.add_argument(
             "--model-partition",
-            type=partition,
+            type=word,
             metavar="P",
             help="the partition to run for (default: that of the jobs)",
         )
@@ -64,9 +63,8 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the named jobs, or all queued ones of the partition."""
         from review.management.interrupting import stop_on_signals
-        from review.management.running_jobs import run_chosen_jobs
+        from review.management.sweeps import run_chosen_jobs
 
         if bool(options["job_ids"]) == options["all"]:
             raise UsageRefused("name the jobs to run, or give --all")

@@ -145,6 +145,20 @@ class TestFiles:
         assert web.get(f"/jobs/{job_id}/output").status_code == 404
 
 
+class TestTelemetry:
+    def test_shows_notices_of_the_runner_and_who_wrote_the_output(self, web, root):
+        job_id = running(root)
+        usage = {"model-a": {"output_tokens": 930}, "model-b": {"output_tokens": 70}}
+        ReviewJob.objects.filter(pk=job_id).update(
+            telemetry={"notices": ["Reconnecting... 1/5"], "models_usage": usage}
+        )
+
+        page = web.get(f"/jobs/{job_id}").content.decode()
+
+        assert "Reconnecting... 1/5</li>" in page
+        assert "model-a 93%, model-b 7%" in page
+
+
 class TestHostileContent:
     def test_is_inert_wherever_it_comes_from(self, web, root):
         write_note(root, f"{SCRIPT.replace('/', '')}.md", SCRIPT)

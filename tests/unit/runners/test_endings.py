@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from review.runners.outcome import RunnerFailure
+from review.runners import proving
+from review.runners.outcome import Captured, RunnerFailure
+from review.runners.process import ProcessResult
+from review.runners.proving import Run
+from review.runners.spec import Access, Dialect, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import NOTES, TOKEN, Fake
 
@@ -66,7 +72,7 @@ FAILURES = [
     ("gemini", "auth", ERROR, "Invalid auth method selected.", "unusable"),
     ("gemini", "untrusted", ERROR, "not running in a trusted directory", "unusable"),
     ("gemini", "turn-limit", ERROR, "Reached max session turns", ""),
-    ("gemini", "bad-request", ERROR, "API key not valid", ""),
+    ("gemini", "bad-request", ERROR, "API key not valid", "unusable"),
     ("gemini", "per-minute", LIMITED, "Please retry in 34.07s", "retryable"),
     ("gemini", "per-day", EXHAUSTED, "exhausted your daily quota", "retryable exhausted"),
     ("gemini", "resource-exhausted", LIMITED, "RESOURCE_EXHAUSTED", "retryable"),
@@ -172,3 +178,98 @@ class TestFailure:
         assert len(reason) <= 1000
         assert reason.startswith("first word")
         assert reason.endswith("last word")
+
+
+def prove(dialect, stdout, *, stderr=b"", exit_code=0, file=None):
+    """What a run of a CLI that printed this comes to."""
+    spec = RunnerSpec("r", dialect, access={Access.READ: ()})
+    result = ProcessResult(exit_code, None, False, False, 1.0, False, False)
+    run = Run(spec, Access.READ, Captured(stdout, stderr, exit_code, file), result, 9.0)
+    return proving.prove(run)
+
+
+BLOCK = "=== PAIR REVIEW START 0a1b2c3d/1: a :: b ===\n## Result: PASS\n=== PAIR REVIEW END 0a1b2c3d/1: a :: b ==="
+
+
+class TestAttempt:
+    @pytest.mark.parametrize(
+        ("dialect", "stdout", "stderr", "exit_code", "is_attempt"),
+        [
+            (Dialect.TEXT, "", "not logged in", 1, False),
+            (Dialect.TEXT, "", "it broke", 3, False),
+            (Dialect.TEXT, "panic: no config", "", 101, False),
+            (Dialect.TEXT, "You're out of extra usage · resets 9pm", "", 0, False),
+            (Dialect.TEXT, "I don't see a request in your message.", "", 0, False),
+            (Dialect.TEXT, "Sorry, I can't help with that.", "", 0, True),
+            (Dialect.TEXT, "", "", 0, True),
+            (Dialect.TEXT, BLOCK, "it broke", 3, True),
+            (Dialect.CODEX, '{"type": "turn.failed", "error": {"message": "no"}}', "", 1, False),
+            (Dialect.CLAUDE_CODE, '{"type": "result", "subtype": "error_max_turns", "is_error": true, "modelUsage": {"m": {"outputTokens": 9}}}', "", 1, True),
+        ],
+    )  # fmt: skip
+    def test_is_one_where_a_model_had_answered(
+        self, dialect, stdout, stderr, exit_code, is_attempt
+    ):
+        outcome = prove(dialect, stdout.encode(), stderr=stderr.encode(), exit_code=exit_code)
+
+        assert outcome.failure.is_attempt is is_attempt
+
+
+class TestNoRequest:
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            "I don't see a request",
+            "I don\u2019t see any specific question or task in your message. How can I help?",
+            "It looks like your message came through empty.",
+            "Your prompt appears to be empty. What would you like me to do?",
+            "No task was provided.",
+            "Hello! How can I help you today?",
+        ],
+    )
+    def test_is_worth_another_run(self, answer):
+        failure = prove(Dialect.TEXT, answer.encode()).failure
+
+        assert (failure.code, failure.misread) == (NONE, True)
+
+    def test_is_not_read_from_an_answer_with_a_review(self):
+        outcome = prove(Dialect.TEXT, f"How can I help?\n{BLOCK}\n".encode())
+
+        assert outcome.failure is None
+
+
+class TestTerminal:
+    @pytest.mark.parametrize(
+        "escape",
+        ["\x1b[?2004h", "\x1b[1;32m", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1b(B"],
+        ids=["mode", "colour", "title", "link", "charset"],
+    )
+    @pytest.mark.parametrize("dialect", [Dialect.TEXT, Dialect.CLAUDE_CODE, Dialect.CODEX])
+    def test_sequences_are_removed_before_reading(self, escape, dialect):
+        said = {"type": "result", "subtype": "success", "result": BLOCK, "total_cost_usd": 0.5}
+        item = {"type": "agent_message", "text": BLOCK}
+        stdout = {
+            Dialect.TEXT: escape.join(["", *BLOCK.splitlines(keepends=True), ""]),
+            Dialect.CLAUDE_CODE: f"{escape}{json.dumps(said)}{escape}\n",
+            Dialect.CODEX: f"{escape}{json.dumps({'type': 'item.completed', 'item': item})}\n"
+            f'{escape}{{"type": "turn.completed"}}\n',
+        }[dialect]
+
+        outcome = prove(dialect, stdout.encode())
+
+        assert outcome.failure is None
+        assert outcome.text.decode() == BLOCK
+
+
+class TestNotices:
+    def test_of_a_run_that_went_well_are_kept(self, tmp_path):
+        telemetry = Fake("codex", "reconnected").run(tmp_path).outcome.telemetry
+
+        assert telemetry["notices"] == ["Reconnecting... 1/5 (stream disconnected)"]
+
+    def test_stand_on_stderr_too(self):
+        stderr = "Loaded credentials.\nevent stream lagged; dropped 12 events\n"
+
+        outcome = prove(Dialect.TEXT, BLOCK.encode(), stderr=stderr.encode())
+
+        assert outcome.telemetry["notices"] == ["event stream lagged; dropped 12 events"]

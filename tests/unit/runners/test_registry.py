@@ -185,10 +185,8 @@ class TestRefused:
             pytest.param(
                 "llm", "m", None, Access.EDIT, "cannot edit files", id="edit-without-tools"
             ),
-            pytest.param(
-                "gemini", "m", "high", Access.READ, "cannot be told an effort", id="no-effort"
-            ),
-            pytest.param("text", "m", None, Access.READ, "cannot be told a model", id="no-model"),
+            pytest.param("gemini", "m", "high", Access.READ, "takes no effort", id="no-effort"),
+            pytest.param("text", "m", None, Access.READ, "takes no model", id="no-model"),
             pytest.param("codex", "-m", None, Access.READ, "the model '-m'", id="an-option"),
             pytest.param("codex", "m\n", None, Access.READ, "the model", id="a-control-character"),
             pytest.param("codex", "m", " ", Access.READ, "the effort ' '", id="blank"),
@@ -207,7 +205,7 @@ class TestRefused:
     def test_a_command_that_needs_a_model_says_so(self, tmp_path):
         spec = declared(tmp_path, 'command = ["ollama", "run", "{model}"]')
 
-        with pytest.raises(RunnerCannot, match="needs a model"):
+        with pytest.raises(RunnerCannot, match="needs the name of a model"):
             spec.check(model=None, effort=None, access=Access.READ)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from review.orchestration.execution import _ProcessExecution
+from review.orchestration.execution import ProcessExecutor
 from review.runners.registry import BUILT_IN
 from review.runners.running import PathOutsideScratch, scratch_folder
 from review.runners.spec import Access, Dialect, RunnerSpec
@@ -166,9 +166,9 @@ class TestRoom:
 
     def test_for_a_scratch_folder_is_needed_by_every_job(self, tmp_path, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-        execution = _ProcessExecution(executor=None, job=None, prompt=b"", reading={})
+        unused = dict.fromkeys(["spec", "model", "effort", "timeout", "linker", "config"])
 
-        failure = execution.run(1, stop=threading.Event()).failure
+        failure = ProcessExecutor(**unused)._run(1, threading.Event(), None, b"", {}).failure
 
         assert failure.concerns_all
 

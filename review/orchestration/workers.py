@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from review.conf import RULES_PARTITION, Config
 from review.corpus.linking import Linker
-from review.domain.model_partition import effort_part, model_part
+from review.domain.model_partition import (
+    EFFORT_SEPARATOR,
+    build_model_partition,
+    effort_part,
+    model_part,
+)
 from review.domain.parents import Parent
 from review.errors import UsageRefused
 from review.models import Provenance
@@ -16,15 +21,11 @@ from review.orchestration.execution import Executor, ProcessExecutor, RulesExecu
 from review.orchestration.provenance import (
     PartitionMismatch,
     canonical_partition,
-    check_flags,
     validate_provenance,
 )
-from review.orchestration.retries import RetryPolicy
-from review.orchestration.running import Worker
+from review.orchestration.running import RetryPolicy, Worker
 from review.runners.registry import find_runner, installed_runner
 from review.runners.spec import Access, RunnerSpec
-
-_ONE_RUN = RetryPolicy(runs=1)
 
 
 class NoSuchEffort(UsageRefused):
@@ -32,32 +33,33 @@ class NoSuchEffort(UsageRefused):
 
 
 @dataclass(frozen=True)
-class HireRequest:
+class WorkerRequest:
     """Which runner is to review for a partition, and how.
 
-    :param model: as the CLI calls it; None takes the partition's own name where that says enough.
+    :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
     :param timeout: what a job's run may take.
     :param actor: the name on its claims.
+    :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
     """
 
     runner: str
-    model_partition: str
+    typed: str
     timeout: timedelta
-    actor: str
+    actor: str = ""
     model: str | None = None
     effort: str | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 @dataclass(frozen=True)
-class Hired:
+class ResolvedRunner:
     """A runner that can do the work, and what it will be told to run."""
 
     spec: RunnerSpec
     provenance: Provenance
 
 
-def interview(request: HireRequest, *, config: Config) -> Hired:
+def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
     """Look whether the runner exists and can review for the partition; nothing is started.
 
     :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration makes none.
@@ -66,98 +68,121 @@ def interview(request: HireRequest, *, config: Config) -> Hired:
     :raises UsageRefused: the partition stands for several models and none is named.
     """
     spec = find_runner(request.runner, config=config)
+    partition = canonical_partition(request.typed, config=config)
     if spec.in_process:
-        provenance = _rules(request)
+        provenance = _rules(request, partition)
     else:
-        model, effort = _told(request, spec, config)
+        provenance = _told(request, spec, config)
+        model, effort = provenance.runner_model, provenance.runner_effort
         spec.check(model=model, effort=effort, access=spec.review_access)
-        provenance = Provenance(spec.name, model, effort)
-    check_flags(provenance, effort_unknown=False, config=config)
-    partition = canonical_partition(request.model_partition, config=config)
     validate_provenance(partition, provenance, effort_unknown=False, config=config)
-    return Hired(spec, provenance)
+    return ResolvedRunner(spec, provenance)
 
 
-def hire_editor(request: HireRequest, *, config: Config) -> Hired:
+def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
     """A runner that may edit a note in a folder of its own, and what it will be told to run.
 
     :raises UnknownRunner, ConfigRefused, RunnerCannot, RunnerNotInstalled: as their names say.
     """
     spec = find_runner(request.runner, config=config)
-    model, effort = request.model, request.effort
-    if request.model_partition:
-        model, effort = _told(request, spec, config)
+    provenance = Provenance(spec.name, request.model, request.effort)
+    if request.typed:
+        provenance = _told(request, spec, config)
+    model, effort = provenance.runner_model, provenance.runner_effort
     spec.check(model=model, effort=effort, access=Access.EDIT)
-    return Hired(installed_runner(spec, root=config.root), Provenance(spec.name, model, effort))
+    return ResolvedRunner(installed_runner(spec, root=config.root), provenance)
 
 
-def hire(
-    request: HireRequest,
+def build_worker(
+    request: WorkerRequest,
     *,
     parent: Parent,
     linker: Linker,
     config: Config,
     clock: Callable[[], datetime],
 ) -> Worker:
-    """A worker for the partition; raises as `interview` does.
+    """A worker for the partition; raises as `resolve_runner` does.
 
     :raises RunnerNotInstalled: the runner's program is not on this machine.
     """
-    hired = interview(request, config=config)
-    executor: Executor
-    if hired.spec.in_process:
-        executor = RulesExecutor(linker=linker, config=config)
+    resolved = resolve_runner(request, config=config)
+    retry = request.retry
+    executor: Executor = RulesExecutor(linker=linker, config=config)
+    if resolved.spec.in_process:
+        retry = replace(retry, runs=1)
     else:
         executor = ProcessExecutor(
-            spec=installed_runner(hired.spec, root=config.root),
-            model=hired.provenance.runner_model,
-            effort=hired.provenance.runner_effort,
-            timeout=request.timeout,
             linker=linker,
             config=config,
+            spec=installed_runner(resolved.spec, root=config.root),
+            model=resolved.provenance.runner_model,
+            effort=resolved.provenance.runner_effort,
+            timeout=request.timeout,
         )
     return Worker(
         executor=executor,
         actor=request.actor,
         parent=parent,
-        provenance=hired.provenance,
-        retry=_ONE_RUN if hired.spec.in_process else request.retry,
+        provenance=resolved.provenance,
+        retry=retry,
         config=config,
         clock=clock,
     )
 
 
-def _rules(request: HireRequest) -> Provenance:
+def _rules(request: WorkerRequest, partition: str) -> Provenance:
     if request.effort or request.model not in (None, RULES_PARTITION):
         raise NoSuchEffort(
             f"the runner {request.runner!r} is no model: its partition is {RULES_PARTITION!r}, and"
             " it has no effort",
             hint="leave --runner-model and --runner-effort out",
         )
-    if request.model_partition != RULES_PARTITION:
+    if partition != RULES_PARTITION:
         raise PartitionMismatch(
             f"the runner {request.runner!r} reviews for partition {RULES_PARTITION!r} only, not"
-            f" for {request.model_partition!r}",
+            f" for {partition!r}",
             hint=f"say --model {RULES_PARTITION}, or name a runner that is a model",
         )
     return Provenance(request.runner, RULES_PARTITION)
 
 
-def _told(request: HireRequest, spec: RunnerSpec, config: Config) -> tuple[str | None, str | None]:
-    """The model and effort to name: as given, else as the partition's own name gives them.
+def _told(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Provenance:
+    """The model and effort to name: as given, else as typed, set for the runner, or declared.
 
     Left to the CLI, a model would be chosen that nobody paid attention to, and every review of
     another partition's model is paid for and not accepted.
     """
-    partition, effort = request.model_partition, request.effort
+    partition, effort = canonical_partition(request.typed, config=config), request.effort
     if effort is None and spec.takes_effort:
         effort = effort_part(partition)
-    if request.model is not None or not spec.takes_model:
-        return request.model, effort
+    model = request.model
+    if model is None and spec.takes_model:
+        model = _model_name(request.typed, partition, spec, config)
+    return Provenance(spec.name, model, effort)
+
+
+def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) -> str:
+    """The partition's model as the CLI calls it: a partition's own name is folded."""
+    if typed != partition:
+        name, _, effort = typed.rpartition(EFFORT_SEPARATOR)
+        # What stands behind the last @ can be a part of the name: claude-opus-4@20250514.
+        names_effort = name and effort_part(build_model_partition(f"x{EFFORT_SEPARATOR}{effort}"))
+        return name if names_effort else typed
+    if spec.model and _makes(spec.model, partition, config):
+        return spec.model
     declared = config.partitions.get(partition)
-    if declared is not None and declared.aliases:
+    aliases = () if declared is None else declared.aliases
+    spellings = [name for name in aliases if build_model_partition(name) == partition]
+    if len(spellings) == 1:
+        return spellings[0]
+    if aliases:
         raise UsageRefused(
-            f"partition {partition!r} stands for several models: {', '.join(declared.aliases)}",
+            f"partition {partition!r} stands for several models: {', '.join(aliases)}",
             hint="say which one is to run: --runner-model M",
         )
-    return model_part(partition), effort
+    return model_part(partition)
+
+
+def _makes(model: str, partition: str, config: Config) -> bool:
+    made = build_model_partition(model, aliases=config.aliases)
+    return partition in (made, model_part(made)) or model_part(partition) == made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from review.orchestration.news import JobRun, News
+from review.orchestration.job_updates import JobRun, JobUpdate
 from review.orchestration.sweep_request import Limits, StopReason
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
@@ -17,7 +17,7 @@ _FAILURES = 10
 
 
 @dataclass
-class Purse:
+class Budget:
     """What is spent and what a job may cost, as far as that is known.
 
     :param expected: what one job is likely to cost, by earlier ones; None where nothing is known.
@@ -40,7 +40,7 @@ class Purse:
             self.unpriced += 1
             self.assumed += self.expected or 0.0
 
-    def covers(self, jobs: int) -> bool:
+    def allows(self, jobs: int) -> bool:
         """Whether so many jobs more fit. While nothing is known of their cost, one alone does."""
         if self.limit is None:
             return True
@@ -48,18 +48,8 @@ class Purse:
         return left > 0 and (jobs == 1 if self.expected is None else jobs * self.expected <= left)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """What the brake needs to know of a job that ended; without a failure code it succeeded."""
-
-    usage: Usage
-    failure: RunnerFailure | None = None
-    failure_code: str | None = None
-    reason: str = ""
-
-
 @dataclass
-class Brake:
+class StopPolicy:
     """Watches a sweep's jobs; the first reason to end it stands.
 
     :param costs_nothing: whether the runner is free, so that no cost has to be said.
@@ -76,55 +66,63 @@ class Brake:
     _done: int = 0
     _failures: list[str] = field(default_factory=list)
     _mismatches: int = 0
-    _purse: Purse = field(init=False)
+    _budget: Budget = field(init=False)
 
     def __post_init__(self) -> None:
-        """Open the purse."""
         limit = self.limits.max_cost_usd
-        self._purse = Purse(
-            limit=None if limit is None or self.costs_nothing else float(limit),
-            expected=self.expected_cost,
-        )
+        known = None if limit is None or self.costs_nothing else float(limit)
+        self._budget = Budget(known, self.expected_cost)
 
     def may_start(self, under_way: int) -> bool:
         """Whether another job may start beside those under way."""
         if self.stop.is_set():
             self._end_as_asked()
-        limit = self.limits.max_jobs
+        limit, budget = self.limits.max_jobs, self._budget
         if limit is not None and self._run + under_way >= limit:
             if not under_way:
                 self.end(StopReason.MAX_JOBS, f"{limit} jobs were run (--max-jobs)")
             return False
-        if self.reason is not None:
-            return False
-        if self._purse.covers(under_way + 1):
-            return True
+        if self.reason is not None or budget.allows(under_way + 1):
+            return self.reason is None
         if not under_way:
             self.end(
                 StopReason.MAX_COST,
-                f"${self._purse.spent:.2f} are spent of ${self._purse.limit:.2f} (--max-cost-usd),"
-                " and another job may cost more than is left",
+                f"${budget.spent:.2f} are spent of ${budget.limit:.2f} (--max-cost-usd), and"
+                " another job may cost more than is left",
             )
         return False
 
-    def hear(self, news: News) -> None:
-        """Take note of what happened."""
-        if isinstance(news, JobRun):
-            document = news.document
-            reason = document.failure_reason or ""
-            self.note(Ended(news.usage, news.failure, document.failure_code, reason))
+    def hear(self, update: JobUpdate) -> None:
+        if isinstance(update, JobRun):
+            document = update.document
+            self.note(
+                update.usage,
+                failure=update.failure,
+                code=document.failure_code,
+                reason=document.failure_reason or "",
+            )
 
-    def note(self, ended: Ended) -> None:
-        """Take note of a job that ended."""
+    def note(
+        self,
+        usage: Usage,
+        *,
+        failure: RunnerFailure | None = None,
+        code: str | None = None,
+        reason: str = "",
+    ) -> None:
+        """Take note of a job that ended; without a failure code it succeeded."""
         self._run += 1
         # Also where every job was under way by then, and none is asked for any more.
-        if ended.failure_code == FailureCode.INTERRUPTED:
+        if code == FailureCode.INTERRUPTED:
             self._end_as_asked()
-        if ended.failure is not None and ended.failure.concerns_all:
-            self._end_for(ended.failure)
-        self._watch_cost(ended)
-        self._watch_partition(ended)
-        self._watch_failures(ended)
+        if failure is not None and failure.concerns_all:
+            exhausted = StopReason.ACCOUNT_EXHAUSTED
+            self.end(exhausted if failure.exhausted else StopReason.RUNNER_UNUSABLE, failure.reason)
+        self._watch_cost(usage, failure)
+        self._mismatches = self._mismatches + 1 if code == FailureCode.PARTITION_MISMATCH else 0
+        if self._mismatches == _MISMATCHES:
+            self.end(StopReason.PARTITION_MISMATCH, reason)
+        self._watch_failures(code, reason)
 
     def end(self, reason: StopReason, because: str) -> None:
         """Let no other job start."""
@@ -134,34 +132,24 @@ class Brake:
     def _end_as_asked(self) -> None:
         self.end(StopReason.INTERRUPTED, "asked to end")
 
-    def _end_for(self, failure: RunnerFailure) -> None:
-        reason = StopReason.ACCOUNT_EXHAUSTED if failure.exhausted else StopReason.RUNNER_UNUSABLE
-        self.end(reason, failure.reason)
-
-    def _watch_cost(self, ended: Ended) -> None:
-        purse = self._purse
-        purse.pay(ended.usage)
-        if purse.limit is None or purse.expected is not None:
+    def _watch_cost(self, usage: Usage, failure: RunnerFailure | None) -> None:
+        budget = self._budget
+        budget.pay(usage)
+        if budget.limit is None or budget.expected is not None:
             return
-        if ended.failure is None or purse.unpriced >= _UNPRICED:
+        if failure is None or budget.unpriced >= _UNPRICED:
             self.end(
                 StopReason.COST_UNKNOWN,
                 "the runner does not say what a job costs, so --max-cost-usd cannot be kept",
             )
 
-    def _watch_partition(self, ended: Ended) -> None:
-        mismatch = ended.failure_code == FailureCode.PARTITION_MISMATCH
-        self._mismatches = self._mismatches + 1 if mismatch else 0
-        if self._mismatches == _MISMATCHES:
-            self.end(StopReason.PARTITION_MISMATCH, ended.reason)
-
-    def _watch_failures(self, ended: Ended) -> None:
+    def _watch_failures(self, code: str | None, reason: str) -> None:
         """End a sweep of which nothing succeeds; the limit is on jobs that all fail alike."""
-        if ended.failure_code is None:
+        if code is None:
             self._done += 1
         else:
-            self._failures.append(ended.failure_code)
+            self._failures.append(code)
         enough = max(_FAILURES, 2 * self.slots)
         if not self._done and len(self._failures) >= enough and len(set(self._failures)) == 1:
             number = len(self._failures)
-            self.end(StopReason.FAILING, f"the first {number} jobs all failed: {ended.reason}")
+            self.end(StopReason.FAILING, f"the first {number} jobs all failed: {reason}")

@@ -1,0 +1,99 @@
+"""Reads when an account may be used again, as CLIs tell it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+_LONGEST = timedelta(days=40)
+_JUST_PASSED = timedelta(minutes=10)
+_EPOCH = re.compile(r"\b(1[5-9]\d{8}|[23]\d{9})(?:\d{3})?\b")
+_ISO = re.compile(
+    r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z\b|UTC\b|[+-]\d\d:?\d\d)?"
+)
+_IN_SECONDS = re.compile(r"(?:resets?|retry)[_ -](?:in|after)[_ -]seconds\W{1,4}(\d+)", re.I)
+_UNIT = r"(\d+(?:\.\d+)?)\s*(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
+_UNGLUED = re.compile(r"(?<=\d)([wdhms])(?=\d)", re.I)
+_RELATIVE = re.compile(
+    rf"\b(?:in|after|for)\s+(?:about\s+)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)", re.I
+)
+_CLOCK = re.compile(
+    r"(?:resets?|again|available|back|until|renews?|refreshes)\b[^\n]{0,40}?"
+    r"(?<![\d:])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>[ap]\.?m\b)?|\s*(?P<half_only>[ap]\.?m\b))"
+    r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
+    re.I,
+)  # fmt: skip
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = "|".join(_MONTHS)
+_DATE = re.compile(
+    rf"\b(?:(?P<month>{_MONTH})[a-z]*\.?\s+(?P<day>\d\d?)(?:st|nd|rd|th)?"
+    rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?\s+(?P<named>{_MONTH})[a-z]*)\b(?:,?\s+(?P<year>\d{{4}}))?",
+    re.I,
+)
+_WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
+_WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+
+def told_reset(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
+    """When the account may be used again, by a CLI's own words; None where they tell no time.
+
+    :param zone: of times of day that name none; None is this process's own.
+    """
+    try:
+        told = _read(words, now, now.astimezone(zone))
+    except (ValueError, OverflowError, KeyError):  # no such day, year or zone
+        return None
+    if told is None or not now - timedelta(days=1) < told < now + _LONGEST:
+        return None
+    return told.astimezone(UTC)
+
+
+def _read(words: str, now: datetime, here: datetime) -> datetime | None:
+    if match := _EPOCH.search(words):
+        return datetime.fromtimestamp(int(match[1]), UTC)
+    if match := _ISO.search(words):
+        told = datetime.fromisoformat(re.sub(r"\s?UTC$", "+00:00", match[0].strip()))
+        return told if told.tzinfo else told.replace(tzinfo=here.tzinfo)
+    if match := _IN_SECONDS.search(words):
+        return now + timedelta(seconds=int(match[1]))
+    if match := _RELATIVE.search(_UNGLUED.sub(r"\1 ", words)):
+        return now + sum(
+            (_length(*unit) for unit in re.findall(_UNIT, match[1], re.I)), timedelta()
+        )
+    match = _CLOCK.search(words)
+    return None if match is None else _on_the_clock(match, here)
+
+
+def _length(number: str, unit: str) -> timedelta:
+    names = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+    return timedelta(**{names[unit[0].lower()]: float(number)})
+
+
+def _on_the_clock(match: re.Match[str], here: datetime) -> datetime:
+    """A time of day, on a day that is named before it or else the next one."""
+    if match["zone"]:
+        name = match["zone"].upper()
+        here = here.astimezone(UTC if name in ("UTC", "GMT") else ZoneInfo(match["zone"]))
+    hour, half = int(match["hour"]), (match["half"] or match["half_only"] or "").lower()
+    if half:
+        hour = hour % 12 + 12 * half.startswith("p")
+    told = here.replace(hour=hour, minute=int(match["minute"] or 0), second=0, microsecond=0)
+    if day := _DATE.search(match[0]):
+        return _on_day(day, told, here)
+    if weekday := _WEEKDAY.search(match[0]):
+        days = (_WEEKDAYS.index(weekday[1].lower()) - here.weekday()) % 7
+        told += timedelta(days=days)
+        return told if told > here - _JUST_PASSED else told + timedelta(days=7)
+    if "tomorrow" in match[0].lower():
+        return told + timedelta(days=1)
+    return told if told > here - _JUST_PASSED else told + timedelta(days=1)
+
+
+def _on_day(match: re.Match[str], told: datetime, here: datetime) -> datetime:
+    month = _MONTHS.index((match["month"] or match["named"]).lower()) + 1
+    named = date(int(match["year"] or here.year), month, int(match["day"] or match["first"]))
+    told = told.replace(year=named.year, month=named.month, day=named.day)
+    if match["year"] or told > here - timedelta(days=1):
+        return told
+    return told.replace(year=told.year + 1)
