@@ -10,9 +10,9 @@ import pytest
 from review.corpus import UnknownGate
 from review.errors import UsageRefused
 from review.models import Acceptance
-from review.orchestration import trivial_acks
+from review.orchestration import ack_selection
 from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.trivial_acks import TrivialAckRequest, ack_trivial_changes
+from review.orchestration.ack_selection import TrivialAckRequest, ack_trivial_changes
 from review.queries.targets import SelectionRequest
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
@@ -172,8 +172,8 @@ class TestMeasuredFromTheReviewedText:
             write_note(root, "a.md", note_of(words))
             acked.append(len(ack(root, now=NOW + timedelta(hours=step + 1)).acked))
 
-        assert acked == [1] * 5 + [0] * 15
-        assert current().note_snapshot.text.count("other") == 20
+        assert acked == [1] * 2 + [0] * 18
+        assert current().note_snapshot.text.count("other") == 8
 
     def test_acks_by_hand_do_not_move_the_measure_either(self, tmp_path):
         root = make_root(tmp_path, notes={"a.md": note_of(WORDS)}, gates={"prose/x": TOLERANT})
@@ -226,7 +226,7 @@ class TestRace:
 
     def after_selecting(self, monkeypatch, happen):
         """Let something happen when the selection is complete."""
-        select = trivial_acks.select_targets
+        select = ack_selection.select_targets
 
         def select_targets(corpus, request):
             selection = select(corpus, request)
@@ -234,7 +234,7 @@ class TestRace:
             happen()
             return replace_targets(selection, targets)
 
-        monkeypatch.setattr(trivial_acks, "select_targets", select_targets)
+        monkeypatch.setattr(ack_selection, "select_targets", select_targets)
 
 
 def replace_targets(selection, targets):
