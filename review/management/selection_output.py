@@ -31,7 +31,8 @@ def json_chunks(selection: Selection) -> Iterator[str]:
     yield from encode_items(selection.diffs(), at_once=_CHUNK)
     yield f'],"counts":{json.dumps(selection.counts, separators=(",", ":"))}'
     problems = [problem_json(problem) for problem in selection.problems]
-    yield f',"problems":{msgspec.json.encode(problems).decode()}}}'
+    yield f',"problems":{msgspec.json.encode(problems).decode()}'
+    yield f',"renames":{msgspec.json.encode(selection.renames()).decode()}}}'
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
