@@ -86,3 +86,4 @@ class SelectionJson(Document, kw_only=True):
     diffs: list[DiffJson]
     counts: dict[str, int]
     problems: list[ProblemJson]
+    renames: list[RenameJson]

@@ -22,6 +22,7 @@ def json_chunks(selection: Selection) -> Iterator[str]:
         diffs=[],
         counts=dict(selection.counts),
         problems=[problem_json(problem) for problem in selection.problems],
+        renames=selection.renames(),
     )
     return encode_filled(frame, selection.targets(), selection.diffs(), at_once=_CHUNK)
 

@@ -27,6 +27,8 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield f"abandoned jobs: {names} (see: commonplace recover_review_jobs)"
     for orphan in status.orphans:
         yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
+    for rename in status.renames:
+        yield rename.line
     if status.tripped:
         yield f"tripped: {status.tripped}"
     for partition in status.partitions:

@@ -19,7 +19,7 @@ from review.corpus.gate_definition import read_definition
 from review.corpus.notes import facts_of
 from review.domain.frontmatter import parse_frontmatter
 from review.errors import InputRejected, ReviewError
-from review.orchestration import ack_input
+from review.orchestration import ack_selection
 from review.orchestration.selection_input import read_selection
 from review.protocol.kept_telemetry import kept_telemetry
 from review.protocol.telemetry import merge_runs, read_usage
@@ -89,9 +89,9 @@ def selection(data: bytes) -> None:
         for target in wanted.targets:
             _stays_inside(target.note_path)
             _stays_inside(target.gate_path)
-    request = ack_input.AckInputRequest(selection=data, source="-", actor="human:x")
+    request = ack_selection.AckInputRequest(selection=data, source="-", actor="human:x")
     try:
-        _, targets = ack_input._read(request, config=config)
+        _, targets = ack_selection.read_ack_targets(request, config=config)
     except ReviewError as refused:
         assert refused.message
     else:
