@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from review.contracts.base import Document
+from review.contracts.renames import RenameJson
 
 SELECTION_SCHEMA = "review-target-selector/1"
 
