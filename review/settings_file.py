@@ -1,4 +1,4 @@
-"""Reads `kb/review.toml` into typed settings; every refusal names the file, the key and what was expected."""
+"""Reads `kb/review.toml`; a refusal names the file, the key and what was expected."""
 
 from __future__ import annotations
 
@@ -244,7 +244,8 @@ def _refuse_shared_aliases(path: Path, partitions: Mapping[str, Partition]) -> N
         for alias in partition.aliases:
             if owner.setdefault(alias, name) != name:
                 raise ConfigRefused(
-                    f"{path}: partitions.{name}.aliases: {alias!r} is an alias of {owner[alias]!r} too",
+                    f"{path}: partitions.{name}.aliases: {alias!r} is an alias of"
+                    f" {owner[alias]!r} too",
                     hint="name each alias in one partition",
                 )
 

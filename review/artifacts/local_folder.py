@@ -80,7 +80,7 @@ class ArtifactFolder:
         return True
 
     def move_aside(self, name: str) -> None:
-        """Rename a file or folder to a free `<name>.aside-<n>`; one that is gone by then is moved."""
+        """Rename a file or folder to `<name>.aside-<n>`; one that is gone is fine."""
         with suppress(FileNotFoundError):
             (self._location / name).rename(self._location / aside_name(name))
 

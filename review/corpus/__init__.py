@@ -128,7 +128,7 @@ class Corpus:
         return notes
 
     def remember_some(self, number: int) -> list[str]:
-        """Trust the file index about so many notes at most, and save nothing; their paths, sorted."""
+        """Trust the index about a sample of notes, and save nothing; give their sorted paths."""
         return self._index.keep_some(number)
 
     def notes_at(self, paths: Collection[str]) -> NoteList:

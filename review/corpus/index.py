@@ -78,7 +78,7 @@ class FileIndex:
         return self._content.kinds
 
     def keep_some(self, number: int) -> list[str]:
-        """Keep the rows of at most so many notes, from all folders, and save nothing; their paths."""
+        """Keep the rows of a sample of notes from all folders, and save nothing."""
         paths = sorted(self.notes)
         kept = paths[:: max(1, -(-len(paths) // number))]
         self._content = self._content._replace(notes={path: self.notes[path] for path in kept})

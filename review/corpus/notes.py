@@ -1,4 +1,4 @@
-"""The facts of notes: hash, status, kind and problems, read from the file or remembered by the index."""
+"""The facts of notes (hash, status, kind, problems), read from files or the index."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class NoteLoader:
 
 
 def _as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Keep no note out that was asked for by its name, for a reason that says: look at this first."""
+    """Skip no note for what Git left in it, because it was asked for by its name."""
     return tuple(
         replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem
         for problem in problems

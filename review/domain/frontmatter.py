@@ -86,7 +86,10 @@ def parse_frontmatter(text: str) -> Frontmatter:
     marker = opener[1]
     closer = _CLOSERS[marker].search(text, opener.end())
     if closer is None:
-        message = f"frontmatter opens here and never closes; expected a line `{marker}` after its last key"
+        message = (
+            "frontmatter opens here and never closes;"
+            f" expected a line `{marker}` after its last key"
+        )
         problem = FrontmatterProblem(ProblemCode.UNCLOSED_FRONTMATTER, 1, message)
         return Frontmatter({}, "", 0, problem)
     raw = text[opener.end() : closer.start()]

@@ -1,4 +1,4 @@
-"""Reads one mapping in YAML, TOML or JSON within bounds; scalars are text. Import it late, it imports yaml."""
+"""Reads one mapping in YAML, TOML or JSON within bounds. Imports yaml: import it late."""
 
 from __future__ import annotations
 

@@ -86,8 +86,9 @@ def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
         temporary_alias(SOURCE, request.source, named=request.source_named),
         temporary_alias(TARGET, request.target, named=request.target_named),
     ):
-        _open_source()
-        store_id = ReviewStore.objects.using(SOURCE).identity()
+        with translate_db_errors(SOURCE):
+            _open_source()
+            store_id = ReviewStore.objects.using(SOURCE).identity()
         with translate_db_errors(TARGET):
             target_was, tables = _Copy(store_id, report, request.dry_run).run()
         return StoreCopyJson(
@@ -219,10 +220,10 @@ def _insert(model: type[models.Model], rows: Sequence[Row]) -> None:
             else:
                 manager.bulk_create([model(*row) for row in rows])
     except (DataError, IntegrityError) as error:
-        if len(rows) > 1:
-            for row in rows:  # the one that is refused alone
-                _insert(model, [row])
-        raise _refused(f"{model._meta.db_table} row {rows[0][0]}", error) from error
+        if len(rows) == 1:
+            raise _refused(f"{model._meta.db_table} row {rows[0][0]}", error) from error
+        for row in rows:  # one of them is refused, and named
+            _insert(model, [row])
 
 
 def _refused(what: str, error: Exception) -> RowRefused:

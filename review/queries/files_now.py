@@ -1,4 +1,4 @@
-"""Cached scan of notes and gates for pages: refreshed each time, or once a minute above 2,000 notes."""
+"""Scan of notes and gates for pages, cached for a minute above 2,000 notes."""
 
 from __future__ import annotations
 
