@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup clis demo test test-sqlite test-postgresql test-browser check serve bench bench-scale soak fuzz coverage lock clean \
+.PHONY: help setup clis demo test test-full test-rest test-sqlite test-postgresql test-postgresql-rest test-browser check serve bench bench-scale soak fuzz coverage lock clean \
 	check-style check-templates check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
@@ -27,19 +27,34 @@ clis: $(VENV)/.clis  ## install the real reviewer CLIs that tests drive, where a
 demo: setup  ## the main job on this repository's own knowledge base, on a copy
 	@bash scripts/demo.sh
 
-test: setup clis  ## the whole suite on SQLite, its database tests on PostgreSQL, the pages in a browser
+test: setup clis  ## what a change can plausibly break, in five minutes: SQLite, tests/db on PostgreSQL, the browser
 	@bash scripts/ensure_browser.sh
-	@MAKE="$(MAKE)" bash scripts/side_by_side.sh test-sqlite test-postgresql test-browser
+	@MAKE="$(MAKE)" TIER="not slow" bash scripts/side_by_side.sh test-sqlite test-postgresql test-browser
+
+test-full: setup clis  ## all tests but the soak
+	@bash scripts/ensure_browser.sh
+	@MAKE="$(MAKE)" bash scripts/side_by_side.sh test-sqlite test-postgresql test-postgresql-rest test-browser
+
+test-rest: setup clis  ## what test-full has and test has not
+	@bash scripts/ensure_browser.sh
+	@MAKE="$(MAKE)" TIER="slow" bash scripts/side_by_side.sh test-sqlite test-postgresql test-browser
+	@$(MAKE) --no-print-directory test-postgresql-rest
+
+# TIER is "not slow", "slow", or nothing for both.
+MARKS = not soak$(if $(TIER), and $(TIER))
 
 test-sqlite: setup clis  ## the whole suite but the browser's part, on SQLite
-	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) --ignore=tests/browser
+	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) -m "$(MARKS)" $(REPORT:%=--junitxml=%/sqlite.xml) --ignore=tests/browser
 
-test-postgresql: setup  ## the tests that use the database, on PostgreSQL
-	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/db tests/e2e tests/races tests/security
+test-postgresql: setup  ## tests/db on PostgreSQL
+	$(PY) -m tests.postgres pytest -n $(WORKERS) -m "$(MARKS)" $(REPORT:%=--junitxml=%/postgresql.xml) tests/db
+
+test-postgresql-rest: setup  ## the other tests that use a database, on PostgreSQL
+	$(PY) -m tests.postgres pytest -n $(WORKERS) tests/e2e tests/races tests/security
 
 test-browser: setup  ## the pages in a real browser, on SQLite; Chromium is installed where that is possible
 	@bash scripts/ensure_browser.sh
-	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) tests/browser
+	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) -m "$(MARKS)" $(REPORT:%=--junitxml=%/browser.xml) tests/browser
 
 check: check-style check-templates check-layers check-dependencies check-store check-locks check-types  ## style, types, layers, dependencies, migrations, lock files
 

@@ -12,7 +12,7 @@ from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode, StoreRefused
 from review.orchestration.store_opening import open_store, refuse_lost
-from review.store.migrating import checks_by_step
+from review.store.migrating import checks_without_reviews
 from review.store.opening import says_no_table
 from review.store.refusals import MIGRATE, StoreNewer, StoreOlder
 
@@ -57,7 +57,7 @@ def run(name: str, arguments: Sequence[str]) -> int:
 
 def _migrate(arguments: Sequence[str]) -> None:
     store.prepare_migration(before_making=refuse_lost)
-    with checks_by_step():
+    with checks_without_reviews():
         _execute("migrate", arguments)
 
 

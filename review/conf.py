@@ -1,4 +1,4 @@
-"""The one settings door: environment variables and `kb/review.toml`, read into one frozen value."""
+"""Settings: environment variables and `kb/review.toml`, read into one frozen value."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from review.errors import ExitCode, InputRejected, ReviewError
-from review.settings_file import Partition, read_settings
-from review.settings_runners import RunnerSettings
+from review.settings_file import Partition, RunnerSettings, read_settings
 
 DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
 DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
@@ -80,7 +79,6 @@ class Config:
 
     @property
     def uses_sqlite(self) -> bool:
-        """Whether the store is a file of this machine."""
         return "://" not in self.database
 
     @property
@@ -106,7 +104,6 @@ class Config:
         return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
 
     def accepts_any_effort(self, partition: str) -> bool:
-        """Whether `partition` was declared with `any_effort = true`."""
         declared = self.partitions.get(partition)
         return declared is not None and declared.any_effort
 

@@ -1,7 +1,10 @@
-"""What is for its owner alone: the modes of files and folders, and the making of folders."""
+"""Makes files and folders for their owner alone, each file whole or not there."""
 
 from __future__ import annotations
 
+import os
+import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,3 +27,48 @@ def make_private(folder: Path) -> None:
         with suppress(FileExistsError):
             path.mkdir(mode=FOLDER_MODE)
     folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
+def replace_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
+    """Write a file over an older one by renaming it into place; nothing is fsynced.
+
+    :raises OSError: the system refuses; the older file is still there.
+    """
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        write_new(draft, pieces, mode=mode)
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def create_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
+    """Write a file where nothing is, whole as soon as it is there; nobody's file is overwritten.
+
+    :raises FileExistsError: something is there, a dangling link included.
+    :raises OSError: the system refuses.
+    """
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        write_new(draft, pieces, mode=mode)
+        try:
+            path.hardlink_to(draft)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            write_new(path, [draft.read_bytes()], mode=mode)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def write_new(path: Path, pieces: Iterable[bytes], *, mode: int) -> None:
+    """Write a file where nothing is; a reader may see half of it.
+
+    :raises FileExistsError: something is there, a dangling link included.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, mode), "wb") as stream:
+        stream.writelines(pieces)

@@ -1,79 +1,182 @@
-"""Reads and checks `kb/review.toml`; every refusal names the file, the key and what was expected."""
+"""Reads `kb/review.toml` into typed settings; every refusal names the file, the key and what was expected."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from review.settings_runners import read_runners
-from review.settings_values import (
-    ConfigRefused,
-    duration,
-    folder,
-    folders,
-    money,
-    positive,
-    refuse,
-    refuse_unknown,
-    strings,
-    truth,
-)
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-_SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "notes": {
-        "roots": "note_roots",
-        "excludes": "excludes",
-        "max_bytes": "max_note_bytes",
-        "cache": "uses_cache",
-    },
-    "gates": {"folder": "gates_folder"},
-    "jobs": {"abandoned_after": "abandoned_after", "max_prompt_tokens": "max_prompt_tokens"},
-    "sweeps": {
-        "jobs": "sweep_jobs",
-        "timeout": "sweep_timeout",
-        "max_attempts": "sweep_attempts",
-        "max_cost_usd": "sweep_max_cost_usd",
-    },
-}
+from review.errors import InputRejected
 
+# Ten years: so long before now there is a date, and nobody waits longer.
+MAX_DURATION = timedelta(days=3650)
+_DURATION_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _MAX_BYTES = 1_000_000
-_PARTITION_KEYS = ("aliases", "any_effort")
+_MAX_MONEY = 1_000_000_000
+RUNNER_FIELDS = (
+    "answer", "error", "model", "session_id", "cost_usd", "input_tokens", "output_tokens",
+)  # fmt: skip
+# What a runner's command may name. Not the prompt: it is given on stdin, or as a file.
+PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "prompt_file")
+_HINT = "the file that review_init writes shows every setting with its default"
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class Partition:
+class ConfigRefused(InputRejected):
+    """`kb/review.toml` holds a key or a value that is not understood."""
+
+
+class RunnerOutput(StrEnum):
+    """Where the answer of a declared runner stands: all of stdout, JSON on it, or a file."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSON_LINES = "jsonl"
+    FILE = "file"
+
+
+# Types that are checked by more than their shape: `_value` reads them.
+class _Duration(timedelta): ...
+
+
+class _Money(Decimal): ...
+
+
+class _Folder(str): ...
+
+
+class _Argument(str): ...
+
+
+_Name = Annotated[str, Meta(min_length=1)]
+_Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
+_Positive = Annotated[int, Meta(ge=1)]
+
+
+class Partition(Struct, frozen=True, forbid_unknown_fields=True):
     """A declared model partition.
 
     :param aliases: model names judged equivalent to it, as written.
     :param any_effort: whether a claim may name any reasoning effort.
     """
 
-    name: str
-    aliases: tuple[str, ...] = ()
+    name: str = msgspec.field(name="")  # the table's own name, which is none of its keys
+    aliases: tuple[_Name, ...] = ()
     any_effort: bool = False
 
 
+class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """A declared runner, or changes to a built-in one.
+
+    :param like: the built-in runner whose output it has and whose other settings it takes.
+    :param model: as it calls the model that it runs where only the partition is known.
+    :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
+    :param where: dotted path to the value that an answer's JSON object has.
+    :param edits: whether the command may be used to edit a note in its working directory.
+    """
+
+    name: str = msgspec.field(name="")
+    like: str = ""
+    command: tuple[_Argument, ...] = ()
+    model: str = ""
+    model_options: tuple[_Argument, ...] = ()
+    effort_options: tuple[_Argument, ...] = ()
+    options: tuple[_Argument, ...] = ()
+    output: RunnerOutput | None = None
+    fields: Mapping[_RunnerField, str] = {}
+    where: Mapping[str, str] = {}
+    join: bool = False
+    edits: bool = False
+    environment: Mapping[_Variable, _Argument] = {}
+
+
+class _Notes(
+    Struct,
+    forbid_unknown_fields=True,
+    rename={"note_roots": "roots", "max_note_bytes": "max_bytes", "uses_cache": "cache"},
+):
+    note_roots: Annotated[tuple[_Folder, ...], Meta(min_length=1)] | UnsetType = UNSET
+    excludes: tuple[_Name, ...] | UnsetType = UNSET
+    max_note_bytes: _Positive | UnsetType = UNSET
+    uses_cache: bool | UnsetType = UNSET
+
+
+class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder"}):
+    gates_folder: _Folder | UnsetType = UNSET
+
+
+class _Jobs(Struct, forbid_unknown_fields=True):
+    abandoned_after: _Duration | UnsetType = UNSET
+    max_prompt_tokens: _Positive | UnsetType = UNSET
+
+
+class _Sweeps(
+    Struct,
+    forbid_unknown_fields=True,
+    rename={
+        "sweep_jobs": "jobs",
+        "sweep_timeout": "timeout",
+        "sweep_attempts": "max_attempts",
+        "sweep_max_cost_usd": "max_cost_usd",
+    },
+):
+    sweep_jobs: _Positive | UnsetType = UNSET
+    sweep_timeout: _Duration | UnsetType = UNSET
+    sweep_attempts: _Positive | UnsetType = UNSET
+    sweep_max_cost_usd: _Money | UnsetType = UNSET
+
+
+_SECTIONS: Mapping[str, type[Struct]] = {
+    "notes": _Notes, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
+}  # fmt: skip
+_TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
+
+
 def read_settings(path: Path) -> dict[str, Any]:
-    """What `path` sets, by the field names of `review.conf.Config`.
+    """Give what `path` sets, by the field names of `review.conf.Config`.
 
     :raises ConfigRefused: the file is no TOML, or holds a key or value that is not understood.
     """
-    document = _document(path)
     changes: dict[str, Any] = {}
-    for section, values in document.items():
-        if section == "partitions":
-            changes["partitions"] = _partitions(path, values)
-        elif section == "runners":
-            changes["runners"] = read_runners(path, values)
+    for section, values in _document(path).items():
+        if section in _TABLES:
+            tables = _converted(path, section, values, dict[str, dict[str, Any]])
+            changes[section] = {
+                name: _converted(path, f"{section}.{name}", table, _TABLES[section], name=name)
+                for name, table in tables.items()
+            }
         elif section in _SECTIONS:
-            changes.update(_section(path, section, values))
+            found = _converted(path, section, values, _SECTIONS[section])
+            fields = msgspec.structs.asdict(found).items()
+            changes.update({name: value for name, value in fields if value is not UNSET})
         else:
-            refuse_unknown(path, section, (*_SECTIONS, "partitions", "runners"))
+            raise _unknown_key(path, section, [*_SECTIONS, *_TABLES])
+    _refuse_shared_aliases(path, changes.get("partitions", {}))
     return changes
+
+
+def parse_duration(raw: str) -> timedelta:
+    """Read `90s`, `15m`, `2h` or `3d`.
+
+    :raises ValueError: anything else, zero and more than ten years included.
+    """
+    match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", raw.strip())
+    if match is None:
+        raise ValueError(f"{raw!r:.99} is not a duration such as 90s, 15m, 2h or 3d")
+    length = timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
+    if length > MAX_DURATION:
+        raise ValueError(f"{raw!r} is longer than {MAX_DURATION.days}d")
+    return length
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -101,51 +204,84 @@ def _bytes(path: Path) -> bytes:
         return file.read(_MAX_BYTES)
 
 
-def _section(path: Path, section: str, values: object) -> dict[str, Any]:
-    known = _SECTIONS[section]
-    if not isinstance(values, dict):
-        refuse(path, section, "a table", values)
-    changes = {}
-    for key, value in values.items():
-        if key not in known:
-            refuse_unknown(path, f"{section}.{key}", [f"{section}.{name}" for name in known])
-        changes[known[key]] = _READERS[known[key]](path, f"{section}.{key}", value)
-    return changes
+def _converted(path: Path, key: str, value: Any, kind: type[_T], *, name: str = "") -> _T:
+    if name and isinstance(value, dict):
+        value = {**value, "": name}
+    try:
+        return msgspec.convert(value, kind, dec_hook=_value)
+    except msgspec.ValidationError as error:
+        raise _refused(path, key, str(error), kind) from error
 
 
-def _partitions(path: Path, values: object) -> dict[str, Partition]:
-    if not isinstance(values, dict):
-        refuse(path, "partitions", "a table of tables", values)
-    declared = {name: _partition(path, name, table) for name, table in values.items()}
+_PLACE = re.compile(r"(?s)(.*?)(?: - at (?:`key` in )?`\$(.*)`)?")
+_PLAIN_WORDS = {
+    "array": "a list", "object": "a table", "str": "text", "int": "a whole number",
+    "bool": "true or false",
+}  # fmt: skip
+
+
+def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
+    """Make the refusal of what msgspec says about a value of `key`."""
+    said, below = _PLACE.fullmatch(error).groups(default="")  # type: ignore[union-attr]
+    unknown = re.fullmatch(r"(?s)Object contains unknown field `(.*)`", said)
+    if unknown:
+        known = filter(None, (field.encode_name for field in msgspec.structs.fields(kind)))
+        return _unknown_key(path, f"{key}{below}.{unknown[1]}", known)
+    for word, plain in _PLAIN_WORDS.items():
+        said = said.replace(f"`{word}`", plain)
+    if said.startswith("Invalid enum value"):
+        said += f"; expected one of {', '.join(RunnerOutput)}"
+    return ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT)
+
+
+def _unknown_key(path: Path, key: str, known: Iterable[str]) -> ConfigRefused:
+    return ConfigRefused(f"{path}: unknown key {key!r:.200}; known: {', '.join(known)}", hint=_HINT)
+
+
+def _refuse_shared_aliases(path: Path, partitions: Mapping[str, Partition]) -> None:
     owner: dict[str, str] = {}
-    for name, partition in declared.items():
+    for name, partition in partitions.items():
         for alias in partition.aliases:
             if owner.setdefault(alias, name) != name:
-                refuse(path, f"partitions.{name}.aliases", "each alias in one partition", alias)
-    return declared
+                raise ConfigRefused(
+                    f"{path}: partitions.{name}.aliases: {alias!r} is an alias of {owner[alias]!r} too",
+                    hint="name each alias in one partition",
+                )
 
 
-def _partition(path: Path, name: str, table: object) -> Partition:
-    key = f"partitions.{name}"
-    if not isinstance(table, dict):
-        refuse(path, key, "a table with `aliases`", table)
-    for word in table:
-        if word not in _PARTITION_KEYS:
-            refuse_unknown(path, f"{key}.{word}", [f"{key}.{known}" for known in _PARTITION_KEYS])
-    any_effort = truth(path, f"{key}.any_effort", table.get("any_effort", False))
-    return Partition(name, strings(path, f"{key}.aliases", table.get("aliases", [])), any_effort)
+def _value(kind: type, value: object) -> object:
+    """Read a value of one of the types above, for msgspec, which names its place.
+
+    :raises ValueError: it is none; says what was expected.
+    """
+    if kind is _Money:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 < value < _MAX_MONEY
+        ):
+            raise ValueError(f"expected an amount above 0, such as 2.50, got {value!r:.99}")
+        return _Money(str(value))
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got {value!r:.99}")  # noqa: TRY004 - told with its place
+    if kind is _Duration:
+        return _Duration(seconds=parse_duration(value).total_seconds())
+    return _Folder(_folder(value)) if kind is _Folder else _Argument(_argument(value))
 
 
-_READERS: Mapping[str, Callable[[Path, str, object], object]] = {
-    "note_roots": folders,
-    "excludes": strings,
-    "max_note_bytes": positive,
-    "uses_cache": truth,
-    "gates_folder": folder,
-    "abandoned_after": duration,
-    "max_prompt_tokens": positive,
-    "sweep_jobs": positive,
-    "sweep_timeout": duration,
-    "sweep_attempts": positive,
-    "sweep_max_cost_usd": money,
-}
+def _folder(value: str) -> str:
+    parts = [part for part in value.split("/") if part not in ("", ".")]
+    if value.startswith("/") or ".." in parts or not parts:
+        raise ValueError(f"expected a folder below the root, got {value!r:.99}")
+    return "/".join(parts)
+
+
+def _argument(value: str) -> str:
+    for word in re.findall(r"\{([a-z_]+)\}", value):
+        if word == "prompt":
+            raise ValueError("expected no {prompt}: it is given on stdin")
+        if word not in PLACEHOLDERS:
+            raise ValueError(f"expected one of {{{'}, {'.join(PLACEHOLDERS)}}}, got {value!r:.99}")
+    if "\0" in value:
+        raise ValueError("expected no NUL character")
+    return value

@@ -69,10 +69,11 @@ QUEUED_DECISIONS = (Decision.WARN, Decision.FAIL)
 
 
 class DecisionSource(TextChoices):
-    """How the parser read a decision (DESIGN section 8)."""
+    """How a decision was read; `typed` came as data, not as text."""
 
     RESULT_LINE = "result-line"
     DECLARED = "declared"
+    TYPED = "typed"
 
 
 class Severity(TextChoices):
@@ -120,6 +121,18 @@ class NotAccepted(TextChoices):
     DECISION_ERROR = "decision-error"
     DECISION_UNKNOWN = "decision-unknown"
     PARTITION_MISMATCH = "partition-mismatch"
+    QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
+
+
+class LookReason(TextChoices):
+    """Why a review needs a look."""
+
+    DECISION_UNKNOWN = "decision-unknown"
+    DECISION_ERROR = "decision-error"
+    QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
+    FINDINGS_DISAGREE = "findings-disagree"
+    QUOTES_NOT_FOUND = "quotes-not-found"
+    NO_FINDINGS = "no-findings"
 
 
 class Region(TextChoices):
@@ -140,6 +153,9 @@ class ProblemCode(TextChoices):
     CONTAINS_NUL = "contains-nul"
     TOO_LARGE = "too-large"
     EMPTY_NOTE = "empty-note"
+    GIT_LFS_POINTER = "git-lfs-pointer"
+    MERGE_CONFLICT = "merge-conflict"
+    CONFLICTED_COPY = "conflicted-copy"
     OUTSIDE_ROOT = "outside-root"
     LINK_LOOP = "link-loop"
     NOT_A_FILE = "not-a-file"

@@ -12,6 +12,9 @@ from hypothesis import settings
 
 ON_POSTGRESQL = bool(os.environ.get("COMMONPLACE_TEST_DATABASE_URL"))
 STORE_ROW = {"store_id": "5" * 32, "created_at": datetime(2026, 1, 1, tzinfo=UTC)}
+SLOW_TESTS = frozenset(
+    (Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split()
+)
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 
 # Two cores that others use too: a slow moment is no failure. And no luck: the same cases each time.
@@ -29,7 +32,13 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL keep what uses a database, also in processes; on SQLite what needs no server."""
+    """On PostgreSQL keep what uses a database, also in processes; on SQLite what needs no server.
+
+    Mark as slow what `slow_tests.txt` lists: a test, with all of its parameters.
+    """
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW_TESTS:
+            item.add_marker(pytest.mark.slow)
     kept = [item for item in items if _belongs(item)]
     config.hook.pytest_deselected(items=[item for item in items if not _belongs(item)])
     items[:] = kept

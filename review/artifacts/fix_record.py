@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 
-from review.artifacts.refusals import ArtifactNotWritten
+from review.artifacts.refusals import refusing_to
 from review.conf import REPORTS_FOLDER, Config
 from review.folders import FILE_MODE, make_private
 
@@ -29,12 +29,7 @@ class FixRecord:
         """
         line = json.dumps({"what": what, **told}, ensure_ascii=False) + "\n"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        try:
+        with refusing_to(f"record what is mended in {self.path}"):
             make_private(self.path.parent)
             with os.fdopen(os.open(self.path, flags, FILE_MODE), "wb") as stream:
                 stream.write(line.encode("utf-8", "replace"))
-        except OSError as error:
-            raise ArtifactNotWritten(
-                f"cannot record what is mended in {self.path}: {error.strerror or error}",
-                hint="see to the space and permissions there, then run it again",
-            ) from error

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.files.storage import FileSystemStorage, storages
 
 from review.artifacts.local_folder import ArtifactFolder
-from review.artifacts.naming import MANIFEST_NAME, folder_name, result_name
-from review.artifacts.refusals import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
+from review.artifacts.naming import MANIFEST_NAME, folder_name
+from review.artifacts.refusals import ForeignJobFolder, OutputNotReadable, refusing_to
 from review.artifacts.remote_folder import RemoteFolder
 from review.conf import Config
 
@@ -27,8 +26,6 @@ class ArtifactStore:
     one was set when the job was made) is read and written where it is.
     """
 
-    result_name = staticmethod(result_name)
-
     def __init__(self, config: Config) -> None:
         self._config = config
         self._files = _declared() or ArtifactFolder(config.artifacts)
@@ -42,7 +39,7 @@ class ArtifactStore:
         :raises ArtifactNotWritten: the system refused.
         """
         name = folder_name(job_id)
-        with _refusing_to_write(name):
+        with refusing_to(f"write {name}"):
             while not self._files.create_folder(name, files, owner=store_id):
                 self._refuse_foreign(name, store_id)
                 self._files.move_aside(name)
@@ -58,7 +55,7 @@ class ArtifactStore:
         :raises ArtifactNotWritten: the system refused.
         """
         files, name = self._locate(path)
-        with _refusing_to_write(path):
+        with refusing_to(f"write {path}"):
             files.write(name, data)
 
     def write_text(self, path: str, text: str) -> None:
@@ -66,7 +63,6 @@ class ArtifactStore:
         self.write_bytes(path, text.encode("utf-8", "replace"))
 
     def exists(self, path: str) -> bool:
-        """Whether something is there."""
         files, name = self._locate(path)
         return files.exists_there(name)
 
@@ -82,7 +78,7 @@ class ArtifactStore:
             a link that leads elsewhere: a worker could have us read what it cannot.
         """
         files, name = self._locate(path)
-        if files.exists_there(name) and files.leads_out(name):
+        if files.leads_out(name):
             raise OutputNotReadable(f"{path} leads out of the folder of job files")
         try:
             data = files.read(name, limit=MAX_OUTPUT_BYTES + 1)
@@ -111,7 +107,7 @@ class ArtifactStore:
         :raises ArtifactNotWritten: the system refused.
         """
         files, name = self._locate(bundle_output_path)
-        with _refusing_to_write(bundle_output_path):
+        with refusing_to(f"write {bundle_output_path}"):
             if _holds(files, name, data):
                 files.write(name, data)  # in its own right, should it be a link
                 return
@@ -143,7 +139,6 @@ def _declared() -> RemoteFolder | None:
 
 
 def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
-    """The store a job folder belongs to; empty when nothing there says so."""
     try:
         manifest: Any = json.loads(files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -157,14 +152,3 @@ def _holds(files: ArtifactFolder | RemoteFolder, name: str, data: bytes) -> bool
         return files.read(name, limit=len(data) + 1) == data
     except OSError:
         return False
-
-
-@contextmanager
-def _refusing_to_write(name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ArtifactNotWritten(
-            f"cannot write {name}: {error.strerror or error}",
-            hint="see to the space and permissions of the artifacts folder, then run it again",
-        ) from error

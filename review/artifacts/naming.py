@@ -35,12 +35,10 @@ def job_paths(config: Config, job_id: int) -> JobPaths:
 
 
 def folder_name(job_id: int) -> str:
-    """The name of a job's folder below the artifacts folder."""
     return f"review-job-{job_id}"
 
 
 def manifest_path(prompt_path: str) -> str:
-    """The manifest stands beside the prompt."""
     return f"{prompt_path.rpartition('/')[0]}/{MANIFEST_NAME}"
 
 

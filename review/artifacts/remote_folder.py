@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage
 
+from review.artifacts.local_folder import aside_name
+
 
 class RemoteFolder:
     """The methods of `ArtifactFolder` over a storage that has no rename.
@@ -19,25 +21,21 @@ class RemoteFolder:
         self._storage = storage
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file over an older one."""
         if self._storage.exists(name):
             self._storage.delete(name)
         self._storage.save(name, ContentFile(data))
 
     def write_new(self, name: str, data: bytes) -> bool:
-        """`write`, but only where nothing is; False when something is there."""
         if self._storage.exists(name):
             return False
         self._storage.save(name, ContentFile(data))
         return True
 
     def read(self, name: str, *, limit: int) -> bytes:
-        """At most `limit` bytes of a file."""
         with self._storage.open(name) as stream:
             return bytes(stream.read(limit))
 
     def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
-        """Make a folder; False when something is there under its name, whoever `owner` is."""
         del owner
         if self._files(name):
             return False
@@ -46,28 +44,21 @@ class RemoteFolder:
         return True
 
     def move_aside(self, name: str) -> None:
-        """Copy a file or folder to the first free `<name>.aside-<n>`, then delete it."""
-        number = 1
-        while self.exists_there(f"{name}.aside-{number}"):
-            number += 1
-        for file_name in self._files(name) or [""]:
-            path = f"{name}/{file_name}".rstrip("/")
-            with self._storage.open(path) as stream:
-                content = ContentFile(stream.read())
-            self._storage.save(f"{name}.aside-{number}/{file_name}".rstrip("/"), content)
-            self._storage.delete(path)
+        """Copy a file or folder to a free `<name>.aside-<n>`, then delete it."""
+        target = aside_name(name)
+        for below in [f"/{file_name}" for file_name in self._files(name)] or [""]:
+            with self._storage.open(f"{name}{below}") as stream:
+                self._storage.save(f"{target}{below}", ContentFile(stream.read()))
+            self._storage.delete(f"{name}{below}")
 
     def remove_folder(self, name: str) -> None:
-        """Delete the files of a folder; one that is not there is fine."""
         for file_name in self._files(name):
             self._storage.delete(f"{name}/{file_name}")
 
     def folder_names(self) -> list[str]:
-        """The folders in it, as far as the storage knows folders."""
         return list(self._storage.listdir("")[0])
 
     def leads_out(self, name: str) -> bool:
-        """Storages have no links."""
         del name
         return False
 

@@ -6,16 +6,6 @@ from review.contracts.base import Document
 from review.contracts.selection import ProblemJson
 
 
-class AckedJson(Document):
-    """A pair whose acceptance moved to today's text; the review and its decision are carried on."""
-
-    note_path: str
-    gate_path: str
-    gate_id: str
-    review_pair_id: int
-    decision: str
-
-
 class KeyJson(Document):
     """A note and a gate."""
 
@@ -24,12 +14,16 @@ class KeyJson(Document):
     gate_id: str
 
 
-class RefusedKeyJson(Document):
+class AckedJson(KeyJson):
+    """A pair whose acceptance moved to today's text; the review and its decision are carried on."""
+
+    review_pair_id: int
+    decision: str
+
+
+class RefusedKeyJson(KeyJson):
     """A pair that was refused while others went on."""
 
-    note_path: str
-    gate_path: str
-    gate_id: str
     code: str
     message: str
 
@@ -60,41 +54,45 @@ class TrivialAcksJson(Document, kw_only=True):
     problems: list[ProblemJson]
 
 
-class CarriedJson(Document):
-    """An acceptance that has a key at the new path; `dispositions` counts those that came along."""
+class MovedKeyJson(Document):
+    """The key of an acceptance before and after a move."""
 
     model_partition: str
     old_note_path: str
     old_gate_path: str
     note_path: str
     gate_path: str
+
+
+class CarriedJson(MovedKeyJson):
+    """An acceptance that has a key at the new path; `dispositions` counts those that came along."""
+
     decision: str
     review_pair_id: int | None
     dispositions: int
 
 
-class NotCarriedJson(Document):
+class NotCarriedJson(MovedKeyJson):
     """An acceptance that stays where it is, and why."""
 
-    model_partition: str
-    old_note_path: str
-    old_gate_path: str
-    note_path: str
-    gate_path: str
     code: str
     message: str
 
 
 class CarryOverJson(Document, kw_only=True):
-    """The answer of `carry_over_acceptances`; after `dry_run` nothing was carried."""
+    """The answer of `carry_over_acceptances`; after `dry_run` nothing was carried or retired.
+
+    `new_path` is null and `retired` holds the acceptances when it was called with `--retire`.
+    """
 
     schema: str = "carry-over-acceptances/1"
     dry_run: bool
     old_path: str
-    new_path: str
+    new_path: str | None
     carried: list[CarriedJson]
     not_identical: list[NotCarriedJson]
     refused: list[NotCarriedJson]
+    retired: list[CarriedJson] = []
 
 
 class OverriddenJson(Document, kw_only=True):

@@ -11,13 +11,13 @@ class TableCopiedJson(Document, kw_only=True):
     table: str
     rows: int
     sha256: str
-    added: int
-    changed: int
-    removed: int
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
 
 
 class StoreCopyJson(Document, kw_only=True):
-    """The answer of `review_store_copy`; `target_was` is `missing`, `empty`, `begun` or `whole`."""
+    """The answer of `review_store_copy`; `target_was` is `missing`, `empty` or `whole`."""
 
     schema: str = "review-store-copy/1"
     source: str

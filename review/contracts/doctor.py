@@ -30,10 +30,7 @@ class DoctorJson(Document, kw_only=True):
     problems: int
 
 
-class DoctorBackupJson(Document, kw_only=True):
+class DoctorBackupJson(DoctorJson, kw_only=True):
     """The answer of `review_doctor --backup`."""
 
-    schema: str = "review-doctor/1"
-    checks: list[CheckJson]
-    problems: int
     backup: BackupJson

@@ -1,4 +1,4 @@
-"""`render-review/1`: what a review said, on which text, and what became of it."""
+"""`render-review/1` and `export-reviews/1`: reviews, their texts, and what became of them."""
 
 from __future__ import annotations
 
@@ -95,3 +95,15 @@ class RenderedJson(Document, kw_only=True):
     schema: str = "render-review/1"
     reviews: list[ReviewJson]
     unreviewed: list[AcceptanceJson]
+
+
+class ExportedJson(Document, kw_only=True):
+    """The answer of `export_reviews`; `left` are files of an earlier export, of no acceptance now."""
+
+    schema: str = "export-reviews/1"
+    format: str
+    output: str
+    reviews: int
+    written: int
+    unchanged: int
+    left: list[str]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from review.contracts.base import Document
+from review.contracts.renames import RenameJson
 
 SELECTION_SCHEMA = "review-target-selector/1"
 
 
 class ChangeJson(Document, kw_only=True):
-    """The note's change since the text that was reviewed, as the gate sees it; ratio 0..1."""
+    """The note's change since the text that was reviewed, as the gate sees it.
+
+    `body_ratio`: inserted and deleted words over the words of the reviewed body; it may exceed 1.
+    """
 
     watched: list[str]
     body_ratio: float | None
@@ -71,3 +75,16 @@ class SelectionInput(msgspec.Struct, kw_only=True):
     schema: str
     model_partition: str | None
     targets: list[msgspec.Raw]
+
+
+class SelectionJson(Document, kw_only=True):
+    """The answer of `review_target_selector`; the command streams it."""
+
+    schema: str = SELECTION_SCHEMA
+    mode: str
+    model_partition: str | None
+    targets: list[TargetJson]
+    diffs: list[DiffJson]
+    counts: dict[str, int]
+    problems: list[ProblemJson]
+    renames: list[RenameJson]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from review.contracts.base import Document
 from review.contracts.costs import CostsJson
+from review.contracts.renames import RenameJson
 from review.contracts.selection import ProblemJson
 
 
@@ -43,7 +44,7 @@ class StatusJson(Document, kw_only=True):
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
     `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
-    the numbers do not tell.
+    the numbers do not tell; `renames` are orphans of which there is a note under another path.
     """
 
     schema: str = "review-status/1"
@@ -60,3 +61,4 @@ class StatusJson(Document, kw_only=True):
     tripped: str | None
     costs: CostsJson | None = None
     notices: list[str] = []
+    renames: list[RenameJson] = []

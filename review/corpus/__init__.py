@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from review.conf import REPORTS_FOLDER
-from review.corpus.facts import read_note_text
 from review.corpus.gate_loading import GateLoader
 from review.corpus.gates import AmbiguousGate, Gate, GateCatalog, UnknownGate
 from review.corpus.index import FileIndex
 from review.corpus.locating import Locator
-from review.corpus.notes import NoteFacts, NoteList, NoteLoader
+from review.corpus.notes import NoteFacts, NoteList, NoteLoader, read_note_text
 from review.corpus.reading import Reader, UnreadableFile
 from review.corpus.scanning import ScanRules
 from review.corpus.selection import NoSuchNote, Selector, scan, scan_some
@@ -120,7 +119,8 @@ class Corpus:
         )
         found = scan(self._root, places, problems, rules=self._rules)
         with self._reader() as reader:
-            notes = self._loader.load(found, reader=reader, now_ns=now_ns)
+            named = {place.path for place in places if not place.is_folder}
+            notes = self._loader.load(found, reader=reader, now_ns=now_ns, named=named)
         self._index.forget_notes_but(
             {entry.path for entry in found.entries},
             folders=tuple(f"{place.path}/" for place in places if place.is_folder),
@@ -128,10 +128,7 @@ class Corpus:
         return notes
 
     def remember_some(self, number: int) -> list[str]:
-        """Trust the file index about so many notes at most, and save nothing; their paths, sorted.
-
-        They lie in all folders: rows are kept apart by a digest of the path.
-        """
+        """Trust the file index about so many notes at most, and save nothing; their paths, sorted."""
         return self._index.keep_some(number)
 
     def notes_at(self, paths: Collection[str]) -> NoteList:
@@ -158,7 +155,6 @@ class Corpus:
         return NoteText(path, disk_path, data, read_note_text(path, data), sha256_hex(data))
 
     def facts_of(self, note: NoteText) -> NoteFacts:
-        """Give the facts of a note that was read."""
         return self._loader.of_text(note.path, note.disk_path, text=note.text, sha256=note.sha256)
 
     @cached_property
@@ -190,7 +186,6 @@ class Corpus:
 
     @cached_property
     def linker(self) -> Linker:
-        """Resolves links against the files there are now."""
         from review.corpus.linking import Linker
 
         return Linker(self._root, rules=self._rules, locator=self._locator)

@@ -7,9 +7,10 @@ works with the stricter reading: it watches everything, and every change makes i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from review.corpus.gates import Definition
+from review.corpus.notes import left_by_git
 from review.domain.applicability import Requirement, resolve_type
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.identity import lens_of, near_matches
@@ -40,23 +41,6 @@ _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """What a gate's file declares.
-
-    `rule_line` is where `rule` stands in the file. A skipped problem means: do not use it.
-    """
-
-    name: str
-    description: str
-    watches: frozenset[Region]
-    rewrite_threshold: float | None
-    requirement: Requirement
-    rule: str
-    rule_line: int
-    problems: tuple[Problem, ...]
-
-
 def read_definition(*, path: str, gate_id: str, text: str) -> Definition:
     """Read what the gate at `path` declares; any text gives a value."""
     return _DefinitionReader(path, gate_id, parse_frontmatter(text)).read(text)
@@ -73,6 +57,8 @@ class _DefinitionReader:
 
     def read(self, text: str) -> Definition:
         frontmatter = self._frontmatter
+        if problem := left_by_git(self._path, text):
+            self._problems.append(problem)
         if frontmatter.problem is not None:
             self._problems.append(frontmatter.problem.of(self._path, skipped=True))
         elif not text[frontmatter.body_offset :].lstrip("\ufeff").strip():

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from review.corpus.gates import Gate, GateCatalog
 from review.corpus.index import GateRow
-from review.corpus.notes import in_order, problems_of, rows_of
+from review.corpus.notes import in_order
 from review.corpus.reading import UnreadableFile, decode
-from review.domain.applicability import Requirement
 from review.domain.identity import (
     MAX_LENS_CHARACTERS,
     gate_id_of,
@@ -18,11 +17,12 @@ from review.domain.identity import (
     sha256_hex,
 )
 from review.domain.problems import Problem
-from review.vocabulary import ProblemCode, Region
+from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from review.corpus.gates import Definition
     from review.corpus.index import FileIndex
     from review.corpus.reading import Reader
     from review.corpus.scanning import FileEntry, ScanResult
@@ -32,8 +32,6 @@ _DOCUMENTATION = frozenset({"readme.md", "index.md"})
 
 
 class GateLoader:
-    """Makes the catalog of one scan of the gates folder."""
-
     def __init__(
         self,
         folder: str,
@@ -84,22 +82,36 @@ class GateLoader:
         digest = sha256_hex(data)
         row = self._index.gates.get(entry.path)
         if row is None or row.sha256 != digest:
-            row = _define(entry.path, gate_id, digest, text)
-            self._index.remember_gate(entry.path, row)
-        problems = problems_of(entry.path, row.problems)
-        self._problems.extend(problems)
-        if any(problem.skipped for problem in problems):
-            return None
-        self._check_rule(entry.path, row)
-        return _gate_of(entry.path, gate_id, text, row)
+            from review.corpus.gate_definition import read_definition  # brings YAML in
 
-    def _check_rule(self, path: str, row: GateRow) -> None:
-        if not row.rule or self._known_rules is None or row.rule in self._known_rules:
+            row = GateRow(digest, read_definition(path=entry.path, gate_id=gate_id, text=text))
+            self._index.remember_gate(entry.path, row)
+        found = row.definition
+        self._problems.extend(found.problems)
+        if any(problem.skipped for problem in found.problems):
+            return None
+        self._check_rule(entry.path, found)
+        return Gate(
+            path=entry.path,
+            gate_id=gate_id,
+            lens=lens_of(gate_id),
+            sha256=digest,
+            text=text,
+            name=found.name,
+            watches=found.watches,
+            rewrite_threshold=found.rewrite_threshold,
+            requirement=found.requirement,
+            rule=found.rule,
+            description=found.description,
+        )
+
+    def _check_rule(self, path: str, gate: Definition) -> None:
+        if not gate.rule or self._known_rules is None or gate.rule in self._known_rules:
             return
-        near = near_matches(row.rule, self._known_rules) or tuple(sorted(self._known_rules))
-        message = f"there is no rule {row.rule!r}; known: {', '.join(near)}"
+        near = near_matches(gate.rule, self._known_rules) or tuple(sorted(self._known_rules))
+        message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
         self._problems.append(
-            Problem(path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=row.rule_line)
+            Problem(path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=gate.rule_line)
         )
 
 
@@ -122,37 +134,3 @@ def _lens_problem(path: str, gate_id: str) -> Problem | None:
     else:
         return None
     return Problem(path, ProblemCode.INVALID_GATE, message, skipped=True)
-
-
-def _define(path: str, gate_id: str, digest: str, text: str) -> GateRow:
-    from review.corpus.gate_definition import read_definition  # brings YAML in
-
-    definition = read_definition(path=path, gate_id=gate_id, text=text)
-    return GateRow(
-        sha256=digest,
-        name=definition.name,
-        description=definition.description,
-        watches=tuple(sorted(region.value for region in definition.watches)),
-        rewrite_threshold=definition.rewrite_threshold,
-        types=definition.requirement.types,
-        traits=definition.requirement.traits,
-        rule=definition.rule,
-        rule_line=definition.rule_line,
-        problems=rows_of(definition.problems),
-    )
-
-
-def _gate_of(path: str, gate_id: str, text: str, row: GateRow) -> Gate:
-    return Gate(
-        path=path,
-        gate_id=gate_id,
-        lens=lens_of(gate_id),
-        sha256=row.sha256,
-        text=text,
-        name=row.name,
-        watches=frozenset(Region(name) for name in row.watches),
-        rewrite_threshold=row.rewrite_threshold,
-        requirement=Requirement(types=row.types, traits=row.traits),
-        rule=row.rule,
-        description=row.description,
-    )

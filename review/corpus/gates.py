@@ -6,15 +6,14 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from review.domain.applicability import Requirement
 from review.domain.identity import near_matches
+from review.domain.problems import Problem
 from review.errors import InputRejected
+from review.vocabulary import Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from review.domain.applicability import Requirement
-    from review.domain.problems import Problem
-    from review.vocabulary import Region
 
 
 class UnknownGate(InputRejected):
@@ -23,6 +22,23 @@ class UnknownGate(InputRejected):
 
 class AmbiguousGate(InputRejected):
     """A name that is a gate and a folder of gates at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a gate's file declares.
+
+    `rule_line` is where `rule` stands in the file. A skipped problem means: do not use it.
+    """
+
+    name: str
+    description: str
+    watches: frozenset[Region]
+    rewrite_threshold: float | None
+    requirement: Requirement
+    rule: str
+    rule_line: int
+    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)

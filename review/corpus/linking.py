@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from review.corpus.reading import UnreadableFile, resolve_inside
-from review.corpus.scanning import Scanner
+from review.corpus.reading import UnreadableFile, read_file, resolve_inside
+from review.corpus.scanning import MARKDOWN, Scanner
 from review.domain.links import extract_links, resolve_link, stems_of
 from review.protocol.prompt import LinkRow
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from review.corpus.scanning import ScanRules
 
 KB_FOLDER = "kb"
+_MAX_FILES = 50
+_MAX_BYTES = 2_000_000
 
 
 class RepositoryFiles(Collection[str]):
@@ -44,11 +46,9 @@ class RepositoryFiles(Collection[str]):
         return answer
 
     def __iter__(self) -> Iterator[str]:
-        """Walk the knowledge base, sorted by path."""
         return iter(self._paths)
 
     def __len__(self) -> int:
-        """Count the files of the knowledge base."""
         return len(self._paths)
 
     @cached_property
@@ -121,3 +121,31 @@ class Linker:
             if not found.external:
                 rows[link.target] = found.path
         return tuple(LinkRow(target, path) for target, path in rows.items())
+
+
+def read_linked_files(
+    notes: Iterable[tuple[str, str]], *, linker: Linker, root: str
+) -> dict[str, bytes]:
+    """Path to bytes of the Markdown files that the notes link to, as far as they fit the bounds.
+
+    :param notes: path and text of each note; a note that links to another of them gets it too.
+    """
+    found: dict[str, bytes] = {}
+    left = _MAX_BYTES
+    for path in _targets(notes, linker):
+        if len(found) == _MAX_FILES:
+            break
+        try:
+            data = read_file(root, path, max_bytes=left).data
+        except UnreadableFile:
+            continue  # gone, no file, or too large for what is left
+        found[path] = data
+        left -= len(data)
+    return found
+
+
+def _targets(notes: Iterable[tuple[str, str]], linker: Linker) -> Iterable[str]:
+    rows = (row for path, text in notes for row in linker.table(path, text))
+    return dict.fromkeys(
+        row.resolved for row in rows if row.resolved is not None and row.resolved.endswith(MARKDOWN)
+    )

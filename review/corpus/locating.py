@@ -71,6 +71,5 @@ class Locator:
 
 
 def name_collision(path: str, count: int) -> Problem:
-    """Name several files whose names are one and the same after normalisation."""
     message = f"{count} files have this name in different Unicode spellings; rename all but one"
     return Problem(path, ProblemCode.NAME_COLLISION, message, skipped=True)

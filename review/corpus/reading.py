@@ -142,7 +142,6 @@ def refuse_dot_file(path: str, real: str) -> None:
 
 
 def problem_of_error(path: str, error: OSError) -> Problem:
-    """Name what the operating system said about this file."""
     code = _CODE_OF_ERROR.get(error.errno or 0, ProblemCode.UNREADABLE)
     said = (error.strerror or "cannot be read").lower()
     message = {
@@ -221,7 +220,7 @@ def _read(path: str, descriptor: int, max_bytes: int) -> FileContent:
         raise UnreadableFile(Problem(path, ProblemCode.NOT_A_FILE, message, skipped=True))
     if before.st_size > max_bytes:
         raise UnreadableFile(too_large(path, size=before.st_size, max_bytes=max_bytes))
-    data = read_descriptor(descriptor, size=before.st_size, max_bytes=max_bytes)
+    data = _read_all(descriptor, size=before.st_size, max_bytes=max_bytes)
     if len(data) > max_bytes:
         raise UnreadableFile(too_large(path, size=len(data), max_bytes=max_bytes))
     signature = signature_of(before)
@@ -229,17 +228,9 @@ def _read(path: str, descriptor: int, max_bytes: int) -> FileContent:
     return FileContent(data, signature if unchanged else None)
 
 
-def read_descriptor(descriptor: int, *, size: int, max_bytes: int) -> bytes:
-    """Read to the end, but never more than one byte above `max_bytes`; `size` is what to expect."""
-    wanted = min(size, max_bytes) + 1
-    data = os.read(descriptor, wanted)
-    if not data or len(data) > max_bytes:
-        return data
-    chunks = [data]
-    total = len(data)
-    while total <= max_bytes and (
-        chunk := os.read(descriptor, min(1 << 20, max_bytes + 1 - total))
-    ):
-        chunks.append(chunk)
-        total += len(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+def _read_all(descriptor: int, *, size: int, max_bytes: int) -> bytes:
+    """Read to the end, but little more than `max_bytes`; `size` is what to expect."""
+    data = b""
+    while len(data) <= max_bytes and (chunk := os.read(descriptor, min(size, max_bytes) + 4096)):
+        data += chunk
+    return data

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from review.corpus.excludes import excluder
 from review.corpus.locating import name_collision
 from review.corpus.reading import (
     UnreadableFile,
@@ -22,14 +23,19 @@ from review.corpus.reading import (
 from review.corpus.signature import StatSignature, signature_of
 from review.domain.identity import MAX_PATH_BYTES, composed, name_problem
 from review.domain.problems import Problem
+from review.settings_file import ConfigRefused
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 MARKDOWN = ".md"
 # What else people call a Markdown file: in any case, `.MD` among them.
 _MISNAMED = (MARKDOWN, ".markdown")
+# Copies that Dropbox, Nextcloud and Syncthing make of a file that was changed in two places.
+_CONFLICTED_COPY = re.compile(
+    r"\(.*conflicted copy.*\)(?:\.|$)|\.sync-conflict-\d{8}-\d{6}", re.IGNORECASE
+)
 # How often one folder may be entered through links: ten folders that link to one another
 # ten times each would otherwise make ten billion notes.
 _MAX_LINKED_VISITS = 16
@@ -50,7 +56,7 @@ class ScanRules:
     """What a walk takes and what it leaves out.
 
     :param roots: root-relative folders that a walk starts in unless others are named.
-    :param excludes: root-relative glob patterns.
+    :param excludes: root-relative patterns, as in `.gitignore`.
     :param pruned: root-relative folders that hold no notes whatever links to them.
     :param max_bytes: bytes; a larger file is a problem.
     :param suffix: what names of files end with; `""` takes all.
@@ -84,7 +90,7 @@ class Scanner:
     def __init__(self, root: str, rules: ScanRules) -> None:
         self._root = os.path.realpath(root)
         self._rules = rules
-        self._excluded = excluder(rules.excludes)
+        self._excluded = _excluder(rules.excludes)
         self._entries: dict[str, FileEntry] = {}
         self._problems: list[Problem] = []
         self._linked_visits: Counter[str] = Counter()
@@ -92,35 +98,34 @@ class Scanner:
 
     def add_folder(self, path: str, disk_path: str) -> None:
         """Walk a folder: hidden and excluded names are left out, links inside the root followed."""
-        try:
-            real = resolve_inside(self._root, path, disk_path)
-        except (UnreadableFile, OSError) as error:
-            self._problems.append(_problem(path, error))
-            return
-        self._enter(_Folder(path, disk_path, real, ()))
+        if folder := self._resolved(path, disk_path):
+            self._enter(folder)
         while self._stack:
             self._list(self._stack.pop())
 
     def add_some(self, path: str, disk_path: str, names: Collection[str]) -> None:
         """Take the files of these names (NFC) that a walk would take out of the folder itself."""
-        try:
-            real = resolve_inside(self._root, path, disk_path)
-        except (UnreadableFile, OSError) as error:
-            self._problems.append(_problem(path, error))
-            return
-        self._list(_Folder(path, disk_path, real, ()), names)
+        if folder := self._resolved(path, disk_path):
+            self._list(folder, names)
         self._stack.clear()  # a folder may have such a name too
 
     def add_file(self, path: str, disk_path: str) -> None:
-        """Take one file by name; it may be one that a walk would leave out by pattern."""
-        parent = disk_path.rpartition("/")[0]
+        """Take one file by name; it may be one that a walk would leave out."""
+        if folder := self._resolved(path, disk_path.rpartition("/")[0]):
+            try:
+                status = os.lstat(self._absolute(disk_path))
+            except OSError as error:
+                self._problems.append(problem_of_error(path, error))
+            else:
+                self._take(folder, path, disk_path, status)
+
+    def _resolved(self, path: str, disk_path: str) -> _Folder | None:
+        """Follow the links of a folder; what is wrong with it is a problem of `path`."""
         try:
-            real = resolve_inside(self._root, path, parent)
-            status = os.lstat(self._absolute(disk_path))
+            return _Folder(path, disk_path, resolve_inside(self._root, path, disk_path), ())
         except (UnreadableFile, OSError) as error:
             self._problems.append(_problem(path, error))
-        else:
-            self._take(_Folder(parent, parent, real, ()), path, disk_path, status)
+            return None
 
     def paths(self) -> list[str]:
         """Give the identities of all files collected, whatever their size, sorted."""
@@ -170,10 +175,7 @@ class Scanner:
         path = disk_path = f"{folder.disk_path}/{name}"
         if not name.isascii() or folder.path != folder.disk_path:
             path = f"{folder.path}/{composed(name)}"
-        is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
-        if not is_plain and self._has_bad_name(path):
-            return
-        if self._excluded is not None and self._excluded(path):
+        if self._is_left_out(path, name):
             return
         try:
             status = entry.stat(follow_symlinks=False)
@@ -184,28 +186,33 @@ class Scanner:
 
     def _is_other_file(self, folder: _Folder, entry: os.DirEntry[str]) -> bool:
         """Whether a walk passes it by; one that is called Markdown in another way is named."""
+        name = entry.name
         is_file = entry.is_file(follow_symlinks=False)
-        if is_file and entry.name.lower().endswith(_MISNAMED):
-            self._name_misnamed(folder, entry.name)
+        if is_file and name.lower().endswith(_MISNAMED):
+            path = f"{folder.path}/{composed(name)}"
+            if not self._is_left_out(path, name):
+                message = (
+                    f"only names that end in {self._rules.suffix!r} are taken, and this one ends in"
+                    f" {name[name.rindex('.') :]!r}; rename it, or exclude it in kb/review.toml"
+                )
+                self._report(path, ProblemCode.BAD_NAME, message)
         return is_file
 
-    def _name_misnamed(self, folder: _Folder, name: str) -> None:
-        path = f"{folder.path}/{composed(name)}"
-        if self._has_bad_name(path) or (self._excluded is not None and self._excluded(path)):
-            return
-        ending = name[name.rindex(".") :]
-        message = (
-            f"only names that end in {self._rules.suffix!r} are taken, and this one ends in {ending!r};"
-            " rename it, or exclude it in kb/review.toml"
-        )
-        self._problems.append(Problem(path, ProblemCode.BAD_NAME, message, skipped=True))
+    def _is_left_out(self, path: str, name: str) -> bool:
+        """Whether a walk leaves out a name; one that its owner should know of is reported."""
+        is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
+        if not is_plain and (reason := name_problem(path)):
+            self._report(_escaped(path), ProblemCode.BAD_NAME, reason)
+            return True
+        if self._excluded is not None and self._excluded(path):
+            return True
+        if is_copy := "onflict" in name and _CONFLICTED_COPY.search(name) is not None:
+            message = "a conflicted copy made by a file synchroniser; merge it into its original"
+            self._report(path, ProblemCode.CONFLICTED_COPY, message)
+        return is_copy
 
-    def _has_bad_name(self, path: str) -> bool:
-        reason = name_problem(path)
-        if reason:
-            shown = _escaped(path)
-            self._problems.append(Problem(shown, ProblemCode.BAD_NAME, reason, skipped=True))
-        return bool(reason)
+    def _report(self, path: str, code: ProblemCode, message: str) -> None:
+        self._problems.append(Problem(path, code, message, skipped=True))
 
     def _take(self, folder: _Folder, path: str, disk_path: str, status: os.stat_result) -> None:
         mode = status.st_mode
@@ -218,7 +225,7 @@ class Scanner:
             self._follow(folder, path, disk_path)
         elif path.endswith(self._rules.suffix):
             message = "a pipe, socket or device; expected a regular file"
-            self._problems.append(Problem(path, ProblemCode.NOT_A_FILE, message, skipped=True))
+            self._report(path, ProblemCode.NOT_A_FILE, message)
 
     def _follow(self, folder: _Folder, path: str, disk_path: str) -> None:
         """Take what a link leads to; what is no note and no folder would not be one unlinked."""
@@ -246,7 +253,7 @@ class Scanner:
         else:
             self._enter(target._replace(entered=left))
             return
-        self._problems.append(Problem(target.path, ProblemCode.LINK_LOOP, message, skipped=True))
+        self._report(target.path, ProblemCode.LINK_LOOP, message)
 
     def _enter(self, folder: _Folder) -> None:
         pruned = any(
@@ -258,8 +265,23 @@ class Scanner:
             self._stack.append(folder)
 
 
+def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
+    """Make the test of a root-relative path; `None` where nothing is excluded.
+
+    :raises ConfigRefused: a pattern is none that `.gitignore` could hold.
+    """
+    if not patterns:
+        return None
+    from pathspec import PathSpec  # takes 40 ms
+
+    lines = [unicodedata.normalize("NFC", pattern).removeprefix("./") for pattern in patterns]
+    try:
+        return PathSpec.from_lines("gitignore", lines).match_file
+    except (ValueError, re.error) as error:
+        raise ConfigRefused(f"kb/review.toml: notes.excludes: {error}") from error
+
+
 def empty_note(path: str) -> Problem:
-    """Name a note with nothing in it."""
     return Problem(path, ProblemCode.EMPTY_NOTE, "nothing in it to review", skipped=True)
 
 

@@ -40,7 +40,6 @@ class StatSignature(NamedTuple):
 
 
 def signature_of(status: os.stat_result) -> StatSignature:
-    """Take the signature from the answer of `stat`, `fstat` or a directory entry."""
     return StatSignature(
         status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
     )

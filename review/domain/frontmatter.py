@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
 
-_OPENER = re.compile(r"\ufeff?---[ \t]*(?:\r\n?|\n|\Z)")
-_CLOSER = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
-_TOML_OPENER = re.compile(r"\ufeff?\+\+\+[ \t]*(?:\r\n?|\n)")
-_TOML_CLOSER = re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n?|\n|\Z)")
+_OPENER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n?|\n|\Z)")
+_CLOSERS = {
+    "---": re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"),
+    "+++": re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n?|\n|\Z)"),
+}
 _JSON_OPENER = re.compile(r"\ufeff?(\{)\s*[\"}]")
+_JSON_CLOSER = re.compile(r"(?<=[\r\n])\}[ \t]*(?:\r\n?|\n|\Z)")
 _BLANK_REST = re.compile(r"[ \t]*(?:\r\n?|\n|\Z)")
 _LINE_END = re.compile(r"\r\n?|\n")
-_FIRST_KEY_LINE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,9 @@ class FrontmatterProblem:
 class Frontmatter:
     """The values above a note's body; `fields` is empty whenever there is a problem.
 
-    `fields` holds `str` as written, `list` and `dict`. `raw` is the YAML between the two marker
-    lines; `text[:body_offset]` is the whole block, a BOM and the markers included.
+    `fields` holds `str`, `list` and `dict`; numbers and dates are text as written. `raw` is the YAML
+    or TOML between the two marker lines, or the JSON object, and begins on line `first_line` of the
+    file; `text[:body_offset]` is the whole block, a BOM and the markers included.
     """
 
     fields: Mapping[str, object]
@@ -46,6 +48,7 @@ class Frontmatter:
     body_offset: int
     problem: FrontmatterProblem | None = None
     key_offsets: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    first_line: int = field(default=2, repr=False, compare=False)
 
     def text(self, key: str) -> str | None:
         """Give a scalar as written; `None` if it is absent, a list or a mapping."""
@@ -67,72 +70,57 @@ class Frontmatter:
     def line_of(self, key: str) -> int:
         """Give the line of a top-level key in the file; line 1 for one that is not there."""
         offset = self.key_offsets.get(key)
-        return 1 if offset is None else _line_at(self.raw, offset)
-
-
-_NONE = Frontmatter({}, "", 0)
+        return 1 if offset is None else self.first_line + _lines_before(self.raw, offset)
 
 
 def parse_frontmatter(text: str) -> Frontmatter:
-    """Read the block between `---` on the first line and the next `---` or `...` line.
+    """Read YAML between two lines `---` (or `---` and `...`), TOML between two lines `+++`, or a JSON
+    object, at the very start of a text.
 
     A BOM, CRLF and lone carriage returns are taken. A text that starts in any other way has no
-    frontmatter; one that never closes it is all body, and so is one with TOML or JSON in its place,
-    which is named: who wrote it means it to be read.
+    frontmatter, and one that never closes it is all body.
     """
     opener = _OPENER.match(text)
     if opener is None:
-        other = _other_language(text)
-        return Frontmatter({}, "", 0, _not_yaml(other)) if other else _NONE
-    closer = _CLOSER.search(text, opener.end())
+        return _json_frontmatter(text)
+    marker = opener[1]
+    closer = _CLOSERS[marker].search(text, opener.end())
     if closer is None:
-        message = (
-            "frontmatter opens here and never closes; expected a line `---` after its last key"
-        )
-        return Frontmatter(
-            {}, "", 0, FrontmatterProblem(ProblemCode.UNCLOSED_FRONTMATTER, 1, message)
-        )
-    return _read(text[opener.end() : closer.start()], closer.end())
+        message = f"frontmatter opens here and never closes; expected a line `{marker}` after its last key"
+        problem = FrontmatterProblem(ProblemCode.UNCLOSED_FRONTMATTER, 1, message)
+        return Frontmatter({}, "", 0, problem)
+    raw = text[opener.end() : closer.start()]
+    return _read(raw, closer.end(), language="TOML" if marker == "+++" else "YAML")
 
 
-def _other_language(text: str) -> str:
-    """What static site generators read at the start of a text beside YAML; empty for none of it."""
-    toml = _TOML_OPENER.match(text)
-    if toml is not None:
-        return "TOML" if _TOML_CLOSER.search(text, toml.end()) else ""
-    json_start = _JSON_OPENER.match(text)
-    return "JSON" if json_start and _is_json_block(text, json_start.start(1)) else ""
-
-
-def _is_json_block(text: str, start: int) -> bool:
-    """Whether an object stands there, and ends its line."""
+def _json_frontmatter(text: str) -> Frontmatter:
+    """Read an object whose closing brace ends its line; one that is broken ends at a line `}`."""
+    opener = _JSON_OPENER.match(text)
+    if opener is None:
+        return Frontmatter({}, "", 0)
+    start = opener.start(1)
     try:
-        _object, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+        _object, end = json.JSONDecoder().raw_decode(text, start)
+        closer = _BLANK_REST.match(text, end)
     except (ValueError, RecursionError):
-        return False
-    return _BLANK_REST.match(text, end) is not None
+        closer = _JSON_CLOSER.search(text, start)
+    if closer is None:
+        return Frontmatter({}, "", 0)
+    return _read(text[start : closer.end()], closer.end(), language="JSON", first_line=1)
 
 
-def _not_yaml(language: str) -> FrontmatterProblem:
-    message = (
-        f"frontmatter in {language} is not read; expected YAML between two lines `---`."
-        " It counts as part of the body"
-    )
-    return FrontmatterProblem(ProblemCode.INVALID_FRONTMATTER, 1, message)
-
-
-def _read(raw: str, body_offset: int) -> Frontmatter:
+def _read(raw: str, body_offset: int, *, language: str, first_line: int = 2) -> Frontmatter:
     # PyYAML is slow to import, and a warm selector reads no frontmatter at all.
     from review.domain.yaml_mapping import NotReadable, read_mapping
 
     try:
-        fields, key_offsets = read_mapping(raw)
+        fields, key_offsets = read_mapping(raw, language)
     except NotReadable as exc:
-        line = _line_at(raw, exc.index)
+        line = first_line + _lines_before(raw, exc.index)
         problem = FrontmatterProblem(ProblemCode.INVALID_FRONTMATTER, line, exc.message)
         return Frontmatter({}, raw, body_offset, problem)
-    return Frontmatter(fields, raw, body_offset, None, key_offsets)
+    return Frontmatter(fields, raw, body_offset, None, key_offsets, first_line)
 
 
-def _line_at(raw: str, offset: int) -> int:
-    return _FIRST_KEY_LINE + len(_LINE_END.findall(raw, 0, offset))
+def _lines_before(raw: str, offset: int) -> int:
+    return len(_LINE_END.findall(raw, 0, offset))

@@ -121,15 +121,16 @@ def normalise_prose(text: str) -> str:
     return " ".join(_MARKUP.sub("", folded).split()).strip("\"'. ")
 
 
-def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str) -> str:
-    """Give a finding's identity: 16 hex digits over note, gate and quote, or text if it quotes nothing.
+def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str, number: int = 1) -> str:
+    """Hash note, gate and quote (the text, if nothing is quoted) to 16 hex digits.
 
-    Severity and model partition are no part of it (DESIGN section 6).
+    :param number: tells findings apart that quote the same words.
     """
     wanted = normalise_prose(quote)
     kind, words = ("quote", wanted) if wanted else ("text", normalise_prose(text))
     # A path holds no NUL, so the parts cannot run into each other.
-    joined = "\0".join((note_path, gate_path, kind, words))
+    parts = (note_path, gate_path, kind, words, *([str(number)] if number > 1 else []))
+    joined = "\0".join(parts)
     return sha256_hex(joined.encode("utf-8", "surrogatepass"))[:FINGERPRINT_LENGTH]
 
 

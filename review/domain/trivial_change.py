@@ -23,7 +23,8 @@ _REWRITE = re.compile(r"rewrite\s*+\(\s*+(\d*+\.\d++|\d++\.?)\s*+\)")
 class Change:
     """A change through a gate's eyes: the watched regions it touched, in the order of `Region`.
 
-    `body_ratio` is the share of the body's words that changed, 0..1, watched or not.
+    `body_ratio` is what was inserted or deleted, as a share of the reviewed body's words, watched
+    or not; it may exceed 1.
     """
 
     watched: tuple[Region, ...]
@@ -42,27 +43,34 @@ def changed_regions(before: Regions, after: Regions) -> frozenset[Region]:
 
 
 def body_ratio(before: str, after: str) -> float:
-    """Give the normalised Indel distance over tokens, 0 (the same) to 1 (none in common).
+    """Give the words that were inserted or deleted, as a share of the words of `before`.
 
-    Tokens are the words, and what Markdown reads between them: a break between paragraphs, an
-    indentation, a hard line break. Wrapping lines anew changes none of them.
+    0 for the same words; a body that more than doubles, or is replaced, has more than 1. What
+    Markdown reads between words counts as one: a break between paragraphs, an indentation, a hard
+    line break. Wrapping lines anew changes nothing.
 
-    Over lines instead where a text has more than `MAX_WORDS` words. Where it has more than
+    Lines are counted instead where a text has more than `MAX_WORDS` words. Where it has more than
     `MAX_LINES` lines too, everything between the first and the last difference counts as changed.
     """
     old, new = _tokens(before), _tokens(after)
+    size = len(before.split())
     if max(len(old), len(new)) > MAX_WORDS:
         old, new = before.split("\n"), after.split("\n")
+        size = len(old)
+    return _changed_tokens(old, new) / max(1, size)
+
+
+def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many tokens were inserted or deleted, at least."""
     if old == new:
-        return 0.0
+        return 0
     if max(len(old), len(new)) > MAX_LINES:
-        kept = 2 * _shared_ends(old, new)
-        return 1 - kept / (len(old) + len(new))
+        return len(old) + len(new) - 2 * _shared_ends(old, new)
     from rapidfuzz.distance import Indel  # a warm selector measures nothing
 
     # Numbers instead of words: the library compares by hash, and equal numbers are equal words.
     numbers: dict[str, int] = {}
-    return Indel.normalized_distance(
+    return Indel.distance(
         [numbers.setdefault(word, len(numbers)) for word in old],
         [numbers.setdefault(word, len(numbers)) for word in new],
     )

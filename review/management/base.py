@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TextIO, cast
 
@@ -33,7 +33,7 @@ from review.orchestration.store_opening import open_store
 if TYPE_CHECKING:
     import msgspec
 
-_CHUNK_CHARACTERS = 1 << 18
+_PIECES_AT_ONCE = 500
 _MAX_USER_NAME = 100
 
 
@@ -78,10 +78,7 @@ class ReviewCommand(BaseCommand):
         super().__init__(stdout=stdout, stderr=stderr, no_color=True)
         self.style = no_style()
 
-    # -- command line ----------------------------------------------------------------------
-
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ReviewParser:
-        """The parser of this command, with the options every command has."""
         parser = ReviewParser(
             prog=f"{Path(prog_name).name} {subcommand}".strip(),
             description=self.help,
@@ -139,7 +136,6 @@ class ReviewCommand(BaseCommand):
         return int(ExitCode.DONE)
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Django's entry point; the same as `answer`, as an exit."""
         code = self.answer(argv)
         if code:
             sys.exit(code)
@@ -158,15 +154,11 @@ class ReviewCommand(BaseCommand):
             self._fill_actor(options)
             self.has_stored = use is store.Use.WRITE
             self.handle(*args, **options)
-        except ReviewError as refusal:
-            raise CommandRefused(refusal) from refusal
-        except DatabaseError as error:
-            known = store.refusal_of(error)
-            if known is None:
+        except (ReviewError, DatabaseError) as error:
+            refusal = error if isinstance(error, ReviewError) else store.refusal_of(error)
+            if refusal is None:
                 raise
-            raise CommandRefused(known) from error
-
-    # -- input -----------------------------------------------------------------------------
+            raise CommandRefused(refusal) from error
 
     def read_input(self, source: str, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
         """The bytes of a file, or of standard input when `source` is `-`.
@@ -176,20 +168,16 @@ class ReviewCommand(BaseCommand):
         """
         return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
 
-    # -- output ----------------------------------------------------------------------------
+    def write_json(self, document: msgspec.Struct) -> None:
+        """Write one JSON document and a newline."""
+        from review.contracts.base import encode  # brings msgspec in
 
-    def write_json(self, document: Mapping[str, object] | msgspec.Struct) -> None:
-        """Write one JSON document and a newline; `schema` is put first when it is not there."""
-        if isinstance(document, Mapping):
-            keyed = document if "schema" in document else {"schema": self.schema, **document}
-            encoded = json.dumps(keyed, ensure_ascii=False, separators=(",", ":"), default=_plain)
-        else:
-            encoded = _encoded(document)
-        self.write_raw(printable_json(encoded) + "\n")
+        self.write_raw(printable_json(encode(document)) + "\n")
 
     def write_json_chunks(self, chunks: Iterable[str]) -> None:
         """Write a JSON document that comes in pieces, and a newline, holding little of it."""
-        self.write_raw_chunks(printable_json(chunk) for chunk in chunks)
+        for chunk in chunks:
+            self.write_raw(printable_json(chunk))
         self.write_raw("\n")
 
     def write_text(self, text: str) -> None:
@@ -205,17 +193,10 @@ class ReviewCommand(BaseCommand):
         self.stdout.write(text, ending="")
 
     def write_raw_chunks(self, chunks: Iterable[str]) -> None:
-        """Write text that comes in pieces, in few large writes."""
-        held: list[str] = []
-        size = 0
-        for chunk in chunks:
-            held.append(chunk)
-            size += len(chunk)
-            if size >= _CHUNK_CHARACTERS:
-                self.write_raw("".join(held))
-                held.clear()
-                size = 0
-        self.write_raw("".join(held))
+        """Write text that comes in pieces, none of them empty, in few large writes."""
+        pieces = iter(chunks)
+        while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
+            self.write_raw(text)
 
     def notice(self, text: str) -> None:
         """Say something on stderr that `-q` silences."""
@@ -239,8 +220,6 @@ class ReviewCommand(BaseCommand):
         if code is not ExitCode.DONE:
             raise CommandFinished(code)
 
-    # -- inner parts -----------------------------------------------------------------------
-
     def _bind(self, options: dict[str, Any]) -> None:
         for name in ("stdout", "stderr"):
             stream = options.pop(name, None)
@@ -254,7 +233,7 @@ class ReviewCommand(BaseCommand):
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
         if "actor" in options and not options["actor"]:
-            options["actor"] = _named_actor(conf.current().actor) or f"human:{_plain_name()}"
+            options["actor"] = _named_actor(conf.current().actor) or f"human:{_user_name()}"
 
     def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
         as_json = "--json" in arguments
@@ -269,18 +248,6 @@ class ReviewCommand(BaseCommand):
         return "\n".join(parts)
 
 
-def _encoded(document: msgspec.Struct) -> str:
-    from review.contracts.base import encode  # brings msgspec in
-
-    return encode(document)
-
-
-def _plain(value: object) -> object:
-    import msgspec
-
-    return msgspec.to_builtins(value)
-
-
 def _named_actor(name: str) -> str:
     try:
         return word(name) if name else ""
@@ -288,19 +255,12 @@ def _named_actor(name: str) -> str:
         raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
 
 
-def _plain_name() -> str:
-    """The user's name as an actor can have it: the environment may say anything."""
-    name = "".join(char if char.isprintable() else "-" for char in _user_name())
-    return name[:_MAX_USER_NAME]
-
-
 def _user_name() -> str:
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        if os.environ.get(name):
-            return os.environ[name]
+    """The user's name as an actor can have it: the environment may say anything."""
     import getpass
 
     try:
-        return getpass.getuser()
+        name = getpass.getuser()
     except (KeyError, OSError):
-        return str(os.getuid())
+        name = str(os.getuid())
+    return "".join(char if char.isprintable() else "-" for char in name)[:_MAX_USER_NAME]

@@ -1,4 +1,4 @@
-"""Shows how a copy goes: one line that is redrawn on a terminal."""
+"""Progress of a copy: one line that is redrawn on a terminal."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 from django.core.management.base import OutputWrapper
 
-from review.orchestration.copy_filling import Progress
-from review.store.raw_rows import Table
+from review.orchestration.copying import Progress
 
 _SECONDS_BETWEEN = 0.1
 _CLEAR = "\r\x1b[K"
@@ -17,33 +16,22 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
-    """What a copy may tell; drawn on `stream` when `shown`, and cleared at the end."""
-    if not shown:
-        yield _silence
-        return
-    line = _Line(stream)
+    """A callback that draws on `stream` if `shown`; the line is cleared at the end."""
+    drawn = 0.0
+
+    def write(text: str) -> None:
+        stream.write(text, ending="")
+        stream.flush()
+
+    def report(doing: str, table: str, rows: int) -> None:
+        nonlocal drawn
+        now = time.monotonic()
+        if shown and now - drawn >= _SECONDS_BETWEEN:
+            drawn = now
+            write(f"{_CLEAR}{doing} {table}, {rows:,} rows")
+
     try:
-        yield line.tell
+        yield report
     finally:
-        line.write(_CLEAR)
-
-
-def _silence(_doing: str, _table: Table, _done: int, _of: int) -> None:
-    """Says nothing."""
-
-
-class _Line:
-    def __init__(self, stream: OutputWrapper) -> None:
-        self._stream = stream
-        self._drawn = 0.0
-
-    def tell(self, doing: str, table: Table, done: int, of: int) -> None:
-        moment = time.monotonic()
-        if moment - self._drawn >= _SECONDS_BETWEEN:
-            self._drawn = moment
-            share = min(done / of, 1) if of > 0 else 1
-            self.write(f"{_CLEAR}{doing} {table.name} {share:4.0%}")
-
-    def write(self, words: str) -> None:
-        self._stream.write(words, ending="")
-        self._stream.flush()
+        if shown:
+            write(_CLEAR)

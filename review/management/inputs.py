@@ -20,7 +20,11 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
     if source == "-":
         data = _standard_input(stdin).read(max_bytes + 1)
     else:
-        data = _file_input(source, max_bytes)
+        try:
+            with Path(source).open("rb") as stream:
+                data = stream.read(max_bytes + 1)
+        except OSError as error:
+            raise InputRejected(f"cannot read {source}: {error.strerror}") from error
     if len(data) > max_bytes:
         raise InputRejected(f"{named(source)} is larger than {max_bytes:,} bytes")
     return data
@@ -43,11 +47,3 @@ def _standard_input(given: BinaryIO | None) -> BinaryIO:
             hint="pipe or redirect something into it, or give a file",
         )
     return stream
-
-
-def _file_input(source: str, max_bytes: int) -> bytes:
-    try:
-        with Path(source).open("rb") as stream:
-            return stream.read(max_bytes + 1)
-    except OSError as error:
-        raise InputRejected(f"cannot read {source}: {error.strerror}") from error

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 3
@@ -20,7 +21,15 @@ def stop_on_signals() -> Iterator[threading.Event]:
     the third signal has the effect that it has without this.
     """
     stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
     asked = 0
+    before: dict[signal.Signals, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal asked
@@ -29,21 +38,9 @@ def stop_on_signals() -> Iterator[threading.Event]:
         if asked == _PATIENCE - 1:
             restore()
 
-    before = {
-        number: signal.getsignal(number)
-        for number in _SIGNALS
-        if signal.getsignal(number) not in (signal.SIG_IGN, None)
-    }
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    for number in before:
-        signal.signal(number, note)
+    for number in _SIGNALS:
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            before[number] = signal.signal(number, note)
     try:
         yield stop
     finally:

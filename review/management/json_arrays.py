@@ -9,16 +9,7 @@ import msgspec
 from review.contracts.base import encode
 from review.models import batched
 
-_EMPTY = "[]"
-
-
-def encode_items(items: Iterable[msgspec.Struct], *, at_once: int) -> Iterator[str]:
-    """What stands between the brackets of the array, so many items a piece."""
-    comma = ""
-    for some in batched(items, at_once):
-        array = msgspec.json.encode(some)
-        yield comma + array[1:-1].decode("utf-8", "surrogatepass")
-        comma = ","
+_EMPTY = '":[]'
 
 
 def encode_filled(
@@ -31,6 +22,10 @@ def encode_filled(
     head, *rest = encode(frame).split(_EMPTY, len(arrays))
     yield head
     for items, following in zip(arrays, rest, strict=True):
-        yield "["
-        yield from encode_items(items, at_once=at_once)
+        yield '":['
+        comma = ""
+        for some in batched(items, at_once):
+            array = msgspec.json.encode(some)[1:-1]
+            yield comma + array.decode("utf-8", "surrogatepass")
+            comma = ","
         yield f"]{following}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -15,7 +14,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 
 from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
-from review.settings_values import parse_duration
+from review.settings_file import parse_duration
 
 MAX_WORD_LENGTH = 200
 
@@ -61,7 +60,6 @@ class ReviewParser(CommandParser):
         raise UsageRefused(text, hint=self._near(message) or f"see: {self.prog} --help")
 
     def print_help(self, file: Any = None) -> None:
-        """Write the help to the command's own stream."""
         super().print_help(file or self.output)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -84,38 +82,27 @@ class ReviewParser(CommandParser):
             if action.nargs == "+" and action.choices is not None
             for name in action.option_strings
         }
-        told: list[str] = []
+        split: list[str] = []
         option = ""
         for word in words:
-            if word in listed:
-                option = word
-                told.append(word)
-            elif option and word in listed[option]:
-                if told[-1] == option:
-                    told.pop()
-                told.append(f"{option}={word}")
+            if option and word in listed[option]:
+                if split[-1] == option:
+                    split.pop()
+                split.append(f"{option}={word}")
             else:
-                option = ""
-                told.append(word)
-        return told
-
-    def option_strings(self) -> list[str]:
-        """Every option this parser knows, as written."""
-        return [option for action in self._actions for option in action.option_strings]
+                option = word if word in listed else ""
+                split.append(word)
+        return split
 
     def _near(self, message: str) -> str:
         unknown = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
         if unknown is None:
             return ""
-        near = near_words(unknown[1], self.option_strings())
+        import difflib
+
+        known = [option for action in self._actions for option in action.option_strings]
+        near = difflib.get_close_matches(unknown[1], known, n=3, cutoff=0.6)
         return f"did you mean {' or '.join(near)}? see: {self.prog} --help" if near else ""
-
-
-def near_words(word: str, known: Iterable[str]) -> list[str]:
-    """Up to three of `known` that look like `word`, best first."""
-    import difflib
-
-    return difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
 
 
 def positive_int(raw: str) -> int:

@@ -17,22 +17,17 @@ def printable_json(text: str) -> str:
     return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def error_document(refusal: ReviewError) -> str:
-    """The one JSON line that `--json` puts on stderr for `refusal`."""
-    document = {
-        "schema": "error/1",
-        "code": refusal.code,
-        "message": refusal.message,
-        "hint": refusal.hint,
-        "exit": int(refusal.exit_code),
-    }
-    return json.dumps(document, separators=(",", ":"))
-
-
 def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
     """Write `refusal` to `stream`, as one JSON line or as text for people."""
     if as_json:
-        stream.write(error_document(refusal) + "\n")
+        document = {
+            "schema": "error/1",
+            "code": refusal.code,
+            "message": refusal.message,
+            "hint": refusal.hint,
+            "exit": int(refusal.exit_code),
+        }
+        stream.write(json.dumps(document, separators=(",", ":")) + "\n")
         return
     label = "\x1b[31merror:\x1b[0m" if colour_allowed(stream) else "error:"
     stream.write(f"{label} {printable(refusal.message)}\n")
@@ -42,9 +37,7 @@ def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
 
 def colour_allowed(stream: TextIO) -> bool:
     """Whether `stream` is a terminal whose user did not turn colour off."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "") in ("", "dumb"):
-        return False
-    return stream.isatty()
+    return not os.environ.get("NO_COLOR") and progress_allowed(stream)
 
 
 def progress_allowed(stream: TextIO) -> bool:

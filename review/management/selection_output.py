@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-import msgspec
-
-from review.contracts.selection import SELECTION_SCHEMA
-from review.management.json_arrays import encode_items
+from review.contracts.selection import SelectionJson
+from review.management.json_arrays import encode_filled
 from review.queries.problems import problem_json
 from review.queries.targets import Selection
 from review.vocabulary import Staleness
@@ -18,20 +15,16 @@ _CHUNK = 500
 
 def json_chunks(selection: Selection) -> Iterator[str]:
     """The document of `review_target_selector --json`, in pieces of a few hundred targets."""
-    request = selection.request
-    head = {
-        "schema": SELECTION_SCHEMA,
-        "mode": request.mode,
-        "model_partition": request.model_partition,
-    }
-    yield json.dumps(head, ensure_ascii=False, separators=(",", ":"))[:-1]
-    yield ',"targets":['
-    yield from encode_items(selection.targets(), at_once=_CHUNK)
-    yield '],"diffs":['
-    yield from encode_items(selection.diffs(), at_once=_CHUNK)
-    yield f'],"counts":{json.dumps(selection.counts, separators=(",", ":"))}'
-    problems = [problem_json(problem) for problem in selection.problems]
-    yield f',"problems":{msgspec.json.encode(problems).decode()}}}'
+    frame = SelectionJson(
+        mode=selection.request.mode,
+        model_partition=selection.request.model_partition,
+        targets=[],
+        diffs=[],
+        counts=dict(selection.counts),
+        problems=[problem_json(problem) for problem in selection.problems],
+        renames=selection.renames(),
+    )
+    return encode_filled(frame, selection.targets(), selection.diffs(), at_once=_CHUNK)
 
 
 def text_lines(selection: Selection) -> Iterator[str]:

@@ -1,14 +1,16 @@
-"""Prints where the whole review stands, for people."""
+"""Prints where the whole review stands and what it cost, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from review.contracts.costs import CostJson, CostsJson
 from review.contracts.status import GateStatusJson, PartitionStatusJson, StatusJson
 
 _HEADINGS = (
     "applicable", "fresh", "missing", "gate-changed", "note-changed", "pass", "warn", "fail",
 )  # fmt: skip
+_COST_HEADINGS = ("costs", "jobs", "pairs", "usd", "input tokens", "output tokens", "seconds")
 
 
 def status_lines(status: StatusJson) -> Iterator[str]:
@@ -25,12 +27,15 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield f"abandoned jobs: {names} (see: commonplace recover_review_jobs)"
     for orphan in status.orphans:
         yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
+    for rename in status.renames:
+        yield rename.line
     if status.tripped:
         yield f"tripped: {status.tripped}"
     for partition in status.partitions:
         yield ""
         yield f"gates in {partition.model_partition}"
-        yield from _table(partition)
+        rows = [("gate", *_HEADINGS), *map(_gate_cells, partition.gates)]
+        yield from (f"  {line}" for line in _table(rows))
 
 
 def _share(partition: PartitionStatusJson) -> str:
@@ -41,15 +46,14 @@ def _share(partition: PartitionStatusJson) -> str:
     )
 
 
-def _table(partition: PartitionStatusJson) -> Iterator[str]:
-    rows = [("gate", *_HEADINGS), *(_cells(gate) for gate in partition.gates)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *numbers in rows:
         cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)]
-        yield "  ".join((f"  {name.ljust(widths[0])}", *cells))
+        yield "  ".join((name.ljust(widths[0]), *cells))
 
 
-def _cells(gate: GateStatusJson) -> tuple[str, ...]:
+def _gate_cells(gate: GateStatusJson) -> tuple[str, ...]:
     numbers = (
         gate.applicable,
         gate.fresh,
@@ -63,3 +67,34 @@ def _cells(gate: GateStatusJson) -> tuple[str, ...]:
 
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{word} {number}" for word, number in counts.items())
+
+
+def cost_lines(costs: CostsJson | None) -> Iterator[str]:
+    """One table; a number that no job told is a dash, and one that not all told has a plus."""
+    if costs is None:
+        return
+    rows = [_COST_HEADINGS, _cost_cells("in all", costs.total)]
+    for kind, entries in (
+        ("gate", costs.gates),
+        ("lens", costs.lenses),
+        ("partition", costs.partitions),
+        ("runner", costs.runners),
+    ):
+        rows += [_cost_cells(f"{kind} {entry.name}", entry) for entry in entries]
+    yield ""
+    yield from _table(rows)
+    if costs.total.jobs_without_cost:
+        yield f"jobs that did not say what they cost: {costs.total.jobs_without_cost}"
+
+
+def _cost_cells(name: str, entry: CostJson) -> tuple[str, ...]:
+    part = "+" if entry.cost_usd is not None and entry.jobs_without_cost else ""
+    tokens = (entry.input_tokens, entry.output_tokens)
+    return (
+        name,
+        str(entry.jobs),
+        str(entry.pairs),
+        "-" if entry.cost_usd is None else f"{entry.cost_usd:.2f}{part}",
+        *("-" if number is None else str(number) for number in tokens),
+        "-" if entry.seconds is None else f"{entry.seconds:.0f}",
+    )

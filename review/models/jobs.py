@@ -167,6 +167,7 @@ class ReviewJob(models.Model):
     prompt_path = models.TextField()
     bundle_output_path = models.TextField()
     prompt_sha256 = models.CharField(max_length=64)
+    prompt_version = models.PositiveSmallIntegerField(db_default=1)
     estimated_prompt_tokens = models.PositiveIntegerField()
     pair_count = models.PositiveIntegerField()
     created_at = models.DateTimeField()

@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TypedDict
 
 from django.db import transaction
 
 from review.contracts.acks import AckedJson, AcksJson, KeyJson, RefusedKeyJson
+from review.contracts.selection import TargetInput, TargetJson
 from review.corpus import Corpus, UnreadableFile
-from review.errors import ReviewError
-from review.orchestration.ack_moves import Acked, NoteEdited, Outcome, Refused, Terms, Wanted, move
+from review.domain.staleness import Digests, staleness_reasons
+from review.errors import Conflict, ReviewError
+from review.models import FileSnapshot, ModelPartition, ReviewStore
+from review.orchestration.accepting import Candidate, accept
 from review.orchestration.naming import named_gates, named_note
-from review.orchestration.note_shelf import DraftPair, NoteShelf
+from review.orchestration.note_shelf import DraftPair, NoteShelf, gate_snapshot
+from review.queries.evidence import PairState, Review, read_pair_states
 from review.vocabulary import AcceptanceKind
+
+
+class NoEvidence(Conflict):
+    """No completed review of the key is decided pass, warn or fail: there is nothing to carry."""
+
+
+class GateChangedToo(Conflict):
+    """The gate asks something else than when the review was accepted, and nobody took that on."""
+
+
+class NoteEdited(Conflict):
+    """The note is not the text that the caller looked at."""
+
+
+class GateEdited(Conflict):
+    """The gate is not the text that the caller looked at."""
+
+
+class ReviewMoved(Conflict):
+    """The key rests on another review than the one that the change was measured against."""
+
+
+class Superseded(Conflict):
+    """A later text of the key was accepted in the meantime."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +63,65 @@ class AckRequest:
     accept_gate_change: bool = False
 
 
+@dataclass(frozen=True)
+class AckOptions:
+    """In whose name acceptances move, and whether changed gates are taken too."""
+
+    model_partition: str
+    kind: AcceptanceKind
+    actor: str
+    reason: str = ""
+    accept_gate_change: bool = False
+
+
+@dataclass(frozen=True)
+class AckCandidate:
+    """A pair to ack, with the bytes that were read.
+
+    :param review_pair_id: refuse unless the key rests on this review; None takes any.
+    """
+
+    pair: DraftPair
+    review_pair_id: int | None = None
+
+
+@dataclass(frozen=True)
+class AckOutcome:
+    """What becomes of each pair: acked with the review it carries on, fresh already, or refused."""
+
+    acked: tuple[tuple[DraftPair, Review], ...] = ()
+    fresh: tuple[DraftPair, ...] = ()
+    refused: tuple[tuple[DraftPair, ReviewError], ...] = ()
+
+    def add_to(self, answer: AcksJson) -> None:
+        """Add the pairs to a document."""
+        answer.acked += [
+            AckedJson(
+                **_names(pair), review_pair_id=review.review_pair_id, decision=review.decision.value
+            )
+            for pair, review in self.acked
+        ]
+        answer.already_fresh += map(key_json, self.fresh)
+        answer.refused += [refused_json(key_json(pair), error) for pair, error in self.refused]
+
+
+class PairNames(TypedDict):
+    """How documents name a pair."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+
+
+class PinnedTexts(TypedDict):
+    """The keys of the texts that an acceptance pins."""
+
+    note_id: int
+    gate_id: int
+    note_snapshot_id: int
+    gate_snapshot_id: int
+
+
 def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> AcksJson:
     """Ack pairs of one note: all of them, or none and the reasons.
 
@@ -48,93 +135,103 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",
             hint="it was edited since you read it: look at the change again",
         )
-    terms = Terms(
+    options = AckOptions(
         model_partition=request.model_partition,
         kind=AcceptanceKind.ACK,
         actor=request.actor,
         reason=request.reason,
         accept_gate_change=request.accept_gate_change,
     )
-    wanted = [Wanted(DraftPair(note, gate)) for gate in gates]
+    answer = AcksJson(model_partition=request.model_partition, acked=[], already_fresh=[])
     with transaction.atomic():
-        outcome = move(wanted, terms=terms, now=now)
-        _refuse_all(outcome)
-    return AcksJson(
-        model_partition=request.model_partition,
-        acked=acked_json(outcome.acked),
-        already_fresh=[key_json(pair) for pair in outcome.fresh],
+        candidates = [AckCandidate(DraftPair(note, gate)) for gate in gates]
+        outcome = apply_acks(candidates, options=options, now=now)
+        if outcome.refused:
+            errors = [error for _pair, error in outcome.refused]
+            message = "; ".join(error.message for error in errors)
+            raise type(errors[0])(f"{message}; nothing was acked", hint=errors[0].hint)
+    outcome.add_to(answer)
+    return answer
+
+
+def evaluate_acks(candidates: Sequence[AckCandidate], *, options: AckOptions) -> AckOutcome:
+    """Say what would become of each pair; nothing is written."""
+    states = read_pair_states(
+        ((item.pair.note.path, item.pair.gate.path) for item in candidates),
+        model_partition=options.model_partition,
+    )
+    acked: list[tuple[DraftPair, Review]] = []
+    fresh: list[DraftPair] = []
+    refused: list[tuple[DraftPair, ReviewError]] = []
+    for item in candidates:
+        pair = item.pair
+        state = states[pair.note.path, pair.gate.path]
+        current = Digests(note=pair.note.sha256, gate=pair.gate.sha256)
+        if not staleness_reasons(current=current, accepted=state.accepted):
+            fresh.append(pair)
+        elif (error := _refusal(item, state, options=options)) is not None:
+            refused.append((pair, error))
+        elif state.review is not None:
+            acked.append((pair, state.review))
+    return AckOutcome(tuple(acked), tuple(fresh), tuple(refused))
+
+
+def apply_acks(
+    candidates: Sequence[AckCandidate], *, options: AckOptions, now: datetime
+) -> AckOutcome:
+    """Ack the pairs that can be; the others are refused by name. Call inside a transaction."""
+    outcome = evaluate_acks(candidates, options=options)
+    if not outcome.acked:  # nothing is written, not even the lock taken
+        return outcome
+    # Before the evaluation that counts: an ingest that comes in between is either seen or waits.
+    ReviewStore.objects.move_acceptances()
+    outcome = evaluate_acks(candidates, options=options)
+    acceptances = _acceptances(outcome.acked, options=options, now=now)
+    late = set(accept(acceptances, now=now))
+    results = list(zip(outcome.acked, acceptances, strict=True))
+    return AckOutcome(
+        acked=tuple(acked for acked, candidate in results if candidate not in late),
+        fresh=outcome.fresh,
+        refused=(
+            *outcome.refused,
+            *((pair, _superseded(pair)) for (pair, _), candidate in results if candidate in late),
+        ),
     )
 
 
-def acked_json(acked: Iterable[Acked]) -> list[AckedJson]:
-    """Pairs that moved, for a document."""
-    return [
-        AckedJson(
-            note_path=item.pair.note.path,
-            gate_path=item.pair.gate.path,
-            gate_id=item.pair.gate.gate_id,
-            review_pair_id=item.review.review_pair_id,
-            decision=item.review.decision.value,
+def pin_texts(pairs: Sequence[DraftPair], *, now: datetime) -> list[PinnedTexts]:
+    """Keep the texts of the pairs, and give the keys that an acceptance of each pins."""
+    texts = [text for pair in pairs for text in (pair.note.snapshot, gate_snapshot(pair.gate))]
+    keys = FileSnapshot.objects.take(texts, now=now)
+    pinned = []
+    for pair in pairs:
+        note = keys[pair.note.path, pair.note.sha256]
+        gate = keys[pair.gate.path, pair.gate.sha256]
+        pinned.append(
+            PinnedTexts(
+                note_id=note.path_id,
+                gate_id=gate.path_id,
+                note_snapshot_id=note.snapshot_id,
+                gate_snapshot_id=gate.snapshot_id,
+            )
         )
-        for item in acked
-    ]
+    return pinned
 
 
 def key_json(pair: DraftPair) -> KeyJson:
     """A pair, for a document."""
-    return KeyJson(note_path=pair.note.path, gate_path=pair.gate.path, gate_id=pair.gate.gate_id)
+    return KeyJson(**_names(pair))
 
 
-def refused_json(refused: Iterable[Refused]) -> list[RefusedKeyJson]:
-    """Pairs that were refused, for a document."""
-    return [refused_pair(key_json(item.pair), item.error) for item in refused]
-
-
-class NamedPair(Protocol):
-    """A note and a gate by name, as a selection lists them."""
-
-    note_path: str
-    gate_path: str
-    gate_id: str
-
-
-def refused_pair(pair: NamedPair, error: ReviewError) -> RefusedKeyJson:
-    """The refusal of one listed pair, as data."""
+def refused_json(key: KeyJson | TargetJson | TargetInput, error: ReviewError) -> RefusedKeyJson:
+    """A refused pair, for a document."""
     return RefusedKeyJson(
-        note_path=pair.note_path,
-        gate_path=pair.gate_path,
-        gate_id=pair.gate_id,
+        note_path=key.note_path,
+        gate_path=key.gate_path,
+        gate_id=key.gate_id,
         code=code_of(error),
         message=error.message,
     )
-
-
-class ListedTarget(NamedPair, Protocol):
-    """A pair of a selection, with the review it rested on when it was listed."""
-
-    accepted_review_pair_id: int | None
-
-
-_Target = TypeVar("_Target", bound=ListedTarget)
-
-
-def gather(
-    targets: Iterable[_Target], pair_of: Callable[[_Target], DraftPair]
-) -> tuple[list[Wanted], list[RefusedKeyJson]]:
-    """The pairs with the bytes they have now; those that cannot be had are refused as data.
-
-    :param pair_of: raises a `ReviewError` where the texts are not those that were listed.
-    """
-    wanted: list[Wanted] = []
-    refused: list[RefusedKeyJson] = []
-    for target in targets:
-        try:
-            pair = pair_of(target)
-        except ReviewError as error:
-            refused.append(refused_pair(target, error))
-        else:
-            wanted.append(Wanted(pair, target.accepted_review_pair_id))
-    return wanted, refused
 
 
 def code_of(error: ReviewError) -> str:
@@ -142,11 +239,54 @@ def code_of(error: ReviewError) -> str:
     return error.problem.code.value if isinstance(error, UnreadableFile) else error.code
 
 
-def _refuse_all(outcome: Outcome) -> None:
-    """Raise the first refusal with the messages of all."""
-    if not outcome.refused:
-        return
-    errors = [item.error for item in outcome.refused]
-    first = errors[0]
-    message = "; ".join(error.message for error in errors)
-    raise type(first)(f"{message}; nothing was acked", hint=first.hint)
+def _refusal(item: AckCandidate, state: PairState, *, options: AckOptions) -> ReviewError | None:
+    name = _name(item.pair)
+    review = state.review
+    if review is None:
+        return NoEvidence(
+            f"{name}: no completed review in partition {options.model_partition!r} decided it",
+            hint="an ack carries a review on: have the pair reviewed",
+        )
+    if item.review_pair_id not in (None, review.review_pair_id):
+        return ReviewMoved(f"{name}: it rests on review {review.review_pair_id} by now")
+    known_gate = state.accepted.gate if state.accepted else review.gate_sha256
+    if known_gate != item.pair.gate.sha256 and not options.accept_gate_change:
+        return GateChangedToo(
+            f"{name}: the gate changed since its review was accepted",
+            hint="read the gate's diff; --accept-gate-change says that it asks the same as before",
+        )
+    return None
+
+
+def _acceptances(
+    acked: Iterable[tuple[DraftPair, Review]], *, options: AckOptions, now: datetime
+) -> list[Candidate]:
+    items = list(acked)
+    partition = ModelPartition.objects.get(name=options.model_partition)
+    return [
+        Candidate(
+            **texts,
+            model_partition_id=partition.pk,
+            kind=options.kind,
+            decision=review.decision,
+            review_pair_id=review.review_pair_id,
+            text_read_at=now,
+            actor=options.actor,
+            reason=options.reason,
+        )
+        for (_pair, review), texts in zip(
+            items, pin_texts([pair for pair, _review in items], now=now), strict=True
+        )
+    ]
+
+
+def _superseded(pair: DraftPair) -> Superseded:
+    return Superseded(f"{_name(pair)}: a later text was accepted in the meantime; select again")
+
+
+def _name(pair: DraftPair) -> str:
+    return f"{pair.note.path} {pair.gate.gate_id}"
+
+
+def _names(pair: DraftPair) -> PairNames:
+    return PairNames(note_path=pair.note.path, gate_path=pair.gate.path, gate_id=pair.gate.gate_id)

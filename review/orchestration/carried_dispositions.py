@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
-from review.domain.identity import fingerprint
+from review.domain.finding_identity import own_fingerprints
 from review.models import Disposition, Finding, batched
 
 
@@ -53,20 +55,21 @@ def _marks(reviews: Sequence[CarriedReview]) -> list[tuple[CarriedReview, str, s
     for review in reviews:
         by_pair.setdefault(review.review_pair_id, []).append(review)
     for chunk in batched(sorted(by_pair), 500):
-        for finding in Finding.objects.filter(pair_id__in=chunk).order_by("pk"):
-            for review in by_pair[finding.pair_id]:
-                old = finding.fingerprint
+        rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
+        for pair_id, group in groupby(rows, key=attrgetter("pair_id")):
+            findings = list(group)
+            for review in by_pair[pair_id]:
+                old = [finding.fingerprint for finding in findings]
                 if review.old != review.own:
-                    old = _mark(finding, review.old)
-                found.append((review, old, _mark(finding, review.new)))
+                    old = _fingerprints_at(review.old, findings)
+                new = _fingerprints_at(review.new, findings)
+                found += [(review, *values) for values in zip(old, new, strict=True)]
     return found
 
 
-def _mark(finding: Finding, paths: tuple[str, str]) -> str:
+def _fingerprints_at(paths: tuple[str, str], findings: list[Finding]) -> list[str]:
     note_path, gate_path = paths
-    return fingerprint(
-        note_path=note_path, gate_path=gate_path, quote=finding.quote, text=finding.text
-    )
+    return own_fingerprints(findings, note_path=note_path, gate_path=gate_path)
 
 
 def _copy(row: Disposition, mark: str) -> Disposition:

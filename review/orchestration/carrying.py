@@ -1,10 +1,11 @@
-"""Takes acceptances along to a new path, where a file was moved and not changed."""
+"""Takes acceptances along to a new path, with what was decided about findings, or retires them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 
@@ -34,6 +35,7 @@ from review.queries.acceptances import (
     accepted_keys,
     still_current,
 )
+from review.queries.orphans import EMPTY_SHA256, is_there
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
@@ -55,18 +57,27 @@ class AcceptanceMoved(Conflict):
     """The acceptance at the old path is another than when this began."""
 
 
+class StillThere(Conflict):
+    """The file whose acceptances are to be retired is on disk."""
+
+
 @dataclass(frozen=True)
 class CarryRequest:
     """From where to where; files or folders, notes or gates.
 
+    :param new_path: None retires what is accepted at the old path: its files are gone for good.
     :param model_partition: only this partition's acceptances; None takes all.
+    :param edited: carry the acceptance of the old text too where the file was edited: the pair is
+        then stale, as after any edit.
     """
 
     old_path: str
-    new_path: str
+    new_path: str | None
     actor: str
     model_partition: str | None = None
     dry_run: bool = False
+    edited: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,12 +102,12 @@ class PathMove:
 
 @dataclass(frozen=True)
 class _Plan:
-    """An acceptance to be made at the new paths; `texts` are those of the files that moved."""
+    """An acceptance to be made at the new paths, with the texts of the files that moved."""
 
     row: AcceptanceRow
     note_path: str
     gate_path: str
-    texts: tuple[SnapshotText, ...]
+    texts: tuple[SnapshotText, ...] = ()
 
     @property
     def key(self) -> tuple[int, str, str]:
@@ -122,67 +133,84 @@ def carry_over_acceptances(
 ) -> CarryOverJson:
     """Accept at the new path what is accepted at the old one, with what was decided of findings.
 
-    Only where the file there has exactly the accepted bytes and the key has no acceptance yet; the
-    others are named. It commits in parts: running it again carries the rest.
+    Only where the file there has exactly the accepted bytes (unless `edited`) and the key has no
+    acceptance yet; the others are named. It commits in parts: running it again carries the rest.
 
     :raises UsageRefused: both paths are the same.
     :raises BadPath: one of them is none below the root.
     :raises NothingToCarry: nothing is accepted at the old path.
     """
-    move = PathMove(normalise_path(request.old_path), normalise_path(request.new_path))
-    if move.old == move.new:
+    old = normalise_path(request.old_path)
+    move = None if request.new_path is None else PathMove(old, normalise_path(request.new_path))
+    if move and move.old == move.new:
         raise UsageRefused("the old and the new path are the same")
-    found = acceptances_at(move.old, model_partition=request.model_partition)
-    rows = [row for row in found if move.covers(row.note_path) or move.covers(row.gate_path)]
+    found = acceptances_at(old, model_partition=request.model_partition)
+    rows = [row for row in found if not row.is_retired]
+    if move:
+        rows = [row for row in rows if move.covers(row.note_path) or move.covers(row.gate_path)]
     if not rows:
-        raise _nothing(request, move)
+        raise _nothing(request, old)
     answer = CarryOverJson(
         dry_run=request.dry_run,
-        old_path=move.old,
-        new_path=move.new,
+        old_path=old,
+        new_path=move and move.new,
         carried=[],
         not_identical=[],
         refused=[],
     )
-    files = _Files(corpus)
+    files = _Files(corpus, keep_edited=request.edited)
     for chunk in batched(rows, _CHUNK):
-        plans = _plans(chunk, move=move, files=files, answer=answer)
-        if request.dry_run:
-            _carry(plans, request=request, answer=answer, now=now)
-            continue
-        with transaction.atomic():
-            # First, so that no review of the new path is accepted between the look and the write.
-            ReviewStore.objects.move_acceptances()
-            _carry(plans, request=request, answer=answer, now=now)
+        if move:
+            plans = _plans(chunk, move=move, files=files, answer=answer)
+            write = partial(_carry, plans, request=request, answer=answer, now=now)
+        else:
+            plans = _retirements(chunk, old, corpus=corpus, answer=answer)
+            write = partial(_retire, plans, request=request, answer=answer, now=now)
+        _write_part(write, dry_run=request.dry_run)
     return answer
 
 
-class _Files:
-    """The files at the new paths, each read once."""
+def _write_part(write: Callable[[], None], *, dry_run: bool) -> None:
+    if dry_run:
+        write()
+        return
+    with transaction.atomic():
+        # First, so that no review of the path is accepted between the look and the write.
+        ReviewStore.objects.move_acceptances()
+        write()
 
-    def __init__(self, corpus: Corpus) -> None:
+
+class _Files:
+    """The texts at the new paths, each read once."""
+
+    def __init__(self, corpus: Corpus, *, keep_edited: bool) -> None:
         self._corpus = corpus
         self._shelf = NoteShelf(corpus)
+        self._keep_edited = keep_edited
 
-    def note(self, path: str, *, sha256: str) -> SnapshotText:
-        """The note, if these are its bytes.
+    def note(self, path: str, *, sha256: str, snapshot_id: int) -> SnapshotText:
+        """The accepted text of the note, for its new path.
 
-        :raises UnreadableFile, NotIdentical: there is none, or it is another text.
+        :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
         """
-        return _same(self._shelf.note(path).snapshot, sha256)
+        return self._accepted(self._shelf.note(path).snapshot, sha256, snapshot_id)
 
-    def gate(self, path: str, *, sha256: str) -> SnapshotText:
-        """The gate, if these are its bytes.
+    def gate(self, path: str, *, sha256: str, snapshot_id: int) -> SnapshotText:
+        """The accepted text of the gate, for its new path.
 
-        :raises UnreadableFile, NotIdentical: there is none, or it is another text.
+        :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
         """
-        return _same(gate_snapshot(self._corpus.gate(path)), sha256)
+        return self._accepted(gate_snapshot(self._corpus.gate(path)), sha256, snapshot_id)
 
-
-def _same(text: SnapshotText, sha256: str) -> SnapshotText:
-    if text.sha256 != sha256:
-        raise NotIdentical(f"{text.path} is not the text that was accepted")
-    return text
+    def _accepted(self, text: SnapshotText, sha256: str, snapshot_id: int) -> SnapshotText:
+        if text.sha256 == sha256:
+            return text
+        if not self._keep_edited:
+            raise NotIdentical(
+                f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+            )
+        row = FileSnapshot.objects.get(pk=snapshot_id)
+        return SnapshotText(text.path, sha256, row.text, row.byte_size)
 
 
 def _plans(
@@ -190,19 +218,21 @@ def _plans(
 ) -> list[_Plan]:
     plans: list[_Plan] = []
     for row in rows:
-        plan = _Plan(row, move.moved(row.note_path), move.moved(row.gate_path), ())
+        plan = _Plan(row, move.moved(row.note_path), move.moved(row.gate_path))
         texts: list[SnapshotText] = []
         try:
             if plan.note_path != row.note_path:
-                texts.append(files.note(plan.note_path, sha256=row.note_sha256))
+                note = {"sha256": row.note_sha256, "snapshot_id": row.note_snapshot_id}
+                texts.append(files.note(plan.note_path, **note))
             if plan.gate_path != row.gate_path:
-                texts.append(files.gate(plan.gate_path, sha256=row.gate_sha256))
+                gate = {"sha256": row.gate_sha256, "snapshot_id": row.gate_snapshot_id}
+                texts.append(files.gate(plan.gate_path, **gate))
         except NotIdentical as error:
             answer.not_identical.append(_not_carried(plan, error))
         except UnreadableFile as error:
             answer.refused.append(_not_carried(plan, error))
         else:
-            plans.append(_Plan(row, plan.note_path, plan.gate_path, tuple(texts)))
+            plans.append(replace(plan, texts=tuple(texts)))
     return plans
 
 
@@ -210,34 +240,66 @@ def _carry(
     plans: Sequence[_Plan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
 ) -> None:
     taken = accepted_keys(plan.key for plan in plans)
-    current = still_current(plan.row for plan in plans)
-    free: list[_Plan] = []
     for plan in plans:
-        name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition})"
         if plan.key in taken:
-            error: Conflict = AlreadyAccepted(f"{name} has an acceptance already")
+            error = AlreadyAccepted(f"{_name(plan)} has an acceptance already")
             answer.refused.append(_not_carried(plan, error))
-        elif plan.row not in current:
-            error = AcceptanceMoved(f"{name}: it was decided anew meanwhile; run it again")
-            answer.refused.append(_not_carried(plan, error))
-        else:
-            free.append(plan)
+    free = _unmoved([plan for plan in plans if plan.key not in taken], answer)
     decided = carried_dispositions([plan.review for plan in free if plan.review is not None])
     if not request.dry_run:
-        _store(free, decided, request=request, now=now)
+        keys = FileSnapshot.objects.take([text for plan in free for text in plan.texts], now=now)
+        accept([_candidate(plan, keys, request=request, now=now) for plan in free], now=now)
+        Disposition.objects.bulk_create([item.disposition for item in decided], batch_size=100)
     answer.carried += [_carried(plan, decided) for plan in free]
 
 
-def _store(
-    plans: Sequence[_Plan],
-    decided: Sequence[CarriedDisposition],
-    *,
-    request: CarryRequest,
-    now: datetime,
+def _retirements(
+    rows: Sequence[AcceptanceRow], path: str, *, corpus: Corpus, answer: CarryOverJson
+) -> list[_Plan]:
+    """The acceptances whose note or gate at `path` is gone, with an empty text in its place."""
+    gates = {gate.path for gate in corpus.gates.gates}
+    plans = []
+    for row in rows:
+        plan = _Plan(row, row.note_path, row.gate_path)
+        of_note = _is_at(row.note_path, path)
+        file = row.note_path if of_note else row.gate_path
+        if is_there(corpus, file) if of_note else file in gates:
+            error = StillThere(f"{file} is there: only what is gone can be retired")
+            answer.refused.append(_not_carried(plan, error))
+        else:
+            plans.append(replace(plan, texts=(SnapshotText(file, EMPTY_SHA256, "", 0),)))
+    return plans
+
+
+def _retire(
+    plans: Sequence[_Plan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
 ) -> None:
-    keys = FileSnapshot.objects.take([text for plan in plans for text in plan.texts], now=now)
-    accept([_candidate(plan, keys, request=request, now=now) for plan in plans], now=now)
-    Disposition.objects.bulk_create([item.disposition for item in decided], batch_size=100)
+    current = _unmoved(plans, answer)
+    if not request.dry_run:
+        keys = FileSnapshot.objects.take([text for plan in current for text in plan.texts], now=now)
+        retired = [
+            replace(
+                _candidate(plan, keys, request=request, now=now),
+                kind=AcceptanceKind.OVERRIDE,
+                decision=Decision.PASS,
+                review_pair_id=None,
+                actor=request.actor,
+                reason=request.reason or "retired: the file is gone",
+            )
+            for plan in current
+        ]
+        accept(retired, now=now)
+    answer.retired += [_carried(plan, ()) for plan in current]
+
+
+def _unmoved(plans: Sequence[_Plan], answer: CarryOverJson) -> list[_Plan]:
+    """The plans whose acceptance is still the current one; the others are refused."""
+    current = still_current(plan.row for plan in plans)
+    for plan in plans:
+        if plan.row not in current:
+            message = f"{_name(plan)}: it was decided anew meanwhile; run it again"
+            answer.refused.append(_not_carried(plan, AcceptanceMoved(message)))
+    return [plan for plan in plans if plan.row in current]
 
 
 def _candidate(
@@ -248,11 +310,11 @@ def _candidate(
     now: datetime,
 ) -> Candidate:
     row = plan.row
-    unmoved_note = FileSnapshotKey(row.note_id, row.note_snapshot_id)
-    unmoved_gate = FileSnapshotKey(row.gate_id, row.gate_snapshot_id)
-    note = keys.get((plan.note_path, row.note_sha256), unmoved_note)
-    gate = keys.get((plan.gate_path, row.gate_sha256), unmoved_gate)
+    new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
+    note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
+    gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
     overridden = row.review_pair_id is None
+    moved = f"carried over from {row.note_path} {row.gate_path}"
     return Candidate(
         note_id=note.path_id,
         gate_id=gate.path_id,
@@ -264,13 +326,8 @@ def _candidate(
         review_pair_id=row.review_pair_id,
         text_read_at=now,
         actor=row.actor if overridden else request.actor,
-        reason=_reason(row, request),
+        reason=f"{row.reason} ({moved} by {request.actor})" if overridden else moved,
     )
-
-
-def _reason(row: AcceptanceRow, request: CarryRequest) -> str:
-    moved = f"carried over from {row.note_path} {row.gate_path}"
-    return f"{row.reason} ({moved} by {request.actor})" if row.review_pair_id is None else moved
 
 
 def _carried(plan: _Plan, decided: Sequence[CarriedDisposition]) -> CarriedJson:
@@ -300,12 +357,16 @@ def _not_carried(plan: _Plan, error: ReviewError) -> NotCarriedJson:
     )
 
 
-def _nothing(request: CarryRequest, move: PathMove) -> NothingToCarry:
+def _name(plan: _Plan) -> str:
+    return f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition})"
+
+
+def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
     known = CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[:100_000]
-    near = near_matches(move.old, {path for paths in known for path in paths})
+    near = near_matches(old, {path for paths in known for path in paths})
     return NothingToCarry(
-        f"nothing is accepted at {move.old!r}{whose}",
+        f"nothing is accepted at {old!r}{whose}",
         hint=f"did you mean {', '.join(near)}?" if near else "review_status lists orphans",
     )
 

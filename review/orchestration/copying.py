@@ -1,41 +1,56 @@
-"""Copies one store into another, whatever database each is in, and proves that they are the same."""
+"""Copy of a store into another database: every row, in one transaction, counted and hashed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
-from django.db import connections
+import msgspec
+from django.apps import apps
+from django.core.management.color import no_style
+from django.db import DataError, IntegrityError, connections, models, transaction
 
-from review.errors import InputRejected
+from review.contracts.copies import StoreCopyJson, TableCopiedJson
+from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewStore
-from review.orchestration.copied_tables import copied_tables, store_table
-from review.orchestration.copied_values import Digest
-from review.orchestration.copy_filling import (
-    CopyNotVerified,
-    Filling,
-    Progress,
-    TableCopied,
-    TargetDiffers,
-)
-from review.orchestration.copy_standing import (
-    Standing,
-    Target,
-    look,
-    put_mark,
-    take_mark_away,
-    while_marked,
-)
-from review.store import elsewhere
-from review.store.raw_rows import BEFORE_ALL, Rows, delete, last_key, rows_of
-from review.store.refusals import store_name
+from review.store.elsewhere import place_of, temporary_alias
+from review.store.opening import ensure_store
+from review.store.refusals import StoreNotThere, store_name, translate_db_errors
 
 SOURCE, TARGET = "copied_from", "copied_to"
+_ROWS_AT_ONCE = 500
+_encode = msgspec.msgpack.Encoder().encode
+
+Row = tuple[Any, ...]
+# What is done, the table, and how many of its rows are done.
+Progress = Callable[[str, str, int], None]
 
 
 class SamePlace(InputRejected):
     """Source and target are one store."""
+
+
+class StoreMissing(InputRejected):
+    """There is no store to copy."""
+
+
+class TargetTaken(Conflict):
+    """The target holds another store's rows."""
+
+
+class TargetDiffers(Conflict):
+    """The target is an earlier copy, and source or target was used since."""
+
+
+class RowRefused(ReviewError):
+    """The target's database cannot hold a row of the source."""
+
+
+class CopyNotVerified(ReviewError):
+    """What the target holds after the copy is not what the source holds."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,7 @@ class CopyRequest:
     """What is copied where.
 
     :param source: a path or a `postgres://` URL, as is `target`.
-    :param dry_run: only look what there would be to do.
+    :param source_named: where `source` was named, for messages.
     """
 
     source: str
@@ -53,152 +68,203 @@ class CopyRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True)
-class StoreCopied:
-    """What was done, or would be; the names tell no password.
+def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
+    """Copy what is committed in the source now into an empty target, or compare with a copy.
 
-    :param standing: what the target was at the start.
-    """
-
-    source: str
-    target: str
-    store_id: str
-    standing: Standing
-    tables: tuple[TableCopied, ...]
-    dry_run: bool
-
-    @property
-    def differs(self) -> int:
-        """How many rows were not in the target as they are in the source."""
-        return sum(table.differs for table in self.tables)
-
-
-def copy_store(request: CopyRequest, *, tell: Progress) -> StoreCopied:
-    """Copy, or go on copying, and verify; what is written to the source meanwhile is not taken.
-
-    The target's other tables, such as the people who log in, are left as they are.
+    A process that is killed leaves the target empty. Tables that are not of reviews, such as the
+    people who log in, are left as they are.
 
     :raises SamePlace: source and target are one store.
     :raises StoreMissing: there is no store to copy.
-    :raises Conflict: the target holds something else, or was used since it was copied.
+    :raises TargetTaken, TargetDiffers: the target is not empty, and no copy of the source as it is.
+    :raises RowRefused: the target cannot hold a row.
     :raises CopyNotVerified: what arrived is not what was sent.
     """
-    if elsewhere.place_of(request.source) == elsewhere.place_of(request.target):
+    if place_of(request.source) == place_of(request.target):
         raise SamePlace(f"{request.source_named} and {request.target_named} name one store")
     with (
-        elsewhere.attached(SOURCE, request.source, named=request.source_named),
-        elsewhere.attached(TARGET, request.target, named=request.target_named),
+        temporary_alias(SOURCE, request.source, named=request.source_named),
+        temporary_alias(TARGET, request.target, named=request.target_named),
     ):
-        elsewhere.require_store(using=SOURCE)
-        source = rows_of(SOURCE)
-        source.hold_still()
+        _open_source()
         store_id = ReviewStore.objects.using(SOURCE).identity()
-        target = _target(source_id=store_id, dry_run=request.dry_run)
-        tables = _Copy(source, rows_of(TARGET), target, store_id, tell).run(request)
-        return StoreCopied(
+        with translate_db_errors(TARGET):
+            target_was, tables = _Copy(store_id, report, request.dry_run).run()
+        return StoreCopyJson(
             source=store_name(SOURCE),
             target=store_name(TARGET),
             store_id=store_id,
-            standing=target.standing,
-            tables=tables,
+            target_was=target_was,
             dry_run=request.dry_run,
+            verified=not request.dry_run,
+            tables=tables,
         )
-
-
-def _target(*, source_id: str, dry_run: bool) -> Target:
-    missing = Target(TARGET, Standing.MISSING, {})
-    was_missing = elsewhere.is_missing(using=TARGET)
-    if was_missing and dry_run:
-        return missing
-    filled_from = elsewhere.store_to_fill(using=TARGET)
-    _refuse_one_database()
-    found = look(TARGET, source_id=source_id, filled_from=filled_from)
-    return missing if was_missing and found.standing is Standing.EMPTY else found
-
-
-def _refuse_one_database() -> None:
-    """A database can be named in many ways; one look at it tells."""
-    if connections[SOURCE].vendor != connections[TARGET].vendor:
-        return
-    if connections[SOURCE].vendor == "sqlite":
-        return
-    with connections[SOURCE].cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(pg_backend_pid())")
-        cursor.execute("SELECT pg_backend_pid()")
-        key = cursor.fetchone()[0]
-    with connections[TARGET].cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [key])
-        if not cursor.fetchone()[0]:
-            raise SamePlace(f"{store_name(SOURCE)} and {store_name(TARGET)} are one database")
 
 
 @dataclass(frozen=True)
 class _Copy:
-    source: Rows
-    target: Rows
-    found: Target
     store_id: str
-    tell: Progress
+    report: Progress
+    dry_run: bool
 
-    def run(self, request: CopyRequest) -> tuple[TableCopied, ...]:
-        if request.dry_run:
-            return tuple(table for _filling, table in self._go_through(writes=False))
-        if self.found.standing is Standing.WHOLE:
-            seen = tuple(table for _filling, table in self._go_through(writes=False))
-            if not self._is_behind(seen):
-                return (*seen, self._row_of_store())
-        put_mark(self.found, source_id=self.store_id)
-        filled = list(self._go_through(writes=True))
-        for filling, copied in filled:
-            filling.verify(copied)
-        return (*(copied for _filling, copied in filled), self._finish())
+    def run(self) -> tuple[str, list[TableCopiedJson]]:
+        """What the target was, and each table as the source holds it."""
+        was_missing = _open_target(make=not self.dry_run)
+        if was_missing and self.dry_run:
+            return "missing", [self._fill(model) for model in _models()]
+        with transaction.atomic(using=TARGET):
+            if not self.dry_run:
+                ReviewStore.objects.using(TARGET).take_turn()
+            if self._is_copy():
+                return "whole", [self._compare(model) for model in _models()]
+            filled = [self._fill(model) for model in _models()]
+            if not self.dry_run:
+                for sql in connections[TARGET].ops.sequence_reset_sql(no_style(), _models()):
+                    _query(TARGET, sql)
+        return "missing" if was_missing else "empty", filled
 
-    def _go_through(self, *, writes: bool) -> Iterator[tuple[Filling, TableCopied]]:
-        in_turn = partial(while_marked, TARGET, source_id=self.store_id) if writes else None
-        for table in copied_tables():
-            filling = Filling(
-                source=self.source,
-                target=self.target,
-                table=table,
-                in_turn=in_turn,
-                last=self.found.last_keys.get(table.name, BEFORE_ALL),
-                tell=self.tell,
+    def _is_copy(self) -> bool:
+        """Whether the target holds rows of the source's store; False if it is empty.
+
+        :raises TargetTaken: it holds another store's.
+        """
+        if not any(
+            _rows(TARGET, model).exists() for model in _models() if model is not ReviewStore
+        ):
+            return False
+        held = ReviewStore.objects.using(TARGET).identity()
+        if held != self.store_id:
+            raise TargetTaken(
+                f"{store_name(TARGET)} holds rows of the store {held}, not of {self.store_id}",
+                hint="name an empty database or a new file; nothing was written",
             )
-            yield filling, filling.fill(upto=last_key(SOURCE, table))
+        return True
 
-    def _is_behind(self, seen: tuple[TableCopied, ...]) -> bool:
-        """Whether the source went on since the target was made; every act of it adds a row."""
-        grown = {table.name for table in copied_tables() if table.grows_only}
-        if any(table.added for table in seen if table.name in grown):
-            return True
-        for table in seen:
-            if table.differs:
-                raise TargetDiffers(
-                    f"{table.name} in {store_name(TARGET)} differs in {table.differs} rows, and"
-                    " nothing was done in the source that would say why",
-                    hint="it was changed by hand; name an empty target to copy anew",
-                )
-        return False
+    def _compare(self, model: type[models.Model]) -> TableCopiedJson:
+        wanted = self._scan(SOURCE, model, "comparing")
+        found = self._scan(TARGET, model, "comparing")
+        if found != wanted:
+            raise TargetDiffers(
+                f"{wanted.table} differs: {wanted.rows} rows in {store_name(SOURCE)},"
+                f" {found.rows} in {store_name(TARGET)}, or other values",
+                hint="the source went on since the copy was made, or the copy was used;"
+                " name an empty target to copy anew",
+            )
+        return wanted
 
-    def _finish(self) -> TableCopied:
-        """Let the counters go on where the source's are, and others in: all at once."""
-        table = store_table()
-        row = list(self.source.read(table))
-        with while_marked(TARGET, source_id=self.store_id):
-            for counted in copied_tables():
-                if counted.counts:
-                    self.target.count_on_from(counted, self.source.last_issued(counted))
-            delete(TARGET, table, [1])
-            self.target.insert(table, row)
-            if list(self.target.read(table)) != row:
-                raise CopyNotVerified(
-                    f"the row of the store in {store_name(TARGET)} is not as sent"
-                )
-            take_mark_away(TARGET, source_id=self.store_id)
-        is_new = self.found.standing is not Standing.WHOLE
-        return replace(self._row_of_store(), added=int(is_new), changed=int(not is_new))
+    def _fill(self, model: type[models.Model]) -> TableCopiedJson:
+        sent = self._scan(SOURCE, model, "copying", insert=not self.dry_run)
+        if not self.dry_run and self._scan(TARGET, model, "verifying") != sent:
+            raise CopyNotVerified(
+                f"{sent.table} in {store_name(TARGET)} is not as in {store_name(SOURCE)};"
+                " nothing was kept",
+                hint="review_doctor --check looks at the source",
+            )
+        return msgspec.structs.replace(sent, added=sent.rows)
 
-    def _row_of_store(self) -> TableCopied:
-        table, digest = store_table(), Digest()
-        digest.add(list(self.source.read(table)))
-        return TableCopied(table.name, rows=1, sha256=digest.text())
+    def _scan(
+        self, using: str, model: type[models.Model], doing: str, *, insert: bool = False
+    ) -> TableCopiedJson:
+        """Count and hash the rows of a table; `insert` adds them to the target."""
+        table, count, digest = model._meta.db_table, 0, sha256()
+        for rows in _batches(using, model):
+            if insert:
+                _insert(model, rows)
+            for row in rows:
+                digest.update(_encode([_comparable(value) for value in row]))
+            count += len(rows)
+            self.report(doing, table, count)
+        if insert:
+            try:
+                connections[TARGET].check_constraints(table_names=[table])
+            except IntegrityError as error:
+                raise _refused(table, error) from error
+        return TableCopiedJson(table=table, rows=count, sha256=digest.hexdigest())
+
+
+def _models() -> list[type[models.Model]]:
+    """The models of all tables. Parents come first: a class refers to classes that exist already."""
+    return list(apps.get_app_config("review").get_models())
+
+
+def _rows(using: str, model: type[models.Model]) -> models.QuerySet[models.Model]:
+    return model._base_manager.using(using).order_by("pk")
+
+
+def _batches(using: str, model: type[models.Model]) -> Iterator[list[Row]]:
+    """The values of all fields of each row, by key. No cursor stays open, which a pooler forbids."""
+    names = [field.attname for field in model._meta.concrete_fields]
+    values = _rows(using, model).values_list("pk", *names)
+    rows = values[:_ROWS_AT_ONCE]
+    with translate_db_errors(using):
+        while found := list(rows):
+            yield [row[1:] for row in found]
+            rows = values.filter(pk__gt=found[-1][0])[:_ROWS_AT_ONCE]
+
+
+def _comparable(value: Any) -> Any:
+    """JSON as one text for equal values: a database may write 100 for 1e2."""
+    if isinstance(value, (dict, list)):
+        return json.dumps(json.loads(json.dumps(value), parse_int=float), sort_keys=True)
+    return value
+
+
+def _insert(model: type[models.Model], rows: Sequence[Row]) -> None:
+    manager = model._base_manager.using(TARGET)
+    try:
+        with transaction.atomic(using=TARGET):
+            if model is ReviewStore:  # its one row is there from the start
+                names = [field.attname for field in model._meta.concrete_fields]
+                manager.update(**dict(zip(names, rows[0], strict=True)))
+            else:
+                manager.bulk_create([model(*row) for row in rows])
+    except (DataError, IntegrityError) as error:
+        if len(rows) > 1:
+            for row in rows:  # the one that is refused alone
+                _insert(model, [row])
+        raise _refused(f"{model._meta.db_table} row {rows[0][0]}", error) from error
+
+
+def _refused(what: str, error: Exception) -> RowRefused:
+    return RowRefused(
+        f"{store_name(TARGET)} cannot hold {what}: {str(error).splitlines()[0]}",
+        hint="review_doctor --check looks at the source; nothing was kept",
+    )
+
+
+def _open_source() -> None:
+    """Open the source, and see until its connection is closed what is committed now."""
+    try:
+        ensure_store(write=False, make=False, using=SOURCE)
+    except StoreNotThere as error:
+        raise StoreMissing(
+            f"{store_name(SOURCE)} holds no review store to copy",
+            hint="name one that is there: --from PATH, or --from postgres://user@host/name",
+        ) from error
+    # Not `atomic`, which takes the write lock of an SQLite store.
+    is_sqlite = connections[SOURCE].vendor == "sqlite"
+    _query(SOURCE, "BEGIN" if is_sqlite else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+
+def _open_target(*, make: bool) -> bool:
+    """Open the target, and make it if it was missing; give whether it was.
+
+    :raises SamePlace: it is the source's database, named in another way.
+    """
+    try:
+        ensure_store(write=make, make=False, using=TARGET)
+    except StoreNotThere:
+        if make:
+            ensure_store(write=True, using=TARGET)
+        return True
+    if "sqlite" not in (connections[SOURCE].vendor, connections[TARGET].vendor):
+        which = "SELECT pg_postmaster_start_time(), current_database()"
+        if _query(SOURCE, which) == _query(TARGET, which):
+            raise SamePlace(f"{store_name(SOURCE)} and {store_name(TARGET)} are one database")
+    return False
+
+
+def _query(using: str, statement: str) -> Any:
+    with connections[using].cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone() if cursor.description else None

@@ -17,16 +17,15 @@ from review.models import (
     Acceptance,
     CurrentAcceptance,
     DecisionEvent,
-    FileSnapshot,
     ModelPartition,
+    ReviewJob,
     ReviewPair,
     ReviewStore,
 )
 from review.orchestration.accepting import Candidate, accept
-from review.orchestration.ack import key_json
-from review.orchestration.ack_moves import GateEdited, NoteEdited, Superseded
+from review.orchestration.ack import GateEdited, NoteEdited, Superseded, key_json, pin_texts
 from review.orchestration.naming import named_gates, named_note
-from review.orchestration.note_shelf import DraftPair, NoteShelf, gate_snapshot
+from review.orchestration.note_shelf import DraftPair, NoteShelf
 from review.orchestration.provenance import telemetry_contradicts, telemetry_models
 from review.queries.evidence import latest_decisions
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
@@ -89,8 +88,21 @@ def override_acceptance(
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        superseded = accept(_overrides(pairs, request, now=now), now=now)
-        if superseded:
+        partition = ModelPartition.objects.intern(request.model_partition)
+        candidates = [
+            Candidate(
+                **texts,
+                model_partition_id=partition.pk,
+                kind=AcceptanceKind.OVERRIDE,
+                decision=Decision.PASS,
+                review_pair_id=None,
+                text_read_at=now,
+                actor=request.actor,
+                reason=request.reason,
+            )
+            for texts in pin_texts(pairs, now=now)
+        ]
+        if accept(candidates, now=now):
             raise Superseded(
                 f"{note.path}: a later text was accepted in the meantime; nothing was written"
             )
@@ -160,34 +172,6 @@ def _require_texts(pairs: Sequence[DraftPair], request: OverrideRequest) -> None
 _READ_AGAIN = "look at it again; nothing was written"
 
 
-def _overrides(
-    pairs: Sequence[DraftPair], request: OverrideRequest, *, now: datetime
-) -> list[Candidate]:
-    texts = [pair.note.snapshot for pair in pairs] + [gate_snapshot(pair.gate) for pair in pairs]
-    keys = FileSnapshot.objects.take(texts, now=now)
-    partition = ModelPartition.objects.intern(request.model_partition)
-    candidates = []
-    for pair in pairs:
-        note = keys[pair.note.path, pair.note.sha256]
-        gate = keys[pair.gate.path, pair.gate.sha256]
-        candidates.append(
-            Candidate(
-                note_id=note.path_id,
-                gate_id=gate.path_id,
-                model_partition_id=partition.pk,
-                note_snapshot_id=note.snapshot_id,
-                gate_snapshot_id=gate.snapshot_id,
-                kind=AcceptanceKind.OVERRIDE,
-                decision=Decision.PASS,
-                review_pair_id=None,
-                text_read_at=now,
-                actor=request.actor,
-                reason=request.reason,
-            )
-        )
-    return candidates
-
-
 def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     pair = (
         ReviewPair.objects.select_related("job__model_partition", "note", "gate")
@@ -218,44 +202,36 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
 
 
 def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Candidate]:
-    """The pair's own key first, unless its current acceptance rests on the pair already."""
-    resting = _resting_on(pair)
-    own = (pair.job.model_partition_id, pair.note_id, pair.gate_id)
+    """What rests on the review takes the decision; and the pair's own key, if it rests on none."""
+    events = Acceptance.objects.filter(review_pair=pair)
+    resting = CurrentAcceptance.objects.filter(
+        model_partition_id__in=events.values("model_partition_id"),
+        note_id__in=events.values("note_id"),
+        gate_id__in=events.values("gate_id"),
+        event__review_pair=pair,
+    ).select_related("event")
     candidates = [
-        _candidate(
-            request,
-            texts=row,
-            partition_id=row.model_partition_id,
-            kind=AcceptanceKind(row.event.kind),
-            text_read_at=row.event.text_read_at,
-        )
-        for row in resting
+        _candidate(row, request, AcceptanceKind(row.event.kind), row.event.text_read_at, row)
+        for row in resting.order_by("pk")
     ]
+    own = (pair.job.model_partition_id, pair.note_id, pair.gate_id)
     if own not in {item.key for item in candidates}:
-        candidates.append(
-            _candidate(
-                request,
-                texts=pair,
-                partition_id=pair.job.model_partition_id,
-                kind=AcceptanceKind.FULL_REVIEW,
-                text_read_at=pair.job.created_at,
-            )
-        )
+        kind, read_at = AcceptanceKind.FULL_REVIEW, pair.job.created_at
+        candidates.append(_candidate(pair, request, kind, read_at, pair.job))
     return candidates
 
 
 def _candidate(
-    request: DecisionRequest,
-    *,
     texts: ReviewPair | CurrentAcceptance,
-    partition_id: int,
+    request: DecisionRequest,
     kind: AcceptanceKind,
     text_read_at: datetime,
+    of_partition: ReviewJob | CurrentAcceptance,
 ) -> Candidate:
     return Candidate(
         note_id=texts.note_id,
         gate_id=texts.gate_id,
-        model_partition_id=partition_id,
+        model_partition_id=of_partition.model_partition_id,
         note_snapshot_id=texts.note_snapshot_id,
         gate_snapshot_id=texts.gate_snapshot_id,
         kind=kind,
@@ -265,16 +241,3 @@ def _candidate(
         actor=request.actor,
         reason=request.reason,
     )
-
-
-def _resting_on(pair: ReviewPair) -> list[CurrentAcceptance]:
-    """Current acceptances with this review, found by the keys that ever had it."""
-    events = Acceptance.objects.filter(review_pair=pair)
-    keys = set(events.values_list("model_partition_id", "note_id", "gate_id"))
-    rows = CurrentAcceptance.objects.filter(
-        model_partition_id__in={key[0] for key in keys},
-        note_id__in={key[1] for key in keys},
-        gate_id__in={key[2] for key in keys},
-        event__review_pair=pair,
-    )
-    return list(rows.select_related("event").order_by("pk"))

@@ -13,8 +13,7 @@ from typing import ClassVar, Protocol
 from review.artifacts import ArtifactStore
 from review.conf import RULES_PARTITION, Config
 from review.corpus.gate_definition import read_definition
-from review.corpus.linked_files import read_linked_files
-from review.corpus.linking import Linker
+from review.corpus.linking import Linker, read_linked_files
 from review.domain.identity import gate_id_of
 from review.domain.links import extract_links, resolve_link
 from review.errors import Conflict

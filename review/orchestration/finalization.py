@@ -10,7 +10,6 @@ from django.db import transaction
 from review.artifacts import ArtifactNotWritten, ArtifactStore
 from review.conf import Config
 from review.contracts.jobs import FindingJson, IngestedJobJson
-from review.domain.finding_identity import KnownFinding
 from review.models import ReviewPair, ReviewStore
 from review.orchestration.ingest_plans import Plan, make_plan
 from review.orchestration.ingest_reading import JobAsRead, JobReader
@@ -67,10 +66,7 @@ def _plans(reads: Sequence[JobAsRead], request: IngestRequest, config: Config) -
         output = judge_output(read.parsed, pairs=read.pairs, reviews=said, known=known)
         plan = make_plan(read, output, request=request, config=config)
         for item in plan.taken:
-            known.bring(
-                item.pair,
-                [KnownFinding(new.fingerprint, new.quote, new.text) for new in item.findings],
-            )
+            known.add(item.pair, item.findings)
         plans.append(plan)
     return plans
 

@@ -17,9 +17,9 @@ from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.sweeps import FixJson
 from review.corpus import Corpus, NoteText
-from review.corpus.facts import read_note_text
-from review.corpus.linked_files import read_linked_files
+from review.corpus.linking import read_linked_files
 from review.corpus.mending import NoteNotWritten, replace_note
+from review.corpus.notes import read_note_text
 from review.domain.diffing import TextDiff, unified_diff
 from review.errors import ReviewError
 from review.orchestration.sweep_limits import StopPolicy

@@ -157,7 +157,9 @@ def _accept(
     candidates = []
     for each in taken:
         decision = each.item.decision.decision
-        if decision not in ACCEPTING_DECISIONS:
+        if each.item.of_another_note:
+            why_not[each.item.pair.pk] = NotAccepted.QUOTES_OF_ANOTHER_NOTE
+        elif decision not in ACCEPTING_DECISIONS:
             why_not[each.item.pair.pk] = _UNDECIDED[decision]
         elif each.plan.contradicted:
             why_not[each.item.pair.pk] = NotAccepted.PARTITION_MISMATCH

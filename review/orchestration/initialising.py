@@ -123,13 +123,9 @@ def _place(item: _Item, request: InitRequest) -> bool:
         return False
     if request.dry_run:
         return True
-    try:
-        if path.is_relative_to(request.into / REPORTS_FOLDER):
-            make_private_folder(request.into / REPORTS_FOLDER)
-        write_whole_new(path, item.source.read_bytes())
-    except FileExistsError:
-        return False
-    return True
+    if path.is_relative_to(request.into / REPORTS_FOLDER):
+        make_private_folder(request.into / REPORTS_FOLDER)
+    return write_whole_new(path, item.source.read_bytes())
 
 
 def _differs(item: _Item, into: Path) -> bool:

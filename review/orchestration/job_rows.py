@@ -12,7 +12,7 @@ from review.domain.identity import sha256_hex
 from review.models import FileSnapshotKey, JobEvent, ModelPartition, ReviewJob, ReviewPair
 from review.orchestration.manifests import manifest_of_job
 from review.orchestration.note_shelf import DraftPair
-from review.protocol.prompt import estimate_tokens
+from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.records import Manifest, ManifestPair, render_manifest
 from review.vocabulary import Grouping, JobStatus, PairStatus
 
@@ -88,6 +88,7 @@ def job_rows(
         prompt_path=head.paths.prompt,
         bundle_output_path=head.paths.bundle_output,
         prompt_sha256=sha256_hex(prompt.encode()),
+        prompt_version=VERSION,
         estimated_prompt_tokens=estimate_tokens(prompt),
         pair_count=len(pairs),
         created_at=head.created_at,

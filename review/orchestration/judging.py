@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.domain.identity import gate_id_of
 from review.models import ReviewPair
 from review.orchestration.known_findings import KnownFindings
-from review.protocol.decisions import ParsedDecision, read_decision
-from review.protocol.findings import ParsedFinding, locate_quote, read_findings
-from review.protocol.parser import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
+from review.protocol.decision import ParsedDecision, read_decision
+from review.protocol.findings import ParsedFinding, read_findings
+from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
+from review.protocol.quotes import locate_findings, quote_lines
 from review.vocabulary import Decision, PairStatus, Severity
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
 MAX_REVIEW_CHARACTERS = 600_000
 MAX_FINDINGS = 1_000
+# Shorter quotes ("see the table") may stand in any note.
+_TELLING_WORDS = 5
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,16 @@ class JudgedFinding:
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """A pair with the review that answers it."""
+    """A pair with the review that answers it.
+
+    :param of_another_note: its quotes stand in another note of the job, and none in its own.
+    """
 
     pair: ReviewPair
     text: str
     decision: ParsedDecision
     findings: tuple[JudgedFinding, ...]
+    of_another_note: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ def parse_for_job(
 def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:
     """What the blocks say of the pairs that are not completed yet, by pair key."""
     return {
-        pair.pk: read_block(parsed.blocks[pair.ordinal])
+        pair.pk: read_review(parsed.blocks[pair.ordinal].text)
         for pair in pairs
         if pair.status != PairStatus.COMPLETED and pair.ordinal in parsed.blocks
     }
@@ -98,14 +106,7 @@ def judge_output(
     wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
     earlier = known.earlier(with_findings(wanted, reviews))
     judged = tuple(
-        JudgedPair(
-            pair=pair,
-            text=parsed.blocks[pair.ordinal].text,
-            decision=reviews[pair.pk].decision,
-            findings=_judge_findings(
-                pair, reviews[pair.pk].findings, known.note_text(pair), earlier
-            ),
-        )
+        _judge(pair, reviews[pair.pk], pairs, parsed=parsed, known=known, earlier=earlier)
         for pair in wanted
         if pair.pk in reviews
     )
@@ -126,14 +127,6 @@ def with_findings(
 ) -> list[ReviewPair]:
     """The pairs whose review reports a finding."""
     return [pair for pair in pairs if pair.pk in reviews and reviews[pair.pk].findings]
-
-
-def read_block(block: ParsedBlock) -> ReadReview:
-    """What a block says; a PASS that what stands around it makes doubtful is undecided."""
-    read = read_review(block.text)
-    if block.doubt and read.decision.decision is Decision.PASS:
-        return replace(read, decision=ParsedDecision(Decision.UNKNOWN, None, block.doubt))
-    return read
 
 
 def read_review(text: str) -> ReadReview:
@@ -162,7 +155,7 @@ def later_versions(
     """
     return [
         f"pair {pair.ordinal} was completed as {pair.decision} before; this output has another text"
-        f" for it, decided {read_block(parsed.blocks[pair.ordinal]).decision.decision}: it was not"
+        f" for it, decided {read_review(parsed.blocks[pair.ordinal].text).decision.decision}: it was not"
         " taken, and is kept in the raw output"
         for pair in pairs
         if pair.ordinal in parsed.blocks
@@ -171,27 +164,93 @@ def later_versions(
     ]
 
 
+def _judge(
+    pair: ReviewPair,
+    review: ReadReview,
+    pairs: Sequence[ReviewPair],
+    *,
+    parsed: ParsedOutput,
+    known: KnownFindings,
+    earlier: Mapping[tuple[int, int], list[KnownFinding]],
+) -> JudgedPair:
+    decision, note_text = review.decision, known.note_text(pair) if review.findings else ""
+    other = _note_of_quotes(pair, review, pairs, known)
+    if other is not None:
+        problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
+        decision = ParsedDecision(Decision.UNKNOWN, None, problem)
+    return JudgedPair(
+        pair=pair,
+        text=parsed.blocks[pair.ordinal].text,
+        decision=decision,
+        findings=_judge_findings(pair, review.findings, note_text, earlier),
+        of_another_note=other is not None,
+    )
+
+
+def _note_of_quotes(
+    pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
+) -> str | None:
+    """Return the path of another note of the job where quotes stand that its own note lacks."""
+    quotes = [
+        finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
+    ]
+    if not quotes or any(quote_lines(known.note_text(pair), quote) for quote in quotes):
+        return None
+    others = {other.note_id: other for other in pairs if other.note_id != pair.note_id}
+    for other in others.values():
+        if any(quote_lines(known.note_text(other), quote) for quote in quotes):
+            return other.note.path
+    return None
+
+
 def _judge_findings(
     pair: ReviewPair,
     raw: Sequence[ParsedFinding],
     note_text: str,
     earlier: Mapping[tuple[int, int], list[KnownFinding]],
 ) -> tuple[JudgedFinding, ...]:
+    findings = _without_repetitions(raw, note_text)
+    lines = locate_findings(note_text, findings)
     fingerprints = choose_fingerprints(
         note_path=pair.note.path,
         gate_path=pair.gate.path,
         note_text=note_text,
-        reported=[ReportedFinding(quote=item.quote, text=item.text) for item in raw],
+        reported=[
+            ReportedFinding(
+                quote=item.quote,
+                text=item.text,
+                severity=item.severity,
+                line=line,
+                lines=quote_lines(note_text, item.quote),
+            )
+            for item, line in zip(findings, lines, strict=True)
+        ],
         earlier=earlier.get((pair.note_id, pair.gate_id), []),
     )
     return tuple(
         JudgedFinding(
-            ordinal=finding.ordinal,
+            ordinal=ordinal,
             severity=finding.severity,
             text=finding.text,
             quote=finding.quote,
-            note_line=locate_quote(note_text, finding.quote) if finding.quote else None,
+            note_line=line,
             fingerprint=fingerprint,
         )
-        for finding, fingerprint in zip(raw, fingerprints, strict=True)
+        for ordinal, (finding, line, fingerprint) in enumerate(
+            zip(findings, lines, fingerprints, strict=True), start=1
+        )
     )
+
+
+def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:
+    """The findings, each word for word only as often as the note has its quote."""
+    seen: Counter[tuple[str, str, str, int | None]] = Counter()
+    kept = []
+    for item in raw:
+        said = (item.severity, item.text, item.quote, item.line)
+        seen[said] += 1
+        if seen[said] == 1 or (
+            item.line is None and seen[said] <= len(quote_lines(note_text, item.quote))
+        ):
+            kept.append(item)
+    return kept

@@ -1,15 +1,17 @@
-"""What was found before in the pairs that are judged, and the texts that findings quote."""
+"""Earlier findings of the pairs whose reviews are read, and the note texts that were reviewed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from typing import Any, Protocol
 
-from review.domain.finding_identity import KnownFinding
-from review.models import FileSnapshot, Finding, ReviewPair, batched
+from review.domain.finding_identity import KnownFinding, own_fingerprints
+from review.models import Acceptance, FileSnapshot, Finding, ReviewPair, batched
+from review.vocabulary import AcceptanceKind
 
 # The newest, of a hundred pairs of one job.
-_EARLIER_FINDINGS = 500
+_EARLIER_FINDINGS = 5_000
 # With more than this of all jobs together each is asked for on its own.
 _SHARED_FINDINGS = 1_000
 
@@ -17,23 +19,44 @@ _SHARED_FINDINGS = 1_000
 _Found = tuple[int, int, KnownFinding]
 
 
-class KnownFindings:
-    """Earlier findings and note texts for jobs that are judged one after the other.
+class NewFinding(Protocol):
+    """A finding that is about to be stored."""
 
-    What a job brings is earlier for those after it, as if it were stored before they are judged.
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def note_line(self) -> int | None: ...
+
+
+class KnownFindings:
+    """Earlier findings and note texts for jobs that are read one after the other.
+
+    What is added of a job is earlier for those after it, as if it were stored already.
     """
 
     def __init__(self, jobs: Sequence[Sequence[ReviewPair]]) -> None:
         """Take the pairs of each job that report findings; fetches for all of them together."""
         pairs = [pair for job in jobs for pair in job]
-        snapshots = FileSnapshot.objects.filter(pk__in={pair.note_snapshot_id for pair in pairs})
-        self._texts = dict(snapshots.values_list("pk", "text"))
-        self._shared = _shared(pairs) if sum(map(bool, jobs)) > 1 else None
-        self._brought: list[_Found] = []
+        self._texts: dict[int, str] = {}
+        self._read_texts(pair.note_snapshot_id for pair in pairs)
+        self._shared: list[_Found] | None = None
+        if sum(map(bool, jobs)) > 1:
+            found = self._stored(pairs, _SHARED_FINDINGS + 1)
+            self._shared = found if len(found) <= _SHARED_FINDINGS else None
+        self._added: list[_Found] = []
 
     def note_text(self, pair: ReviewPair) -> str:
-        """The note's text as it was reviewed."""
-        return self._texts.get(pair.note_snapshot_id, "")
+        """Return the note's text as it was reviewed."""
+        key = pair.note_snapshot_id
+        if key not in self._texts:
+            self._texts[key] = FileSnapshot.objects.values_list("text", flat=True).get(pk=key)
+        return self._texts[key]
 
     def earlier(self, pairs: Sequence[ReviewPair]) -> dict[tuple[int, int], list[KnownFinding]]:
         """What earlier reviews reported, the newest first, by the keys of note and gate.
@@ -46,31 +69,73 @@ class KnownFindings:
                 found.setdefault((note_id, gate_id), []).append(known)
         return found
 
-    def bring(self, pair: ReviewPair, findings: Sequence[KnownFinding]) -> None:
+    def add(self, pair: ReviewPair, findings: Iterable[NewFinding]) -> None:
         """Count the findings of a pair among the earlier ones from now on."""
-        self._brought += [(pair.note_id, pair.gate_id, known) for known in findings]
+        added = [
+            KnownFinding(
+                new.fingerprint,
+                new.quote,
+                new.text,
+                new.severity,
+                new.note_line,
+                self.note_text(pair),
+            )
+            for new in findings
+        ]
+        self._added[:0] = [(pair.note_id, pair.gate_id, known) for known in added]
 
     def _newest(self, pairs: Sequence[ReviewPair]) -> Iterator[_Found]:
         notes = {pair.note_id for pair in pairs}
         gates = {pair.gate_id for pair in pairs}
-        stored = _stored(pairs, _EARLIER_FINDINGS) if self._shared is None else self._shared
-        for found in chain(reversed(self._brought), stored):
+        stored = self._stored(pairs, _EARLIER_FINDINGS) if self._shared is None else self._shared
+        for found in chain(self._added, stored):
             if found[0] in notes and found[1] in gates:
                 yield found
 
+    def _stored(self, pairs: Sequence[ReviewPair], limit: int) -> list[_Found]:
+        notes = {pair.note_id for pair in pairs}
+        gates = {pair.gate_id for pair in pairs}
+        rows = (
+            Finding.objects.filter(pair__note_id__in=notes, pair__gate_id__in=gates)
+            .order_by("-pair_id", "ordinal")
+            .values_list("pair__note_id", "pair__gate_id", *_COLUMNS)[:limit]
+        )
+        found = list(rows)
+        carried = list(_carried(notes, gates)) if len(found) < limit else []
+        self._read_texts(row[-1] for row in [*found, *carried])
+        return [
+            (note_id, gate_id, KnownFinding(*known, self._texts.get(snapshot_id, "")))
+            for note_id, gate_id, *known, snapshot_id in [*found, *carried]
+        ]
 
-def _shared(pairs: Sequence[ReviewPair]) -> list[_Found] | None:
-    found = _stored(pairs, _SHARED_FINDINGS + 1)
-    return found if len(found) <= _SHARED_FINDINGS else None
+    def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
+        wanted = set(snapshot_ids) - self._texts.keys()
+        for chunk in batched(sorted(wanted), 500):
+            rows = FileSnapshot.objects.filter(pk__in=chunk)
+            self._texts.update(rows.values_list("pk", "text"))
 
 
-def _stored(pairs: Sequence[ReviewPair], limit: int) -> list[_Found]:
-    rows = Finding.objects.filter(
-        pair__note_id__in={pair.note_id for pair in pairs},
-        pair__gate_id__in={pair.gate_id for pair in pairs},
-    ).order_by("-pk")
-    columns = ("pair__note_id", "pair__gate_id", "fingerprint", "quote", "text")
-    return [
-        (note_id, gate_id, KnownFinding(*known))
-        for note_id, gate_id, *known in rows.values_list(*columns)[:limit]
-    ]
+def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:
+    """Findings of reviews that were carried over to one of the keys, as they are known there."""
+    carried = (
+        Acceptance.objects.filter(
+            kind=AcceptanceKind.CARRY_OVER, note_id__in=notes, gate_id__in=gates
+        )
+        .order_by("-pk")
+        .values_list("review_pair_id", "note_id", "gate_id", "note__path", "gate__path")
+    )
+    keys = list(dict.fromkeys(carried))
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for chunk in batched(sorted({key[0] for key in keys}), 500):
+        rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
+        for pair_id, *row in rows.values_list("pair_id", *_COLUMNS):
+            found.setdefault(pair_id, []).append(tuple(row))
+    for pair_id, note_id, gate_id, note_path, gate_path in keys:
+        rows_of_pair = found.get(pair_id, [])
+        known = [KnownFinding(*row[:3]) for row in rows_of_pair]
+        values = own_fingerprints(known, note_path=note_path, gate_path=gate_path)
+        for value, row in zip(values, rows_of_pair, strict=True):
+            yield (note_id, gate_id, value, *row[1:])
+
+
+_COLUMNS = ("fingerprint", "quote", "text", "severity", "note_line", "pair__note_snapshot_id")

@@ -1,4 +1,4 @@
-"""Waits for a store that is busy, where a step that was paid for must not be lost to a moment."""
+"""Retries of a step that was paid for, while the store is busy."""
 
 from __future__ import annotations
 
@@ -6,44 +6,38 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import connection
 
 from review.errors import TryAgain
-from review.store import refusal_of
+from review.store.refusals import translate_db_errors
 
 T = TypeVar("T")
 
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 
-def patiently(step: Callable[[], T], *, stop: threading.Event) -> T:
-    """The answer of `step`, which is one transaction; it is done again while the store is busy.
+def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
+    """The result of `step`, one transaction, which is retried while the store is busy.
 
-    The pauses end when `stop` is set; the tries do not.
+    Setting `stop` ends the pauses, not the retries.
 
     :raises TryAgain: the store stayed busy for about half a minute of pauses, and the waits of the
         database itself.
     """
     for pause in _PAUSES:
         try:
-            return step()
-        except (DatabaseError, TryAgain) as error:
-            _raise_unless_busy(error)
-        stop.wait(pause)
+            return _attempt(step)
+        except TryAgain:
+            stop.wait(pause)
+    return _attempt(step)
+
+
+def _attempt(step: Callable[[], T]) -> T:
+    """The result of `step`. Where it finds the store busy, the next try makes a new connection."""
     try:
-        return step()
-    except DatabaseError as error:
-        raise _raise_unless_busy(error) from error
-
-
-def _raise_unless_busy(error: DatabaseError | TryAgain) -> TryAgain:
-    """The refusal that `error` means, when another try can help; the connection is made anew.
-
-    :raises DatabaseError: it means something else.
-    """
-    known = refusal_of(error) if isinstance(error, DatabaseError) else error
-    if not isinstance(known, TryAgain):
-        raise error
-    if not connection.in_atomic_block:
-        connection.close()
-    return known
+        with translate_db_errors():
+            return step()
+    except TryAgain:
+        if not connection.in_atomic_block:
+            connection.close()
+        raise

@@ -15,7 +15,7 @@ from review.contracts.selection import SELECTION_SCHEMA
 from review.corpus import Corpus
 from review.domain.identity import gate_path_of
 from review.errors import UsageRefused
-from review.orchestration.ack_input import AckInputRequest, ack_selection
+from review.orchestration.ack_selection import AckInputRequest, ack_selection
 from review.orchestration.planning import CreateRequest, create_jobs
 from review.vocabulary import REQUESTED, Grouping, Staleness
 

@@ -21,7 +21,7 @@ from review.models import (
     batched,
 )
 from review.queries.checks import Check, CheckState, Faults
-from review.vocabulary import OPEN_JOB_STATUSES, JobNote, NotAccepted, PairStatus
+from review.vocabulary import OPEN_JOB_STATUSES, JobNote, JobStatus, NotAccepted, PairStatus
 
 _AT_ONCE = 100
 
@@ -47,11 +47,11 @@ def prune_job_files(config: Config, pruning: Pruning) -> Check:
 
     What goes is the prompt, the raw output of pairs that are all stored, and files that mirror the
     store. What only a file holds stays: a failed job that waits for a pair keeps its folder, since
-    its output may yet come, and so does a replaced one whose output nobody took in.
+    its output may yet come, and so does a replaced one whose output was never ingested.
     """
     files, found, kept = ArtifactStore(config), Faults(), 0
     for closed in batched(_closed_jobs(files, pruning), _AT_ONCE):
-        jobs = _without_untaken_output(closed, files)
+        jobs = [job for job in closed if not _holds_new_output(job, files)]
         kept += len(closed) - len(jobs)
         if pruning.remove:
             # First, so that a kill in between leaves no job whose files are missed.
@@ -60,13 +60,12 @@ def prune_job_files(config: Config, pruning: Pruning) -> Check:
         for job in jobs:
             found.add(f"job {job.pk} ({job.status})")
     why = f"; {kept} more hold an output that was never taken in, and stay" if kept else ""
-    state = CheckState.REPAIRED if pruning.remove else CheckState.WARNING
     what = "were removed" if pruning.remove else "can go: --yes"
     return found.check(
         "prunable",
         fine=f"no folder of a closed job can go{why}",
         wrong=f"folders of closed jobs {what}{why}",
-        state=state,
+        state=CheckState.REPAIRED if pruning.remove else CheckState.WARNING,
     )
 
 
@@ -77,11 +76,10 @@ def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
     begun = set(JobEvent.objects.filter(note=JobNote.PRUNED).values_list("job_id", flat=True))
     for job in _wanted(pruning).order_by("pk").iterator(chunk_size=500):
         name = folder_name(job.pk)
-        if name not in there:
-            continue
-        owner = files.owner(name)
-        if owner == store_id or (not owner and job.pk in begun):
-            yield job
+        if name in there:
+            owner = files.owner(name)
+            if owner == store_id or (not owner and job.pk in begun):
+                yield job
 
 
 def _wanted(pruning: Pruning) -> QuerySet[ReviewJob]:
@@ -100,25 +98,17 @@ def _wanted(pruning: Pruning) -> QuerySet[ReviewJob]:
     return jobs
 
 
-def _without_untaken_output(jobs: list[ReviewJob], files: ArtifactStore) -> list[ReviewJob]:
-    keys = [job.pk for job in jobs]
-    lacking = set(
-        ReviewPair.objects.filter(job_id__in=keys)
-        .exclude(status=PairStatus.COMPLETED)
-        .values_list("job_id", flat=True)
-    )
-    stored = set(
-        JobOutput.objects.filter(job_id__in=lacking).values_list("job_id", "content_sha256")
-    )
-    return [job for job in jobs if job.pk not in lacking or _is_taken_in(job, files, stored)]
-
-
-def _is_taken_in(job: ReviewJob, files: ArtifactStore, stored: set[tuple[int, str]]) -> bool:
+def _holds_new_output(job: ReviewJob, files: ArtifactStore) -> bool:
+    """Whether the folder holds an output that is not in the store; a completed job needs none."""
+    if job.status == JobStatus.COMPLETED:
+        return False
     try:
         data = files.read_output(job.bundle_output_path)
     except OutputNotReadable:
+        return True
+    if data is None or not data.strip():
         return False
-    return data is None or not data.strip() or (job.pk, sha256_hex(data)) in stored
+    return not JobOutput.objects.filter(job=job, content_sha256=sha256_hex(data)).exists()
 
 
 def _event(job: ReviewJob, pruning: Pruning) -> JobEvent:

@@ -25,7 +25,7 @@ from review.queries.job_board import require_job
 from review.queries.recoverable import abandoned_jobs, output_state, parent_is_alive
 from review.runners.process_table import Processes
 from review.runners.registry import UnknownRunner
-from review.settings_values import ConfigRefused
+from review.settings_file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus, PairStatus
 
 

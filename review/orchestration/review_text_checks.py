@@ -1,15 +1,15 @@
-"""Holds the texts of reviews, which have no digest, against what is kept beside the store."""
+"""Compares the texts of reviews, which have no digest, with the copies in files and outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 
 from django.db.models import QuerySet
 
 from review.artifacts import ArtifactStore, OutputNotReadable
 from review.conf import Config
-from review.models import JobOutput, ReviewJob, ReviewPair, batched
+from review.models import JobOutput, ReviewJob, ReviewPair
 from review.orchestration.output_reading import OutputReader
 from review.queries.checks import Check, Faults
 
@@ -23,14 +23,14 @@ def check_review_texts(config: Config) -> Check:
     One copy that agrees is enough: either may have been edited or written again since. Where none
     is kept, as after pruning, nothing can be said.
     """
-    copies, faults, agreed = _Copies(config), Faults(), 0
-    for pair, told in copies.told(_pairs().iterator(chunk_size=_PAIRS_AT_ONCE)):
-        faults.looked_at += 1
-        if any(told.values()):
+    faults, agreed, alone = Faults(), 0, 0
+    for pair, copies in _compare(_completed_pairs(), config):
+        if any(copies.values()):
             agreed += 1
-        elif told:
-            faults.add(f"pair {pair.pk} of job {pair.job_id}: unlike {' and '.join(told)}")
-    alone = faults.looked_at - agreed - faults.number
+        elif copies:
+            faults.add(f"pair {pair.pk} of job {pair.job_id}: unlike {' and '.join(copies)}")
+        else:
+            alone += 1
     return faults.check(
         "review-texts",
         fine=f"{agreed} reviews are what a result file or an output says"
@@ -39,120 +39,76 @@ def check_review_texts(config: Config) -> Check:
     )
 
 
-def belied_texts(
-    differing: Mapping[int, Collection[str]], *, config: Config
-) -> dict[int, dict[int, str]]:
-    """Reviews that no kept copy confirms and one belies: by job, which copies, by pair key.
-
-    Hand in a few dozen jobs. Nothing is read of those that neither an output nor a result file is
-    left of: what is missing belies nobody.
-
-    :param differing: by job, the result files that are there and are not what the store says.
-    """
-    belied: dict[int, dict[int, str]] = {}
-    by_output = _jobs_with_outputs(differing, config)
-    asked = by_output.union(job_id for job_id, paths in differing.items() if paths)
-    if not asked:
-        return belied
-    pairs = _pairs().filter(job_id__in=asked).order_by("job_id", "pk")
-    wanted = (
-        pair
-        for pair in pairs.iterator(chunk_size=_PAIRS_AT_ONCE)
-        if pair.job_id in by_output or pair.result_path in differing[pair.job_id]
-    )
-    for pair, told in _Copies(config).told(wanted):
-        if told and not any(told.values()):
-            belied.setdefault(pair.job_id, {})[pair.pk] = " and ".join(told)
-    return belied
-
-
-def _jobs_with_outputs(job_ids: Collection[int], config: Config) -> set[int]:
-    """Those of which an output is kept, in the store or as the worker's own file."""
-    files, found = ArtifactStore(config), _keeping(job_ids)
-    others = ReviewJob.objects.filter(pk__in=[key for key in job_ids if key not in found])
-    for key, path in others.values_list("pk", "bundle_output_path"):
-        if path and files.exists(path):
-            found.add(key)
+def contradicted_reviews(job_ids: Collection[int], *, config: Config) -> dict[int, dict[int, str]]:
+    """Reviews whose copies all say something else: by job, the names of the copies by pair key."""
+    found: dict[int, dict[int, str]] = {}
+    for pair, copies in _compare(_completed_pairs().filter(job_id__in=job_ids), config):
+        if copies and not any(copies.values()):
+            found.setdefault(pair.job_id, {})[pair.pk] = " and ".join(copies)
     return found
 
 
-def _keeping(job_ids: Collection[int]) -> set[int]:
-    """Those whose outputs the store keeps."""
-    kept = JobOutput.objects.filter(job_id__in=job_ids)
-    return set(kept.values_list("job_id", flat=True))
-
-
-def _pairs() -> QuerySet[ReviewPair]:
-    """Completed pairs with their texts, those of a job one after the other."""
+def _completed_pairs() -> QuerySet[ReviewPair]:
     pairs = ReviewPair.objects.completed().exclude(review_text=None)
-    return pairs.select_related("review_text", "job").order_by("pk")
+    return pairs.select_related("review_text", "job").order_by("job_id", "ordinal")
 
 
-@dataclass
-class _Copies:
-    """What is kept of reviews beside their rows; the blocks of one job are remembered."""
+def _compare(
+    pairs: QuerySet[ReviewPair], config: Config
+) -> Iterator[tuple[ReviewPair, dict[str, bool]]]:
+    """Each pair with its copies by name, and whether they agree with the row.
 
-    config: Config
-    job_id: int = 0
-    blocks: list[tuple[str, Mapping[int, str]]] = field(default_factory=list)
-    keeping: set[int] = field(default_factory=set)
+    The outputs of a job are read only when a result file does not agree.
+    """
+    files = ArtifactStore(config)
+    rows = pairs.iterator(chunk_size=_PAIRS_AT_ONCE)
+    for _job_id, of_job in groupby(rows, key=lambda pair: pair.job_id):
+        outputs: dict[str, dict[int, str]] | None = None
+        for pair in of_job:
+            copies = _compare_result_file(pair, files)
+            if not any(copies.values()):
+                if outputs is None:
+                    outputs = dict(_blocks_of_outputs(pair.job, files, config))
+                text = pair.review_text.text
+                for name, blocks in outputs.items():
+                    if pair.ordinal in blocks:
+                        copies[name] = blocks[pair.ordinal] == text
+            yield pair, copies
 
-    def __post_init__(self) -> None:
-        self._files = ArtifactStore(self.config)
 
-    def told(self, pairs: Iterable[ReviewPair]) -> Iterator[tuple[ReviewPair, dict[str, bool]]]:
-        """Each pair with what its copies say of it; some hundred pairs are held at once."""
-        for some in batched(pairs, _PAIRS_AT_ONCE):
-            self.keeping = _keeping({pair.job_id for pair in some})
-            for pair in some:
-                yield pair, self._of(pair)
+def _compare_result_file(pair: ReviewPair, files: ArtifactStore) -> dict[str, bool]:
+    """A file that is torn, or not of this pair, is no copy."""
+    data = read_job_file(files, pair.result_path)
+    if data is None or f"\nreview_pair_id: {pair.pk}\n".encode() not in data:
+        return {}
+    text = pair.review_text.text
+    expected = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "replace")
+    found = data.partition(_END_OF_FRONTMATTER)[2]
+    is_torn = len(found) < len(expected) and expected.startswith(found)
+    return {} if is_torn else {pair.result_path: found == expected}
 
-    def _of(self, pair: ReviewPair) -> dict[str, bool]:
-        """The copies there are by name, with whether they say what the row says.
 
-        The outputs are only read when the result file does not agree. One that was torn is none.
-        """
-        text = pair.review_text.text
-        expected = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "replace")
-        told: dict[str, bool] = {}
-        data = self._read(pair.result_path)
-        if data is not None and f"\nreview_pair_id: {pair.pk}\n".encode() in data:
-            said = data.partition(_END_OF_FRONTMATTER)[2]
-            is_torn = len(said) < len(expected) and expected.startswith(said)
-            if not is_torn:
-                told[pair.result_path] = said == expected
-        if any(told.values()):
-            return told
-        for name, blocks in self._blocks_of(pair):
-            if pair.ordinal in blocks:
-                told[name] = blocks[pair.ordinal] == text
-        return told
+def _blocks_of_outputs(
+    job: ReviewJob, files: ArtifactStore, config: Config
+) -> Iterator[tuple[str, dict[int, str]]]:
+    reader: OutputReader | None = None
+    for name, data in _outputs(job, files):
+        reader = reader or OutputReader(job, config=config)
+        blocks = reader.read(data).blocks
+        yield name, {ordinal: block.text for ordinal, block in blocks.items()}
 
-    def _blocks_of(self, pair: ReviewPair) -> list[tuple[str, Mapping[int, str]]]:
-        if pair.job_id != self.job_id:
-            self.blocks = list(self._parsed(pair))
-            self.job_id = pair.job_id
-        return self.blocks
 
-    def _parsed(self, one: ReviewPair) -> Iterator[tuple[str, Mapping[int, str]]]:
-        reader: OutputReader | None = None
-        for name, data in self._outputs(one):
-            reader = reader or OutputReader(one.job, config=self.config)
-            blocks = reader.read(data).blocks
-            yield name, {ordinal: block.text for ordinal, block in blocks.items()}
+def _outputs(job: ReviewJob, files: ArtifactStore) -> Iterable[tuple[str, bytes]]:
+    written = read_job_file(files, job.bundle_output_path)
+    if written is not None:
+        yield job.bundle_output_path, written
+    kept = JobOutput.objects.filter(job=job).order_by("pk").values_list("pk", "raw")
+    yield from ((f"output {key}", bytes(raw)) for key, raw in kept.iterator(chunk_size=1))
 
-    def _outputs(self, pair: ReviewPair) -> Iterator[tuple[str, bytes]]:
-        written = self._read(pair.job.bundle_output_path)
-        if written is not None:
-            yield pair.job.bundle_output_path, written
-        if pair.job_id not in self.keeping:
-            return
-        kept = JobOutput.objects.filter(job_id=pair.job_id).order_by("pk")
-        for key, raw in kept.values_list("pk", "raw").iterator(chunk_size=1):
-            yield f"output {key}", bytes(raw)
 
-    def _read(self, path: str) -> bytes | None:
-        try:
-            return self._files.read_output(path) if path else None
-        except OutputNotReadable:
-            return None
+def read_job_file(files: ArtifactStore, path: str) -> bytes | None:
+    """The bytes of a file of a job; None where it cannot be read."""
+    try:
+        return files.read_output(path) if path else None
+    except OutputNotReadable:
+        return None

@@ -29,7 +29,7 @@ from review.orchestration.ingest_request import (
 )
 from review.orchestration.job_updates import JobRun, JobStarted, JobUpdate, LeftQueued, RunAgain
 from review.orchestration.output_reading import OutputReader
-from review.orchestration.patience import patiently
+from review.orchestration.patience import retry_while_busy
 from review.protocol.telemetry import read_usage
 from review.queries.job_board import require_job
 from review.queries.left_runs import run_folder
@@ -171,7 +171,7 @@ def _claim(job: ReviewJob, worker: Worker, stop: threading.Event) -> None:
             if not try_number or not _is_ours(job.pk, worker):
                 raise
 
-    patiently(take, stop=stop)
+    retry_while_busy(take, stop=stop)
 
 
 def _is_ours(job_id: int, worker: Worker) -> bool:
@@ -250,7 +250,7 @@ def _close(job: ReviewJob, runs: _Runs, worker: Worker, stop: threading.Event) -
                 raise
             return closed_job(job.pk, config=worker.config)
 
-    return patiently(take_in, stop=stop)
+    return retry_while_busy(take_in, stop=stop)
 
 
 def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:

@@ -1,9 +1,8 @@
-"""Opens the configured store for whoever works with it, and makes no new one in a lost one's place."""
+"""Opens the configured store, and refuses to make a new one where a store was lost."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,11 +27,11 @@ def open_store(*, write: bool, make: bool = True) -> None:
 
 
 def refuse_lost() -> None:
-    """Refuse to make a new store, or to call it the first, where folders of jobs wait for theirs.
+    """Refuse to make a new store where folders of jobs name the store that made them.
 
     :raises StoreLost: there are some, and there is still no store.
     """
-    # Only who makes a store comes here: the others start without it.
+    # Imported only where a store is made: other commands start without it.
     from review.artifacts import ArtifactStore
 
     config = conf.current()
@@ -40,36 +39,31 @@ def refuse_lost() -> None:
         files = ArtifactStore(replace(config, artifacts=place))
         names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
         owner = next(filter(None, map(files.owner, names)), "")
-        if not owner or _is_there_by_now(config):
-            continue
-        folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
-        raise StoreLost(
-            f"there is no store at {config.database}, but {folders} of jobs in {place},"
-            f" made by the store {owner}: no new one was made",
-            hint="; ".join(_cures(config, place)),
-        )
+        # Another process may have made the store, and the folders of its first jobs, meanwhile.
+        if owner and not store.exists(Path(config.database)):
+            folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
+            raise StoreLost(
+                f"there is no store at {config.database}, but {folders} of jobs in {place},"
+                f" made by the store {owner}: no new one was made",
+                hint=_hint(config, place),
+            )
 
 
-def _places_of_jobs(config: conf.Config) -> Iterator[Path]:
+def _places_of_jobs(config: conf.Config) -> list[Path]:
     """The configured folder of job files, and the one that goes with a store in its usual place."""
-    yield config.artifacts
     usual = config.root / conf.REPORTS_FOLDER
+    places = [config.artifacts]
     if Path(config.database).parent == usual and config.artifacts != usual / conf.JOBS_FOLDER:
-        yield usual / conf.JOBS_FOLDER
+        places.append(usual / conf.JOBS_FOLDER)
+    return places
 
 
-def _is_there_by_now(config: conf.Config) -> bool:
-    """Whether somebody made the store, and the folders of its first jobs, since we looked."""
-    return store.is_there(Path(config.database))
-
-
-def _cures(config: conf.Config, place: Path) -> Iterator[str]:
-    yield "see that COMMONPLACE_REVIEW_DB names the store (a path or a postgres:// URL)"
+def _hint(config: conf.Config, place: Path) -> str:
     left = store.companions_of(Path(config.database))
     first = f"move {' and '.join(file.name for file in left)} away, then " if left else ""
-    yield f"or {first}put a copy of the store in its place (docs/commands.md, Backup and restore)"
-    yield f"or, to start anew without it, move the folders in {place} away"
-    yield (
-        "or, for another store, set both COMMONPLACE_REVIEW_DB and COMMONPLACE_REVIEW_ARTIFACTS to"
-        " places of its own"
+    return (
+        "see that COMMONPLACE_REVIEW_DB names the store (a path or a postgres:// URL);"
+        f" or {first}put a copy of the store in its place (docs/commands.md, Backup and restore);"
+        f" or, to start anew without it, move the folders in {place} away; or, for another store,"
+        " set both COMMONPLACE_REVIEW_DB and COMMONPLACE_REVIEW_ARTIFACTS to places of its own"
     )

@@ -10,7 +10,7 @@ from review.corpus import Corpus, UnreadableFile
 from review.errors import ReviewError
 from review.models import ReviewJob
 from review.orchestration.job_making import ALREADY_QUEUED
-from review.orchestration.patience import patiently
+from review.orchestration.patience import retry_while_busy
 from review.orchestration.planning import create_jobs
 from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
 from review.orchestration.sweep_report import SweepReport
@@ -98,7 +98,7 @@ class Feeder:
         wanted = without_given_up(targets, self._request, skipped=self._report.skipped)
         if not wanted:
             return
-        created = patiently(lambda: self._create(wanted), stop=self._context.stop)
+        created = retry_while_busy(lambda: self._create(wanted), stop=self._context.stop)
         for job in created.jobs:
             if isinstance(job, JobJson):  # and no plan, which only a dry run gives
                 keys = [(pair.note_path, pair.gate_id) for pair in job.pairs]

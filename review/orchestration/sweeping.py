@@ -18,7 +18,7 @@ from review.orchestration.ingesting import RefusedJob
 from review.orchestration.job_making import ALREADY_QUEUED
 from review.orchestration.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
 from review.orchestration.mirroring import finish_mirrors
-from review.orchestration.patience import patiently
+from review.orchestration.patience import retry_while_busy
 from review.orchestration.planning import create_jobs
 from review.orchestration.salvaging import orphaned_jobs, salvage_job
 from review.orchestration.sweep_feeder import Feeder
@@ -163,7 +163,7 @@ def _salvage(job_ids: Iterable[int], context: SweepContext) -> list[SalvagedJson
 
 def _salvage_one(job_id: int, context: SweepContext) -> SalvagedJson | None:
     """Close an orphaned job; None when it is not to be had: another sweep was quicker, perhaps."""
-    document = patiently(
+    document = retry_while_busy(
         lambda: salvage_job(
             job_id, actor=context.actor, config=context.config, now=context.clock()
         ),

@@ -1,17 +1,16 @@
-"""Reads the findings of a review: bullets that name a severity, with the quotes below them."""
+"""Read the findings of a review: bullets that name a severity, with the quotes below them."""
 
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass, field
+from functools import cache
 
 from review.domain.markdown_lines import Line, iter_lines
-from review.protocol.folding import ascii_lower, compiled
-from review.protocol.quotes import locate_quote
 from review.vocabulary import Severity
 
-__all__ = ["ParsedFinding", "locate_quote", "read_findings"]
-
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # A severity stands at the start of its line; the rest of a line is never searched.
 _HEAD = 200
 _MARKER = r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)"
@@ -43,30 +42,43 @@ _SEVERITIES = {
 
 @dataclass(frozen=True, slots=True)
 class ParsedFinding:
-    """One point a review makes; `quote` is empty where it quotes nothing."""
+    """One point a review makes; `quote` is empty where it quotes nothing.
+
+    :param line: of the note, from 1, where whoever reports it knows the line.
+    """
 
     ordinal: int
     severity: Severity
     text: str
     quote: str
+    line: int | None = None
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern at its first use: start-up must not pay for it."""
+    return re.compile(pattern)
+
+
+def ascii_lower(text: str) -> str:
+    """Lower A-Z only: under re.IGNORECASE a long s is an s, and a letter may grow in length."""
+    return text.translate(_ASCII_LOWER)
 
 
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
     """Give the findings in the order they stand, numbered from 1; total, in linear time.
 
-    Where the review has Findings headings, only what stands under them counts (CONTRACT). A
-    finding that is repeated word for word is one.
+    Where the review has Findings headings, only what stands under them counts.
     """
     reader = _Reader()
     for line in iter_lines(block_text):
         reader.take(line)
     drafts = [draft for draft in reader.drafts if draft.in_section or not reader.has_section]
-    stated = dict.fromkeys(
-        (draft.severity, draft.text() or draft.quote(), draft.quote())
-        for draft in drafts
-        if not draft.says_nothing()
+    stated = (draft for draft in drafts if not draft.says_nothing())
+    return tuple(
+        ParsedFinding(ordinal, draft.severity, draft.text() or draft.quote(), draft.quote())
+        for ordinal, draft in enumerate(stated, start=1)
     )
-    return tuple(ParsedFinding(ordinal, *said) for ordinal, said in enumerate(stated, start=1))
 
 
 @dataclass(slots=True)

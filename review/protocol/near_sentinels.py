@@ -39,7 +39,7 @@ def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
 def _near(text: str, token: str) -> Iterator[NearSentinel]:
     # Not `compiled`, which forgets nothing: each job has a token of its own.
     pattern = re.compile(
-        rf"(?i:pair[ \t]+review[ \t]+(start|end)[ \t]+{token}[ \t]*/[ \t]*([0-9]{{1,9}}|<n>))"
+        rf"(?i:pair[ \t]+review[ \t]+(start|end)[ \t]+(?:{token}|<token>)[ \t]*/[ \t]*([0-9]{{1,9}}|<n>))"
     )
     number, counted, begin = 1, 0, 0
     while found := pattern.search(text, begin):

@@ -1,8 +1,9 @@
-"""Reads a worker's output into one block a pair; total, linear, and it never guesses.
+"""Read a worker's output into one block a pair; total, linear, and it never guesses.
 
 A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
 block is a quotation, unless that fence is still open where the block must end: then the worker
-forgot to close the fence, and the END counts.
+forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
+that stand alone on their lines, is no answer.
 """
 
 from __future__ import annotations
@@ -12,18 +13,26 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from review.domain.markdown_lines import Walker, iter_lines
-from review.protocol.announcements import calls_it_an_example
-from review.protocol.found_blocks import FoundBlock, choose_block
 from review.protocol.near_sentinels import near_sentinels
 from review.protocol.sentinels import Sentinel, read_sentinel
-from review.protocol.surroundings import Surroundings, example_at
 
 _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
 )
 _NO_BLOCK = "no block for this pair"
+# Terminal escapes of ECMA-48: control sequences, strings that end with BEL or ST, and short ones.
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
+)
+_REASONING = re.compile(
+    r"[<\[\u25c1](?P<end>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[>\]\u25b7]", re.I
+)
+_THINKING = re.compile(r"thinking\s*(?:\.\.\.|\u2026)", re.I)
+_THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
+_LONGEST_TAG = 40
 
 
 @dataclass(frozen=True)
@@ -42,14 +51,10 @@ class ExpectedPair:
 
 @dataclass(frozen=True)
 class ParsedBlock:
-    """The text between a pair's sentinels.
-
-    `doubt` says what stands around it that lets no PASS in it count; empty where nothing does.
-    """
+    """The text between a pair's sentinels."""
 
     ordinal: int
     text: str
-    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,19 +89,28 @@ def decode_output(data: bytes) -> str:
         text = data.decode("utf-16", "replace")
     else:
         text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return strip_escapes(text).replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def strip_escapes(text: str) -> str:
+    """Remove terminal escapes: colours, cursor moves, window titles."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
 @dataclass
 class _OpenBlock:
-    """A block that was started: where its text begins, and an END seen in a fence still open."""
+    """A block that was started.
+
+    `fenced_end` is an END seen in a fence that is still open, `ends_reasoning` says that a tag in
+    it ends reasoning if the block is never closed.
+    """
 
     sentinel: Sentinel
     line: int
     begins: int
-    found: FoundBlock
     walker: Walker = field(default_factory=Walker)
     fenced_end: tuple[int, Sentinel] | None = None
+    ends_reasoning: bool = False
 
 
 class _Reader:
@@ -106,7 +120,10 @@ class _Reader:
         self._token = token
         self._expected = expected
         self._exact_names = {_folded(pair.names) for pair in expected.values()}
-        self._found: dict[int, list[FoundBlock]] = {}
+        self._found: dict[int, list[str]] = {}
+        self._in_reasoning: dict[
+            int, int
+        ] = {}  # the first line of a pair's block that reasoning holds
         self._faults: dict[int, str] = {}
         self._unclosed: list[str] = []
         self._problems: list[str] = []
@@ -114,14 +131,15 @@ class _Reader:
         self._model: str | None = None
         self._saw_start = False
         self._open: _OpenBlock | None = None
-        self._closed: list[FoundBlock] = []  # the blocks since the last words between blocks
+        self._reasons = False
+        self._thinking_ends = False
         self._text = ""
         self._number = 0
-        self._around = Surroundings()
 
     def read(self, text: str) -> None:
         """Take all lines of `text`."""
         self._text = text
+        self._thinking_ends = _THINKING_END.search(text) is not None
         begin = 0
         while begin < len(text):
             end = text.find("\n", begin)
@@ -140,7 +158,7 @@ class _Reader:
             if isinstance(chosen, str):
                 missing[ordinal] = chosen
             else:
-                blocks[ordinal] = ParsedBlock(ordinal, chosen.text, chosen.doubt)
+                blocks[ordinal] = chosen
         near = near_sentinels(self._text, token=self._token) if missing else []
         for one in reversed(near):
             if one.ordinal in missing and one.ordinal not in self._found:
@@ -153,14 +171,31 @@ class _Reader:
             foreign_tokens=tuple(self._foreign),
             has_own_blocks=bool(self._found),
             is_begun=self._saw_start,
-            misfits=(*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed)[:_MAX_MISFITS],
+            misfits=(
+                *map(str, near[: _MAX_MISFITS - 1]),
+                *self._unclosed,
+                *(
+                    f"line {line}: the block of pair {ordinal} stands in reasoning"
+                    for ordinal, line in self._in_reasoning.items()
+                ),
+            )[:_MAX_MISFITS],
         )
 
-    def _chosen(self, ordinal: int) -> FoundBlock | str:
-        found = self._found.get(ordinal, [])
+    def _chosen(self, ordinal: int) -> ParsedBlock | str:
+        """Return the pair's block, or why there is none; two versions are never chosen between."""
         if ordinal in self._faults:
             return self._faults[ordinal]
-        return choose_block(found) if found else _NO_BLOCK
+        texts = self._found.get(ordinal, [])
+        if not texts:
+            line = self._in_reasoning.get(ordinal)
+            return (
+                f"its block stands in reasoning (line {line}), which is no answer"
+                if line
+                else _NO_BLOCK
+            )
+        if len(set(texts)) > 1:
+            return "two different blocks for this pair"
+        return ParsedBlock(ordinal, texts[0]) if texts[0].strip() else "its block is empty"
 
     def _line(self, line: str, begin: int, after: int) -> None:
         sentinel = read_sentinel(line) if "==" in line else None
@@ -173,31 +208,52 @@ class _Reader:
             self._inside(self._open, line, sentinel, begin, after)
 
     def _between(self, line: str, sentinel: Sentinel | None, begin: int, after: int) -> None:
-        if sentinel is None:
+        if self._reasons:
+            self._reason(line, sentinel)
+        elif sentinel is None:
             self._around_blocks(line)
         elif sentinel.opens:
             self._start(sentinel, after)
         else:
             self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
 
+    def _reason(self, line: str, sentinel: Sentinel | None) -> None:
+        if sentinel is not None and sentinel.opens:
+            self._in_reasoning.setdefault(sentinel.ordinal, self._number)
+        elif self._reasoning_edge(line) == "end":
+            self._reasons = False
+
     def _around_blocks(self, line: str) -> None:
+        match self._reasoning_edge(line):
+            case "start":
+                self._reasons = True
+            case "end":
+                self._forget()
         found = _SELF_REPORT.match(line)
-        if found:
-            if not self._saw_start and self._model is None:
-                self._model = found[1].strip(" \t*_`")
-            return
-        self._around.take(line, number=self._number)
-        if self._closed and line.strip().strip("`~"):
-            if calls_it_an_example(line):
-                self._around.forget()
-                for block in self._closed:
-                    block.example = block.example or example_at(self._number, line.strip())
-            self._closed = []
+        if found and not self._saw_start and self._model is None:
+            self._model = found[1].strip(" \t*_`")
+
+    def _reasoning_edge(self, line: str) -> Literal["start", "end"] | None:
+        text = line.strip() if len(line) <= _LONGEST_TAG else ""
+        if tag := _REASONING.fullmatch(text):
+            return "end" if tag["end"] else "start"
+        if _THINKING_END.fullmatch(text):
+            return "end"
+        return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
+
+    def _forget(self) -> None:
+        """Take all blocks so far for reasoning: its end was met, its start never was."""
+        for ordinal in self._found:
+            self._in_reasoning.setdefault(ordinal, self._number)
+        self._found.clear()
+        self._faults.clear()
+        self._unclosed.clear()
+        self._problems.clear()
+        self._saw_start = False
 
     def _start(self, sentinel: Sentinel, begins: int) -> None:
         self._saw_start = True
-        found = FoundBlock("", self._around.comment, self._around.announcement())
-        self._open = _OpenBlock(sentinel, self._number, begins, found)
+        self._open = _OpenBlock(sentinel, self._number, begins)
         if sentinel.ordinal not in self._expected:
             self._problem(begins - 1, f"pair {sentinel.ordinal} was not requested")
 
@@ -212,8 +268,8 @@ class _Reader:
         if not place.in_fence or place.is_fence_marker:
             block.fenced_end = None  # the fence it stood in was closed after all
         if sentinel is None:
-            return
-        if sentinel.ordinal != block.sentinel.ordinal:
+            block.ends_reasoning |= self._reasoning_edge(line) == "end"
+        elif sentinel.ordinal != block.sentinel.ordinal:
             if not place.in_fence:
                 self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
         elif not place.in_fence:
@@ -231,6 +287,10 @@ class _Reader:
             return
         self._open = None
         ordinal = block.sentinel.ordinal
+        if block.ends_reasoning:
+            self._found.setdefault(ordinal, [])
+            self._forget()
+            return
         if ordinal in self._expected:
             self._faults[ordinal] = f"unclosed: its START on line {block.line} has no END{where}"
         if len(self._unclosed) < _MAX_MISFITS:
@@ -244,9 +304,7 @@ class _Reader:
         if ordinal not in self._expected:
             return
         text = self._text[block.begins : max(block.begins, ends - 1)].removesuffix("\r")
-        block.found.text = _unfenced(text)
-        self._found.setdefault(ordinal, []).append(block.found)
-        self._closed.append(block.found)
+        self._found.setdefault(ordinal, []).append(_unfenced(text))
         for sentinel in (block.sentinel, end):
             if not self._names_agree(sentinel):
                 expected = self._expected[ordinal].names

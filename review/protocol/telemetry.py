@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +20,6 @@ _SUMMED = (
 )  # fmt: skip
 _MODELS_USAGE = ("models_usage", "modelUsage")
 _WITHOUT_COST = "runs_without_cost"
-# Escaped backslashes and whole surrogate pairs stay; NUL and half a pair are no characters.
-_ESCAPES = re.compile(
-    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
 
 
 @dataclass(frozen=True)
@@ -40,17 +35,6 @@ class Usage:
     cached_input_tokens: int | None = None
     seconds: float | None = None
     whole: bool = True
-
-
-def storable_json(text: str) -> str:
-    """A JSON text of ASCII characters as every database can keep it: U+FFFD in place of NUL and of
-    half a surrogate pair."""
-    return _ESCAPES.sub(_kept_escape, text)
-
-
-def _kept_escape(match: re.Match[str]) -> str:
-    escape = match[0]
-    return escape if escape == r"\\" or len(escape) == len(r"\ud83d\ude00") else r"\ufffd"
 
 
 def read_usage(telemetry: Mapping[str, Any] | None) -> Usage:

@@ -1,13 +1,16 @@
-"""Current acceptances by place: everything a move of a file or folder concerns."""
+"""Current acceptances by path: everything a move of a file or folder concerns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Q
 
 from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
+from review.queries.orphans import EMPTY_SHA256
+from review.queries.places import below, is_below
+from review.vocabulary import AcceptanceKind
 
 _CHUNK = 200
 
@@ -37,37 +40,48 @@ class AcceptanceRow:
     pair_note_path: str | None
     pair_gate_path: str | None
 
+    @property
+    def is_retired(self) -> bool:
+        """Whether a person said that the note or gate is gone for good."""
+        pinned = (self.note_sha256, self.gate_sha256)
+        return self.kind == AcceptanceKind.OVERRIDE and EMPTY_SHA256 in pinned
 
-def acceptances_at(place: str, *, model_partition: str | None) -> list[AcceptanceRow]:
-    """What is accepted for notes or gates at `place` or below it, sorted by note, gate, partition.
+
+def acceptances_at(path: str, *, model_partition: str | None) -> list[AcceptanceRow]:
+    """What is accepted for notes or gates at `path` or below it, sorted by note, gate, partition.
 
     :param model_partition: only this one's; None takes all.
     """
-    path_ids = _paths_at(place)
+    names = KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
+    path_ids = [key for key, name in names if is_below(name, (path,))]
+    # The index starts with the partition.
     partitions = ModelPartition.objects.all()
     if model_partition is not None:
         partitions = partitions.filter(name=model_partition)
-    found: dict[tuple[int, int, int], AcceptanceRow] = {}
-    for partition_id in partitions.values_list("pk", flat=True):
-        for row in _rows(partition_id, path_ids):
-            found[row.partition_id, row.note_id, row.gate_id] = row
-    return sorted(found.values(), key=lambda row: (row.note_path, row.gate_path, row.partition_id))
+    accepted = CurrentAcceptance.objects.filter(
+        model_partition_id__in=list(partitions.values_list("pk", flat=True))
+    )
+    found: set[AcceptanceRow] = set()
+    for chunk in batched(path_ids, _CHUNK):
+        for at_path in (Q(note_id__in=chunk), Q(gate_id__in=chunk)):
+            found |= {
+                AcceptanceRow(*row) for row in accepted.filter(at_path).values_list(*_COLUMNS)
+            }
+    return sorted(found, key=lambda row: (row.note_path, row.gate_path, row.partition_id))
 
 
-def accepted_keys(
-    keys: Iterable[tuple[int, str, str]],
-) -> set[tuple[int, str, str]]:
-    """Those of the (partition id, note path, gate path) that have a current acceptance."""
+def accepted_keys(keys: Iterable[tuple[int, str, str]]) -> set[tuple[int, str, str]]:
+    """Those of the (partition id, note path, gate path) that have an acceptance, not retired."""
     wanted = set(keys)
-    path_ids = KbPath.objects.ids({path for _partition, *paths in wanted for path in paths})
-    names = {key: path for path, key in path_ids.items()}
     rows = CurrentAcceptance.objects.filter(
-        model_partition_id__in={partition for partition, _note, _gate in wanted},
-        note_id__in={path_ids[note] for _partition, note, _gate in wanted if note in path_ids},
-        gate_id__in={path_ids[gate] for _partition, _note, gate in wanted if gate in path_ids},
-    ).values_list("model_partition_id", "note_id", "gate_id")
-    found = {(partition, names[note], names[gate]) for partition, note, gate in rows}
-    return found & wanted
+        model_partition_id__in={key[0] for key in wanted},
+        note__path__in={key[1] for key in wanted},
+        gate__path__in={key[2] for key in wanted},
+    )
+    accepted = [AcceptanceRow(*row) for row in rows.values_list(*_COLUMNS)]
+    return wanted & {
+        (row.partition_id, row.note_path, row.gate_path) for row in accepted if not row.is_retired
+    }
 
 
 def still_current(rows: Iterable[AcceptanceRow]) -> set[AcceptanceRow]:
@@ -81,24 +95,6 @@ def still_current(rows: Iterable[AcceptanceRow]) -> set[AcceptanceRow]:
         )
         found |= {AcceptanceRow(*row) for row in now.values_list(*_COLUMNS)}.intersection(chunk)
     return found
-
-
-def _paths_at(place: str) -> list[int]:
-    rows = KbPath.objects.filter(Q(path=place) | Q(path__startswith=f"{place}/"))
-    # SQLite compares without regard to case here.
-    return [
-        key
-        for key, path in rows.values_list("pk", "path")
-        if path == place or path.startswith(f"{place}/")
-    ]
-
-
-def _rows(partition_id: int, path_ids: Iterable[int]) -> Iterator[AcceptanceRow]:
-    of_partition = CurrentAcceptance.objects.filter(model_partition_id=partition_id)
-    for chunk in batched(path_ids, _CHUNK):
-        for moved in (Q(note_id__in=chunk), Q(gate_id__in=chunk)):
-            for row in of_partition.filter(moved).values_list(*_COLUMNS):
-                yield AcceptanceRow(*row)
 
 
 _COLUMNS = (

@@ -1,8 +1,9 @@
-"""What a check of the doctor answers."""
+"""The result of one check of the doctor."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import InitVar, dataclass, field
 from enum import StrEnum
 
 MAX_DETAILS = 20
@@ -40,20 +41,22 @@ class Check:
 class Faults:
     """Counts what is wrong and keeps the first few by name, however many there are."""
 
+    lines: InitVar[Iterable[str]] = ()
     number: int = 0
-    looked_at: int = 0
     details: list[str] = field(default_factory=list)
 
-    def add(self, detail: str) -> None:
-        """Take one more down."""
-        self.number += 1
-        if len(self.details) < MAX_DETAILS:
-            self.details.append(detail)
+    def __post_init__(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.add(line)
+
+    def add(self, *lines: str) -> None:
+        self.number += len(lines)
+        self.details += lines[: MAX_DETAILS - len(self.details)]
 
     def check(
         self, name: str, *, fine: str, wrong: str, state: CheckState = CheckState.PROBLEM
     ) -> Check:
-        """The check's answer: `fine` without faults, else `wrong` with their number before it."""
+        """`fine` without faults, else `wrong` with their number before it."""
         if not self.number:
             return Check(name, CheckState.OK, fine)
         more = self.number - len(self.details)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from django.db.models import Count
 
 from review.contracts.status import GateStatusJson, OrphanJson, PartitionStatusJson
-from review.corpus import Corpus, UnreadableFile
+from review.corpus import Corpus
 from review.corpus.gates import Gate
 from review.corpus.notes import NoteFacts
 from review.domain.problems import Problem
@@ -30,11 +30,11 @@ from review.queries.freshness import (
     partition_staleness,
     read_accepted,
 )
+from review.queries.orphans import is_there, live_acceptances
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     Decision,
     JobStatus,
-    ProblemCode,
     Staleness,
 )
 
@@ -96,15 +96,20 @@ def count_jobs() -> dict[str, int]:
 def find_orphans(corpus: Corpus, coverage: Coverage) -> list[OrphanJson]:
     """Paths with current acceptances under which there is no file any more, sorted.
 
-    A file that was left out for a problem, or that lies outside the note roots, is still there.
+    Acceptances that were carried over to another path, or retired, do not count. A file that was left out for a problem, or that lies outside the note roots, is still there.
     """
     known = {problem.path for problem in coverage.problems}
-    orphans = [
-        OrphanJson(path=path, kind=kind, acceptances=count)
-        for kind, paths in coverage.strangers.items()
-        for path, count in paths.items()
-        if path not in known and (kind == "gate" or not _is_there(corpus, path))
-    ]
+    orphans = []
+    for kind, paths in coverage.strangers.items():
+        gone = [
+            path
+            for path in paths
+            if path not in known and (kind == "gate" or not is_there(corpus, path))
+        ]
+        live = live_acceptances(kind, KbPath.objects.ids(gone))
+        orphans += [
+            OrphanJson(path=path, kind=kind, acceptances=count) for path, count in live.items()
+        ]
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
@@ -139,14 +144,6 @@ def _named(counts: Mapping[int, int]) -> dict[str, int]:
 def _strings(rows: Iterable[Iterable[tuple[int, str]]]) -> Counter[str]:
     """How often each joined string of keys stands."""
     return Counter(joined for row in rows for _snapshot, joined in row)
-
-
-def _is_there(corpus: Corpus, path: str) -> bool:
-    try:
-        corpus.read_note(path)
-    except UnreadableFile as refused:
-        return refused.problem.code is not ProblemCode.VANISHED
-    return True
 
 
 def _partition_names() -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
+
+from django.db.models import F
 
 from review.contracts.base import timestamp
 from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
@@ -33,53 +36,46 @@ class ExportedReview:
 
 def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[ExportedReview]:
     """All current acceptances, sorted by note path, gate path and partition."""
-    partitions = dict(ModelPartition.objects.values_list("pk", "name"))
+    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
     accepted = CurrentAcceptance.objects.values("note_id").distinct()
     notes = sorted(KbPath.objects.filter(pk__in=accepted).values_list("path", "pk"))
     for chunk in batched(notes, _NOTES_AT_ONCE):
-        rows = [
-            (*row[:2], name, *row[2:])
-            for key, name in partitions.items()
-            for row in _rows(key, [note_id for _path, note_id in chunk])
-        ]
-        rows.sort(key=lambda row: row[:3])
-        texts = rationales([row[-3] for row in rows if row[-3]]) if with_text else {}
+        rows = sorted(_rows(partitions, [note_id for _path, note_id in chunk]), key=_by_names)
+        pair_ids = [row["review_pair_id"] for row in rows if row["review_pair_id"]]
+        texts = rationales(pair_ids) if with_text else {}
         yield from (_exported(row, texts, gates_folder) for row in rows)
 
 
-def _rows(partition_id: int, note_ids: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    current = CurrentAcceptance.objects.filter(model_partition_id=partition_id)
-    yield from current.filter(note_id__in=note_ids).values_list(*_COLUMNS)
+_COLUMNS = {
+    "note_path": "note__path",
+    "gate_path": "gate__path",
+    "gate_hash": "gate_snapshot__content_sha256",
+    "note_hash": "note_snapshot__content_sha256",
+    "model_partition_name": "model_partition__name",
+    "kind": "event__kind",
+    "accepted_at": "event__accepted_at",
+    "review_pair_id": "event__review_pair_id",
+    "actor": "event__actor",
+    "reason": "event__reason",
+}
 
 
-_COLUMNS = (
-    "note__path",
-    "gate__path",
-    "gate_snapshot__content_sha256",
-    "note_snapshot__content_sha256",
-    "decision",
-    "event__kind",
-    "event__accepted_at",
-    "event__review_pair_id",
-    "event__actor",
-    "event__reason",
-)
+_by_names = itemgetter("note_path", "gate_path", "model_partition_name")
 
 
-def _exported(row: tuple[Any, ...], texts: dict[int, str], gates_folder: str) -> ExportedReview:
-    note, gate, partition, gate_sha, note_sha, decision, kind, at, pair_id, actor, reason = row
+def _rows(partition_ids: Sequence[int], note_ids: Sequence[int]) -> Any:
+    """With the partitions, so that rows are found by the index of their key."""
+    rows = CurrentAcceptance.objects.filter(model_partition__in=partition_ids, note__in=note_ids)
+    return rows.values("decision", **{name: F(path) for name, path in _COLUMNS.items()})
+
+
+def _exported(row: dict[str, Any], texts: dict[int, str], gates_folder: str) -> ExportedReview:
+    actor, reason = row.pop("actor"), row.pop("reason")
+    override = f"Accepted by {actor} without a review: {reason}\n"
     return ExportedReview(
-        note_path=note,
-        gate_id=gate_label(gate, gates_folder),
-        gate_path=gate,
-        gate_hash=gate_sha,
-        note_hash=note_sha,
-        model_partition=partition,
-        decision=decision,
-        kind=kind,
-        recorded_at=timestamp(at) or "",
-        review_pair_id=pair_id,
-        text=texts.get(pair_id, "")
-        if pair_id
-        else f"Accepted by {actor} without a review: {reason}\n",
+        gate_id=gate_label(row["gate_path"], gates_folder),
+        model_partition=row.pop("model_partition_name"),
+        recorded_at=timestamp(row.pop("accepted_at")) or "",
+        text=texts.get(row["review_pair_id"], "") if row["review_pair_id"] else override,
+        **row,
     )

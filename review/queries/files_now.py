@@ -1,7 +1,4 @@
-"""What the files say, for pages: looked at again for each of them, in a large base once a minute.
-
-A look at 25,000 notes takes half a second; a page shows how old it is (`looked_at`).
-"""
+"""Cached scan of notes and gates for pages: refreshed each time, or once a minute above 2,000 notes."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from review.corpus.gates import GateCatalog
 from review.queries.knowledge_base import open_corpus
 from review.queries.places import digests_of
 
-# So few notes are looked at in a time that nobody notices.
+# So few notes are scanned in a time that nobody notices; 25,000 take half a second.
 SMALL_BASE = 2_000
 MAX_AGE = timedelta(seconds=60)
 _ROOTS_KEPT = 4
@@ -32,16 +29,13 @@ class Files:
 
     @cached_property
     def digests(self) -> Mapping[str, str]:
-        """Digest of each listed note, by path."""
         return {note.path: note.sha256 for note in self.notes.notes}
 
     @cached_property
     def gate_of(self) -> Mapping[str, Gate]:
-        """The gates by path."""
         return {gate.path: gate for gate in self.gates.gates}
 
     def found_again(self, earlier: Files) -> bool:
-        """Whether nothing changed since the earlier look."""
         return self.digests == earlier.digests and (self.notes.problems, self.gates) == (
             earlier.notes.problems,
             earlier.gates,
@@ -50,8 +44,6 @@ class Files:
 
 @dataclass(frozen=True)
 class FilesNow:
-    """The files, and when they were looked at last."""
-
     files: Files
     looked_at: datetime
 

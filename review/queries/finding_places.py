@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from review.domain.identity import fingerprint
+from review.domain.finding_identity import own_fingerprints
 from review.models import Acceptance, Finding
 from review.vocabulary import AcceptanceKind
 
@@ -50,22 +50,12 @@ def known_fingerprints() -> list[str]:
 
 
 def _find_carried(mark: str) -> PlacedFinding | None:
-    rows = Acceptance.objects.filter(
-        kind=AcceptanceKind.CARRY_OVER, review_pair__findings__isnull=False
-    ).values_list(
-        "note__path",
-        "gate__path",
-        "review_pair__findings__severity",
-        "review_pair__findings__text",
-        "review_pair_id",
-        "review_pair__findings__ordinal",
-        "review_pair__findings__quote",
-    )
-    for row in rows.order_by("-pk").iterator():
-        found, quote = PlacedFinding(*row[:-1]), row[-1]
-        known = fingerprint(
-            note_path=found.note_path, gate_path=found.gate_path, quote=quote, text=found.text
-        )
-        if known == mark:
-            return found
+    carried = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER).order_by("-pk")
+    keys = carried.values_list("review_pair_id", "note__path", "gate__path")
+    for pair_id, note_path, gate_path in keys.iterator():
+        findings = list(Finding.objects.filter(pair_id=pair_id).order_by("ordinal"))
+        values = own_fingerprints(findings, note_path=note_path, gate_path=gate_path)
+        if mark in values:
+            row = findings[values.index(mark)]
+            return PlacedFinding(note_path, gate_path, row.severity, row.text, pair_id, row.ordinal)
     return None

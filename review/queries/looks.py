@@ -1,12 +1,11 @@
-"""Reviews that want a person's eye: no decision could be read, or the findings contradict it."""
+"""Reviews that a person should look at: undecided ones, and those whose findings do not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from review.contracts.queue import LookJson, QueueFindingJson
 from review.corpus import Corpus
@@ -17,24 +16,25 @@ from review.models import (
     CurrentAcceptance,
     DecisionEvent,
     Disposition,
+    FileSnapshot,
     Finding,
+    NamedKeys,
     ReviewPair,
     batched,
 )
+from review.protocol.quotes import quote_lines
 from review.queries.places import below, digests_of, is_below, within
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.review_texts import rationales
-from review.vocabulary import Decision, DispositionState, Severity
+from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
-FINDINGS_DISAGREE = "findings-disagree"
-_REASONS = {Decision.UNKNOWN: "decision-unknown", Decision.ERROR: "decision-error"}
 _GRAVE = (Severity.WARN, Severity.FAIL)
 _PAIRS_AT_ONCE = 5000
 
 
 @dataclass(frozen=True)
 class LookRequest:
-    """Which reviews to give; an empty filter keeps all.
+    """Which reviews to return; an empty filter keeps all.
 
     :param gate_folders: of gates, with all that is below them; gone ones too.
     """
@@ -48,21 +48,23 @@ class LookRequest:
 
 @dataclass(frozen=True)
 class Looks:
-    """What wants a look; `problems` are those of the notes that were looked at."""
+    """The reviews that need a look; `problems` are those of their notes."""
 
     looks: tuple[LookJson, ...]
     problems: tuple[Problem, ...]
 
 
 def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Looks:
-    """Undecided reviews nobody answered since, and passes with an open warn or fail finding.
+    """Return the reviews that need a look, sorted by note path, gate path and pair.
 
-    Sorted by note path, gate path and pair; only their notes are looked at.
+    A review whose findings do not fit is settled once each of them is, or once a person decided it.
+    Only the notes of these reviews are read.
     """
     is_wanted = within(request.notes)
+    reasons = _reasons(request)
     pairs = [
         pair
-        for pair in (*_undecided(request), *chain.from_iterable(_disagreeing(request)))
+        for pair in _load(reasons)
         if is_wanted(pair.note.path) and is_below(pair.gate.path, request.gate_folders)
     ]
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
@@ -70,31 +72,31 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
     found = FindingReader(corpus, digests=digests).read_each([_reviewed(pair) for pair in pairs])
     findings = {pair.pk: items for pair, items in zip(pairs, found, strict=True)}
-    kept = [
-        pair for pair in pairs if pair.decision in _REASONS or _has_open_grave(findings[pair.pk])
-    ]
+    kept = [pair for pair in pairs if not _is_settled(pair, reasons[pair.pk], findings[pair.pk])]
     texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
-    looks = [_look(pair, findings[pair.pk], texts.get(pair.pk), gates_folder) for pair in kept]
+    looks = [
+        _look(pair, reasons[pair.pk], findings[pair.pk], texts.get(pair.pk), gates_folder)
+        for pair in kept
+    ]
     return Looks(tuple(looks), listed.problems)
 
 
 def count_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> int:
-    """How many `read_looks` gives; where nothing was ever disposed of, nothing is read for it."""
+    """Return how many reviews `read_looks` gives; reads no finding where none was disposed of."""
     if Disposition.objects.exists():
         bare = replace(request, with_rationale=False)
         return len(read_looks(corpus, bare, gates_folder=gates_folder).looks)
-    disagreeing = sum(pairs.count() for pairs in _disagreeing(request))
-    return _undecided(request).count() + disagreeing
+    return len(_reasons(request))
 
 
-def _undecided(request: LookRequest) -> QuerySet[ReviewPair]:
+def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
+    """Return the pairs whose decision is unknown or an error, and that nothing answered since."""
     later = ReviewPair.objects.completed().filter(
         note_id=OuterRef("note_id"),
         gate_id=OuterRef("gate_id"),
         job__model_partition_id=OuterRef("job__model_partition_id"),
         pk__gt=OuterRef("pk"),
     )
-    answered = DecisionEvent.objects.filter(pair_id=OuterRef("pk"))
     accepted_later = CurrentAcceptance.objects.filter(
         note_id=OuterRef("note_id"),
         gate_id=OuterRef("gate_id"),
@@ -102,14 +104,71 @@ def _undecided(request: LookRequest) -> QuerySet[ReviewPair]:
         event__accepted_at__gt=OuterRef("reviewed_at"),
     )
     return _scoped(ReviewPair.objects.undecided(), request).exclude(
-        Exists(later) | Exists(answered) | Exists(accepted_later)
+        Exists(later) | Exists(accepted_later)
     )
 
 
-def _disagreeing(request: LookRequest) -> Iterator[QuerySet[ReviewPair]]:
-    """Passes that count, with a grave finding; some thousand pairs at a time.
+def _reasons(request: LookRequest) -> dict[int, LookReason]:
+    found = {
+        pair_id: _reason_of_undecided(decision, not_accepted)
+        for pair_id, decision, not_accepted in undecided_pairs(request).values_list(
+            "pk", "decision", "not_accepted"
+        )
+    }
+    for chunk in batched(_passes_with_grave_findings(), _PAIRS_AT_ONCE):
+        pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(chunk)), request)
+        found |= dict.fromkeys(pairs.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
+    queued = CurrentAcceptance.objects.queued().filter(event__review_pair__note_id=F("note_id"))
+    pair_ids = queued.values_list("event__review_pair_id", flat=True).iterator()
+    for chunk in batched(pair_ids, _PAIRS_AT_ONCE):
+        pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(chunk)), request)
+        found |= _reasons_of_queued(dict(pairs.values_list("pk", "decision")))
+    return found
 
-    Step by step, because no planner guesses how few passes have one.
+
+def _reason_of_undecided(decision: str, not_accepted: str) -> LookReason:
+    if not_accepted == NotAccepted.QUOTES_OF_ANOTHER_NOTE:
+        return LookReason.QUOTES_OF_ANOTHER_NOTE
+    if decision == Decision.ERROR:
+        return LookReason.DECISION_ERROR
+    return LookReason.DECISION_UNKNOWN
+
+
+def _reasons_of_queued(decisions: Mapping[int, str]) -> dict[int, LookReason]:
+    """Return why reviews that warn or fail need a look, by pair key; `decisions` by pair key."""
+    rows = Finding.objects.filter(pair_id__in=NamedKeys(decisions)).values("pair_id")
+    counts = rows.annotate(
+        fails=Count("pk", filter=Q(severity=Severity.FAIL)),
+        lines=Count("note_line"),
+        quotes=Count("pk", filter=~Q(quote="")),
+    ).values_list("pair_id", "fails", "lines", "quotes")
+    found = dict.fromkeys(decisions, LookReason.NO_FINDINGS)
+    unplaced = []
+    for pair_id, fails, lines, quotes in counts:
+        del found[pair_id]
+        if (decisions[pair_id] == Decision.FAIL) != (fails > 0):
+            found[pair_id] = LookReason.FINDINGS_DISAGREE
+        elif quotes and not lines:
+            unplaced.append(pair_id)
+    return found | dict.fromkeys(_without_quotes(unplaced), LookReason.QUOTES_NOT_FOUND)
+
+
+def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
+    """Yield the pairs none of whose quotes stands in the reviewed note."""
+    snapshots = dict(
+        ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids)).values_list("pk", "note_snapshot_id")
+    )
+    for pair_id, snapshot_id in snapshots.items():
+        text = FileSnapshot.objects.values_list("text", flat=True).get(pk=snapshot_id)
+        quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
+        if not any(quote_lines(text, quote) for quote in quotes.values_list("quote", flat=True)):
+            yield pair_id
+
+
+def _passes_with_grave_findings() -> Iterator[int]:
+    """Yield the accepted passes of which a finding warns or fails.
+
+    Some thousand pairs at a time, because no planner guesses how few passes have one.
     """
     grave = Finding.objects.filter(severity__in=_GRAVE, pair__decision=Decision.PASS)
     pair_ids = grave.values_list("pair_id", flat=True).distinct()
@@ -122,15 +181,24 @@ def _disagreeing(request: LookRequest) -> Iterator[QuerySet[ReviewPair]]:
         decision=Decision.PASS,
     )
     for chunk in batched(pair_ids.iterator(), _PAIRS_AT_ONCE):
-        counting = Acceptance.objects.filter(Exists(current), review_pair_id__in=chunk)
-        found = set(counting.values_list("review_pair_id", flat=True))
-        if found:
-            yield _scoped(ReviewPair.objects.filter(pk__in=found), request)
+        accepted = Acceptance.objects.filter(Exists(current), review_pair_id__in=chunk)
+        yield from set(accepted.values_list("review_pair_id", flat=True))
+
+
+def _load(pair_ids: Iterable[int]) -> list[ReviewPair]:
+    pairs = ReviewPair.objects.select_related(
+        "note", "gate", "note_snapshot", "job__model_partition"
+    ).defer("note_snapshot__text")
+    return [
+        pair
+        for chunk in batched(pair_ids, _PAIRS_AT_ONCE)
+        for pair in pairs.filter(pk__in=NamedKeys(chunk))
+    ]
 
 
 def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:
-    pairs = pairs.select_related("note", "gate", "note_snapshot", "job__model_partition")
-    pairs = pairs.defer("note_snapshot__text")
+    """Return the pairs of the scope that no person decided."""
+    pairs = pairs.exclude(Exists(DecisionEvent.objects.filter(pair_id=OuterRef("pk"))))
     if request.model_partition:
         pairs = pairs.filter(job__model_partition__name=request.model_partition)
     if request.gate_paths:
@@ -139,7 +207,7 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
     if request.notes:
         pairs = pairs.filter(below(request.notes, field="note__path"))
-    return pairs.annotate(partition=F("job__model_partition__name"))
+    return pairs
 
 
 def _reviewed(pair: ReviewPair) -> ReviewedPair:
@@ -152,27 +220,34 @@ def _reviewed(pair: ReviewPair) -> ReviewedPair:
     )
 
 
-def _has_open_grave(findings: Iterable[QueueFindingJson]) -> bool:
-    return any(
-        finding.severity in _GRAVE and finding.status == DispositionState.OPEN
+def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFindingJson]) -> bool:
+    if reason not in (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND):
+        return False
+    grave_only = pair.decision == Decision.PASS
+    return not any(
+        finding.status == DispositionState.OPEN
+        and not (grave_only and finding.severity == Severity.INFO)
         for finding in findings
     )
 
 
 def _look(
-    pair: ReviewPair, findings: Iterable[QueueFindingJson], text: str | None, gates_folder: str
+    pair: ReviewPair,
+    reason: LookReason,
+    findings: Iterable[QueueFindingJson],
+    text: str | None,
+    gates_folder: str,
 ) -> LookJson:
     gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
-    decision = Decision(pair.decision)
     return LookJson(
         note_path=pair.note.path,
         gate_path=pair.gate.path,
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=pair.job.model_partition.name,
-        decision=decision,
+        decision=Decision(pair.decision),
         review_pair_id=pair.pk,
-        why=_REASONS.get(decision, FINDINGS_DISAGREE),
+        why=reason.value,
         problem=pair.problem or None,
         findings=list(findings),
         rationale=text,

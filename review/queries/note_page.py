@@ -11,7 +11,7 @@ from review.contracts.base import timestamp
 from review.contracts.note_pages import NoteEventJson, NoteFindingJson, NoteJson
 from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus, NoSuchNote, NoteFacts, UnreadableFile
-from review.corpus.facts import facts_of_text
+from review.corpus.notes import facts_of_text
 from review.domain.identity import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of

@@ -7,14 +7,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from review.conf import Config
-from review.contracts.pair_pages import SelectionJson
 from review.contracts.queue import QueueFindingJson
+from review.contracts.selection import SelectionJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import gate_path_of, normalise_path
 from review.domain.word_diff import WordDiff, word_diff
 from review.errors import InputRejected
 from review.models import CurrentAcceptance
-from review.protocol.findings import locate_quote
+from review.protocol.quotes import follow_quote
 from review.queries.problems import problem_json
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.targets import SelectionRequest, select_targets
@@ -233,7 +233,10 @@ def _findings(
     digests = {row.note.path: note_sha256} if note_sha256 else {}
     found = FindingReader(corpus, digests=digests).read_each([reviewed])[0]
     return [
-        PlacedFinding(finding, locate_quote(before, finding.quote) if finding.quote else None)
+        PlacedFinding(
+            finding,
+            follow_quote(pair.note_snapshot.text, before, quote=finding.quote, line=finding.line),
+        )
         for finding in found
         if finding.status == DispositionState.OPEN
     ]

@@ -16,7 +16,7 @@ from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus
 from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, finding_state
-from review.domain.identity import fingerprint
+from review.domain.finding_identity import own_fingerprints
 from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
 from review.queries.queue_rows import QueueRow
 from review.vocabulary import DispositionState
@@ -48,6 +48,7 @@ class FindingReader:
         self._corpus = corpus
         self._digests = digests
         self._text_of = lru_cache(maxsize=64)(self._read_text)
+        self._reviewed_text = lru_cache(maxsize=64)(_reviewed_text)
 
     def read_each(self, pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
@@ -62,19 +63,20 @@ class FindingReader:
             digest = self._digests.get(pair.note_path, "")
             if digest != pair.note_sha256:
                 for finding in found:
-                    finding.line_now = self._line_now(pair.note_path, finding.quote)
+                    finding.line_now = self._line_now(pair, finding)
             for finding in found if pair.pair_id in read_at else ():
                 word, read = decided.get(finding.fingerprint), read_at[pair.pair_id]
                 state = finding_state(word, text_read_at=read, note_sha256=digest)
                 finding.status, finding.regressed = state.state.value, state.regressed
         return known
 
-    def _line_now(self, note_path: str, quote: str) -> int | None:
-        if not quote or note_path not in self._digests:
+    def _line_now(self, pair: ReviewedPair | QueueRow, finding: QueueFindingJson) -> int | None:
+        if not finding.quote or pair.note_path not in self._digests:
             return None
-        from review.protocol.findings import locate_quote
+        from review.protocol.quotes import follow_quote
 
-        return locate_quote(self._text_of(note_path), quote)
+        reviewed, now = self._reviewed_text(pair.pair_id), self._text_of(pair.note_path)
+        return follow_quote(reviewed, now, quote=finding.quote, line=finding.line)
 
     def _read_text(self, note_path: str) -> str:
         try:
@@ -84,6 +86,11 @@ class FindingReader:
 
 
 _OPEN = DispositionState.OPEN.value
+
+
+def _reviewed_text(pair_id: int) -> str:
+    texts = ReviewPair.objects.filter(pk=pair_id).values_list("note_snapshot__text", flat=True)
+    return texts.get()
 
 
 def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
@@ -99,21 +106,18 @@ def _reported(pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindin
     """Findings of each pair as its review has them; of one that moved as of where it is now."""
     rows = _rows({pair.pair_id for pair in pairs})
     return [
-        [_moved(finding, pair) for finding in rows.get(pair.pair_id, ())]
-        if pair.moved
-        else rows.get(pair.pair_id, [])
+        _moved(rows.get(pair.pair_id, []), pair) if pair.moved else rows.get(pair.pair_id, [])
         for pair in pairs
     ]
 
 
-def _moved(finding: QueueFindingJson, pair: ReviewedPair | QueueRow) -> QueueFindingJson:
-    mark = fingerprint(
-        note_path=pair.note_path,
-        gate_path=pair.gate_path,
-        quote=finding.quote,
-        text=finding.text,
-    )
-    return replace(finding, fingerprint=mark)
+def _moved(
+    findings: list[QueueFindingJson], pair: ReviewedPair | QueueRow
+) -> list[QueueFindingJson]:
+    values = own_fingerprints(findings, note_path=pair.note_path, gate_path=pair.gate_path)
+    return [
+        replace(finding, fingerprint=value) for finding, value in zip(findings, values, strict=True)
+    ]
 
 
 def _rows(pair_ids: Iterable[int]) -> dict[int, list[QueueFindingJson]]:

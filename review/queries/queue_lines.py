@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.db.models import Count, Min, QuerySet
 
-from review.domain.identity import fingerprint
+from review.domain.finding_identity import own_fingerprints
 from review.models import (
     CurrentAcceptance,
     Finding,
@@ -230,21 +230,17 @@ def _first_reports(marks: Collection[str] | None) -> dict[str, _First]:
 
 def _moved_marks(rows: Iterable[_Row], paths: Mapping[int, str]) -> dict[tuple[int, int], str]:
     """Event and ordinal of findings of carried reviews to the fingerprint under the new path."""
-    texts: dict[tuple[int, int], tuple[str, str]] = {}
-    rows = list(rows)
-    for chunk in batched(sorted({row.pair_id for row in rows}), _CHUNK):
-        columns = ("pair_id", "ordinal", "quote", "text")
-        for pair_id, ordinal, quote, text in Finding.objects.filter(pair_id__in=chunk).values_list(
-            *columns
-        ):
-            texts[pair_id, ordinal] = (quote, text)
-    return {
-        (row.event_id, row.ordinal): fingerprint(
-            note_path=paths[row.note_id],
-            gate_path=paths[row.gate_id],
-            quote=texts[row.pair_id, row.ordinal][0],
-            text=texts[row.pair_id, row.ordinal][1],
+    events = {row.event_id: row for row in rows if row.ordinal}
+    findings: dict[int, list[Finding]] = {}
+    for chunk in batched(sorted({row.pair_id for row in events.values()}), _CHUNK):
+        for finding in Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal"):
+            findings.setdefault(finding.pair_id, []).append(finding)
+    found = {}
+    for event_id, row in events.items():
+        of_pair = findings[row.pair_id]
+        values = own_fingerprints(
+            of_pair, note_path=paths[row.note_id], gate_path=paths[row.gate_id]
         )
-        for row in rows
-        if row.ordinal
-    }
+        for finding, value in zip(of_pair, values, strict=True):
+            found[event_id, finding.ordinal] = value
+    return found

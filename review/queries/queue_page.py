@@ -13,6 +13,7 @@ from review.contracts.queue import QueueEntryJson, QueueFindingJson
 from review.corpus import Corpus
 from review.domain.identity import lens_of
 from review.models import Acceptance, ReviewText
+from review.queries.orphans import carried_away
 from review.queries.queue_choice import Choice, Place
 from review.queries.queue_lines import QueueLine
 from review.queries.queue_shown import Shown, Spoken, read_shown
@@ -142,6 +143,15 @@ def read_entries(choice: Choice, corpus: Corpus, *, after: Place | None, limit: 
     entries = [
         _entry(list(lines), shown, choice, accepted_at=accepted_at[event_id], texts=texts)
         for event_id, lines in groupby(found, key=lambda line: line.event_id)
+    ]
+    gone = [line for line in found if line.note_path not in shown.digests]
+    carried = carried_away((line.event_id, line.pair_id) for line in gone)
+    entries = [
+        entry
+        for entry, event_id in zip(
+            entries, dict.fromkeys(line.event_id for line in found), strict=True
+        )
+        if event_id not in carried
     ]
     end = _end_of(found[-1]) if found else None
     return EntryPage(

@@ -15,6 +15,7 @@ from review.queries.coverage import Coverage, count_jobs, find_orphans, read_cov
 from review.queries.looks import LookRequest, count_looks
 from review.queries.problems import no_note_found, problem_json
 from review.queries.recoverable import abandoned_jobs
+from review.queries.renames import find_renames
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from review.runners.process_table import ProcessTable
 from review.store.refusals import store_name
@@ -73,6 +74,8 @@ def read_status(
         tripped=None,
     )
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=hidden)) or None
+    if any(orphan.kind == "note" for orphan in status.orphans):
+        status.renames = find_renames(corpus, coverage.notes, listed=coverage.notes)
     status.notices = list(_notices(status, config=config))
     return status
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from review.contracts.renames import RenameJson
 from review.contracts.selection import DiffJson, TargetJson
 from review.corpus import Corpus
 from review.corpus.gates import Gate
+from review.corpus.notes import NoteFacts
 from review.domain.problems import Problem
 from review.errors import UsageRefused
 from review.models import batched
@@ -22,6 +24,7 @@ from review.queries.freshness import (
     partition_staleness,
     uncovered,
 )
+from review.queries.renames import find_renames
 from review.vocabulary import REQUESTED, ProblemCode, Staleness
 
 STALE = "stale"
@@ -67,6 +70,9 @@ class Selection:
     counts: Counter[str]
     problems: tuple[Problem, ...]
     has_notes: bool
+    _corpus: Corpus = field(repr=False)
+    _new: list[NoteFacts] = field(repr=False)
+    _listed: Sequence[NoteFacts] | None = field(repr=False)
     _stale: list[NoteStaleness] = field(repr=False)
     _reader: DetailReader = field(repr=False)
     _diffs: DiffLedger = field(repr=False)
@@ -79,6 +85,10 @@ class Selection:
     def diffs(self) -> Iterator[DiffJson]:
         """Diffs of the targets given so far, once per file and accepted text."""
         return self._diffs.read()
+
+    def renames(self) -> list[RenameJson]:
+        """Notes of the scope that probably had another path when they were reviewed."""
+        return find_renames(self._corpus, self._new, listed=self._listed)
 
     def _all_targets(self) -> Iterator[TargetJson]:
         for chunk in batched(self._stale, _CHUNK_NOTES):
@@ -111,8 +121,11 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     counts = Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0})
     partition = request.model_partition
     open_jobs = in_flight(partition, note_ids=scope.note_ids()) if partition else {}
+    new: list[NoteFacts] = []
     for item in _staleness(scope, request):
         counts["fresh"] += len(item.fresh)
+        if item.untouched or (not item.fresh and request.model_partition is None):
+            new.append(item.note)
         for gate in item.stale:
             counts[gate.reasons[0].value] += 1
         if request.mode == REQUESTED or item.stale:
@@ -123,6 +136,9 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
         counts=counts,
         problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
         has_notes=bool(listed.notes),
+        _corpus=corpus,
+        _new=new,
+        _listed=None if request.notes else listed.notes,
         _stale=stale,
         _reader=DetailReader(corpus, model_partition=request.model_partition, open_jobs=open_jobs),
         _diffs=DiffLedger(corpus),

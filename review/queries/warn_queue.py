@@ -16,6 +16,7 @@ from review.corpus.gates import Gate
 from review.corpus.notes import in_order
 from review.domain.problems import Problem
 from review.models import batched
+from review.queries.orphans import carried_away
 from review.queries.places import digests_of, is_below
 from review.queries.queue_findings import FindingReader
 from review.queries.queue_rows import QueueRow, queued_notes, read_queue_rows
@@ -94,10 +95,12 @@ def read_warn_queue(
     others = looked_at - note_paths
     unusable = _unusable_gates(corpus, request)
     problems = (*unusable, *(found for found in listed.problems if found.path not in others))
+    gone = [row for row in rows if row.note_path not in digests]
+    carried = carried_away((row.event_id, row.pair_id) for row in gone)
     read = partial(_Entries, request=request, corpus=corpus, gates=gates, digests=digests)
     return WarnQueue(
         entries=read([row for row in rows if row.note_path in digests]),
-        deleted_notes=read([row for row in rows if row.note_path not in digests]),
+        deleted_notes=read([row for row in gone if row.event_id not in carried]),
         problems=in_order(problems),
         hidden=_hidden(found, [problem.path for problem in unusable]),
     )

@@ -12,8 +12,7 @@ from review.conf import Config
 from review.domain.identity import near_matches
 from review.errors import InputRejected
 from review.runners.spec import Access, Dialect, Reading, RunnerSpec
-from review.settings_runners import RunnerOutput, RunnerSettings
-from review.settings_values import ConfigRefused
+from review.settings_file import ConfigRefused, RunnerOutput, RunnerSettings
 
 RULES_RUNNER = "rules"
 _DIALECTS = {

@@ -1,4 +1,4 @@
-"""Makes a new store: beside its place and linked into it, or in one transaction on a server."""
+"""Creation of a new store: as a draft that is renamed, or in one transaction on a server."""
 
 from __future__ import annotations
 
@@ -7,37 +7,46 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, count
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.executor import MigrationExecutor
 
+from review import conf
+from review.errors import InputRejected
 from review.folders import FILE_MODE, make_private
-from review.store.header import APPLICATION_ID
 from review.store.refusals import StoreNotOpened, setting_of
-from review.store.succession import COMPANIONS, companions_of
+from review.store.sqlite_file import APPLICATION_ID, companions_of, has_content
 
 _LOCK_KEY = 0x436D5052
-_DRAFT_SUFFIX = ".new"
-_OF_DJANGO = (MigrationSchemaMissing, transaction.TransactionManagementError)
+_RAISED_BY_DJANGO = (MigrationSchemaMissing, transaction.TransactionManagementError)
+
+
+class StoreFolderMissing(InputRejected):
+    """There is no folder where the store is to be; a mistyped one is not made."""
+
+
+class StoreAmongNotes(InputRejected):
+    """A store would be made in `kb/` outside the reports."""
 
 
 def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make an SQLite store at `path`, which is missing or empty.
+    """Make an SQLite store at `path`, which is missing or empty, unless another process did.
 
-    Whoever comes second finds the first one's store; a killed attempt leaves no store at all.
+    A process that is killed here leaves no store.
 
-    :raises StoreNotOpened: there is no permission, or no such place.
+    :raises StoreFolderMissing, StoreAmongNotes, StoreNotOpened: it cannot be made there.
     """
+    _refuse_place(path, using)
     try:
         make_private(path.parent)
-        with _one_at_a_time(path.parent) as alone:
-            if not _is_empty(path):
-                return
-            _clear_remains(path, alone=alone)
-            _build_and_publish(path, using)
+        with _folder_lock(path.parent):
+            if not has_content(path):
+                # SQLite would apply the log of a store that is gone to the new file.
+                for log in companions_of(path):
+                    log.rename(f"{log}.{secrets.token_hex(4)}.of-a-lost-store")
+                _create(path, using)
     except OSError as error:
         raise StoreNotOpened(
             f"the store {path} cannot be made: {error.strerror}",
@@ -45,51 +54,72 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
         ) from error
 
 
+def _refuse_place(path: Path, using: str) -> None:
+    """Refuse a mistyped path; only the folder of reports is made with the first store."""
+    try:
+        config = conf.current()
+    except conf.RootNotFound:
+        config = None  # the target of a copy needs no knowledge base around it
+    if config is not None and config.holds_sources(path):
+        raise StoreAmongNotes(
+            f"the store {path} would lie in the knowledge base; nothing was made",
+            hint=f"let {setting_of(using)} name a file below {conf.REPORTS_FOLDER}/, or outside kb/",
+        )
+    folder = path.parent
+    reports = config and Path(os.path.realpath(config.root / conf.REPORTS_FOLDER))
+    if not folder.exists() and folder != reports:
+        raise StoreFolderMissing(
+            f"there is no folder {folder} for the store {path.name}; nothing was made",
+            hint=f"make it first, or correct {setting_of(using)}",
+        )
+
+
 def is_empty_on_server(*, using: str = DEFAULT_DB_ALIAS) -> bool:
-    """Whether the database has no table yet."""
     connection = connections[using]
     with connection.cursor() as cursor:
         return not connection.introspection.table_names(cursor, include_views=True)
 
 
 def create_on_server(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make the tables in an empty database, all or none; leave one that has tables alone."""
+    """Make the tables in an empty database, all or none; leave one that has tables as it is."""
     with transaction.atomic(using=using):
         with connections[using].cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
-        if not is_empty_on_server(using=using):
-            return
-        _migrate(using)
+        if is_empty_on_server(using=using):
+            _migrate(using)
 
 
-def _build_and_publish(path: Path, using: str) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{_DRAFT_SUFFIX}")
+@contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    """Hold a lock that leaves no file behind; a file system without it lets everybody in."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _create(path: Path, using: str) -> None:
+    draft = path.with_name(f".{path.name}.new")
+    _remove(draft)
     try:
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
         with _pointed_at(draft, using):
             _migrate(using)
             with connections[using].cursor() as cursor:
                 cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                # Once and here: it stays with the file, and on a read-only store it would fail.
+                # Kept in the file; setting it at each connection would fail on a read-only store.
                 cursor.execute("PRAGMA journal_mode = WAL")
-        _publish(draft, path)
-    finally:
-        for suffix in ("", *COMPANIONS):
-            Path(f"{draft}{suffix}").unlink(missing_ok=True)
-
-
-def _publish(draft: Path, path: Path) -> None:
-    if path.exists():
         draft.replace(path)
-        return
-    try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return
-    except OSError:
-        # A file system without hard links; the lock on the folder is what keeps us apart.
-        if not path.exists():
-            draft.replace(path)
+    finally:
+        _remove(draft)
+
+
+def _remove(draft: Path) -> None:
+    for file in (draft, *companions_of(draft)):
+        file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -109,66 +139,11 @@ def _migrate(using: str) -> None:
     executor = MigrationExecutor(connections[using])
     try:
         executor.migrate(executor.loader.graph.leaf_nodes())
-    except _OF_DJANGO as error:
-        # Django's words for what it tried after the database refused something: a full disk, no right.
-        refused = _refused_first(error)
-        if refused is None:
-            raise
-        raise refused from refused.__cause__
-
-
-def _refused_first(error: BaseException | None) -> DatabaseError | None:
-    while error is not None:
-        if isinstance(error, DatabaseError) and not isinstance(error, _OF_DJANGO):
-            return error
-        error = error.__context__
-    return None
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[bool]:
-    """Hold the folder's lock, which leaves no file behind; False where folders have none."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        alone = False
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            alone = True
-        yield alone
-    finally:
-        os.close(handle)
-
-
-def _is_empty(path: Path) -> bool:
-    try:
-        return path.stat().st_size == 0
-    except FileNotFoundError:
-        return True
-
-
-def _clear_remains(path: Path, *, alone: bool) -> None:
-    """Clear what a killed attempt left, and put aside the log of a store that is gone.
-
-    SQLite would play such a log into the new file.
-
-    :param alone: whether nobody else makes a store here now, whose files these could be.
-    :raises StoreNotOpened: somebody may, and there is such a log.
-    """
-    if not alone:
-        for left in companions_of(path):
-            raise StoreNotOpened(
-                f"{left} is the log of a store that is gone; none was made beside it",
-                hint="put it away, then run the same command again",
-            )
-        return
-    for draft in path.parent.glob(f".{path.name}.*{_DRAFT_SUFFIX}*"):
-        draft.unlink(missing_ok=True)
-    for left in companions_of(path):
-        left.replace(_free_name(left))
-
-
-def _free_name(log: Path) -> Path:
-    """A name beside the log under which nothing plays it, and no earlier one is."""
-    name = f"{log.name}.of-a-lost-store"
-    names = chain([name], (f"{name}-{number}" for number in count(2)))
-    return next(free for free in map(log.with_name, names) if not os.path.lexists(free))
+    except _RAISED_BY_DJANGO as error:
+        # What Django tried after the database had refused something: a full disk, no permission.
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, DatabaseError) and not isinstance(cause, _RAISED_BY_DJANGO):
+                raise cause from cause.__cause__
+            cause = cause.__context__
+        raise

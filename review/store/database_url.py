@@ -18,9 +18,8 @@ CONNECT_SECONDS = 10
 _SESSION = f"-c lock_timeout={BUSY_SECONDS}s -c jit=off -c random_page_cost=1.1"
 _SCHEMES = ("postgres", "postgresql")
 _EXAMPLE = "postgres://user:password@host:port/name"
-# What a pooler that hands out connections by the transaction does not carry along.
+# `transaction`: a pooler gives the connection to others between our transactions.
 _POOLER = "pooler"
-_POOLERS = ("transaction", "session")
 
 
 class DatabaseRefused(InputRejected):
@@ -37,11 +36,10 @@ def database_settings(database: str, *, named: str = SETTING) -> dict[str, Any]:
 
 
 def sqlite(path: str) -> dict[str, Any]:
-    """Writers queue for up to BUSY_SECONDS and take the lock at BEGIN.
+    """Settings with which writers wait for up to BUSY_SECONDS and take the lock at BEGIN.
 
-    A transaction that reads first and writes later fails at once, whatever the timeout, when
-    somebody else wrote in between; IMMEDIATE rules that out. WAL is a property of the file and is
-    set once, when the store is made: setting it here would break read-only stores.
+    A transaction that reads first and writes later would fail at once, whatever the timeout, when
+    another process wrote in between.
     """
     return {
         "ENGINE": "django.db.backends.sqlite3",
@@ -55,10 +53,7 @@ def sqlite(path: str) -> dict[str, Any]:
 
 
 def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
-    """The parts of a `postgres://user:password@host:port/name?option=value` URL.
-
-    :raises DatabaseRefused: it is malformed, of another scheme, or the driver is not installed.
-    """
+    """Settings from a `postgres://user:password@host:port/name?option=value` URL."""
     parts, port = _split(url, named)
     name = unquote(parts.path.removeprefix("/"))
     if parts.scheme not in _SCHEMES or not name:
@@ -73,9 +68,7 @@ def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
         )
     options = dict(parse_qsl(parts.query))
     pooled = _takes_pooler(options, named)
-    asked = options.pop("options", "")
-    ours = "" if pooled else _SESSION
-    server_options = f"{ours} {asked}".strip()
+    server_options = f"{'' if pooled else _SESSION} {options.pop('options', '')}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -95,7 +88,7 @@ def _split(url: str, named: str) -> tuple[SplitResult, str]:
         parts = urlsplit(url)
         return parts, str(parts.port or "")
     except ValueError as error:
-        # Without the error's own words, which may be a part of the password.
+        # Without the error's message, which may hold a part of the password.
         raise DatabaseRefused(
             f"{named} is not a valid URL",
             hint="in a user or a password write : / @ ? # as %3A %2F %40 %3F %23",
@@ -103,10 +96,9 @@ def _split(url: str, named: str) -> tuple[SplitResult, str]:
 
 
 def _takes_pooler(options: dict[str, str], named: str) -> bool:
-    """Whether a pooler hands the connection to others between our transactions."""
     pooler = options.pop(_POOLER, "session")
-    if pooler not in _POOLERS:
+    if pooler not in ("transaction", "session"):
         raise DatabaseRefused(
-            f"{named} says {_POOLER}={pooler}", hint=f"expected one of {', '.join(_POOLERS)}"
+            f"{named} says {_POOLER}={pooler}", hint="expected one of transaction, session"
         )
     return pooler == "transaction"

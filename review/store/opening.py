@@ -1,9 +1,9 @@
-"""Decides whether the configured store can be used: made when missing, refused when not ours."""
+"""Opens a store: made when missing, refused when older, newer or not ours."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -19,11 +19,10 @@ from review.store.refusals import (
     StoreNewer,
     StoreOlder,
     not_there,
+    setting_of,
     store_name,
+    translate_db_errors,
 )
-from review.store.unfinished import refuse_unfinished
-
-_MIGRATION = re.compile(r"(\d{4}_\w+)\.py")
 
 
 class Use(Enum):
@@ -44,17 +43,17 @@ def ensure_store(
     """Make sure that the store can be used: made when missing, read-only when it must be.
 
     :param make: whether a missing one is made; else it is refused.
-    :param before_making: called where the store's file is missing, whether one is made or not; it
-        may refuse.
-    :raises StoreNotThere: it is missing and not to be made.
-    :raises StoreRefused: it is older, newer, foreign, corrupt, half a copy, or cannot be opened or
-        written.
+    :param before_making: called where the store's file is missing, even if none is made; it may
+        refuse.
+    :raises StoreRefused: it is missing and not to be made, older, newer, foreign, corrupt, or
+        cannot be opened or written.
+    :raises TryAgain: it is busy, or its server does not answer.
     """
-    applied = _opened(write=write, make=make, using=using, before_making=before_making)
+    with translate_db_errors(using):
+        applied = _opened(write=write, make=make, using=using, before_making=before_making)
     known = known_migrations()
     if applied == known:
         return
-    refuse_unfinished(applied, using=using)
     if applied - known:
         raise StoreNewer(
             f"{store_name(using)} was made by a newer version (it has {max(applied - known)})",
@@ -67,22 +66,15 @@ def ensure_store(
 
 
 def prepare_migration(*, before_making: Callable[[], None] | None = None) -> None:
-    """Make the store when it is missing, and let only an older one of ours be migrated.
-
-    :param before_making: as for `ensure_store`.
-    :raises StoreRefused: it is newer, foreign, corrupt, or cannot be opened or written.
-    """
-    try:
+    """Make the store when it is missing, and refuse any but an older one, as `ensure_store` does."""
+    with suppress(StoreOlder):
         ensure_store(write=True, before_making=before_making)
-    except StoreOlder:
-        return
 
 
 def known_migrations() -> frozenset[str]:
-    """The names of this version's migrations, from their files: nothing is imported to know."""
+    """The names of this version's migrations, from their files, without an import."""
     folder = Path(review.__file__).parent / "migrations"
-    matches = (_MIGRATION.fullmatch(file.name) for file in folder.iterdir())
-    return frozenset(match[1] for match in matches if match)
+    return frozenset(file.stem for file in folder.glob("[0-9]*.py"))
 
 
 def _opened(
@@ -90,15 +82,12 @@ def _opened(
 ) -> frozenset[str]:
     connection = connections[using]
     if connection.vendor == "unknown":
-        # There was no configuration when the settings were read; this says why.
-        conf.current()
+        conf.current()  # says why the settings were read without a configuration
         raise StoreRefused("there was no configuration when this process started")
     if connection.vendor == "sqlite" and connection.connection is None:
-        sqlite_file.prepare(write=write, make=make, using=using, before_making=before_making)
+        _open_file(write=write, make=make, using=using, before_making=before_making)
     applied = applied_migrations(using=using)
-    if applied:
-        return applied
-    if connection.vendor == "postgresql":
+    if not applied and connection.vendor == "postgresql":
         from review.store import creation
 
         if not make and creation.is_empty_on_server(using=using):
@@ -108,9 +97,27 @@ def _opened(
     if not applied:
         raise StoreForeign(
             f"{store_name(using)} holds something else than a review store; it was not touched",
-            hint="point COMMONPLACE_REVIEW_DB at a new file or an empty database",
+            hint=f"point {setting_of(using)} at a new file or an empty database",
         )
     return applied
+
+
+def _open_file(
+    *, write: bool, make: bool, using: str, before_making: Callable[[], None] | None
+) -> None:
+    file = sqlite_file.file_of(using)
+    if file is None:
+        return
+    if sqlite_file.has_content(file):
+        sqlite_file.open_file(file, write=write, using=using)
+        return
+    if before_making is not None:
+        before_making()
+    if not make:
+        raise not_there(using)
+    from review.store import creation
+
+    creation.create_file(file, using=using)
 
 
 def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:

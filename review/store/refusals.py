@@ -1,8 +1,11 @@
-"""Why a store cannot be used, and what a database's own errors mean to an operator."""
+"""Refusals of a store, and the translation of a database's errors into them."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, NotSupportedError, connections
@@ -59,11 +62,6 @@ class StoreUnreachable(TryAgain):
 
 AGAIN = "run the same command again"
 CORRUPT_HINT = "move the file away, with its -wal and -shm beside it, and put a copy in its place"
-IF_STORE_HINT = "if this was a store, put a copy in its place, and the -wal and -shm beside it away"
-REACH_HINT = (
-    "see that the server runs, and that host and port are right; then run the same command again"
-)
-RIGHTS_HINT = "docs/deploy.md names the rights that each role needs, and how its owner gives them"
 READ_ONLY_HINT = "reading commands work; to write, make the file and its folder writable"
 
 # The kind of refusal, what the store does or is, and what to do about it.
@@ -77,17 +75,24 @@ _SQLITE: dict[int, Meaning] = {
     11: (StoreCorrupt, "is damaged", CORRUPT_HINT),
     13: (StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"),
     14: (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
-    # Of very many who begin to read at one moment, each starts again a hundred times and then says so.
+    # SQLite gives up after a hundred attempts where very many begin to read at one moment.
     15: (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
-    26: (StoreCorrupt, "is not an SQLite database", CORRUPT_HINT),
-}
+    26: (
+        StoreCorrupt, "is not an SQLite database; it was not touched",
+        "see what {setting} names; if this was a store, put a copy in its place, and the -wal and"
+        " -shm beside it away",
+    ),
+}  # fmt: skip
 # Input or output that fails, a file beside the store that cannot be made.
 _MAY_BE_FULL = (10, 14)
 _ROOM = 256 * 1024  # bytes; the log and its index take 64 KiB at the least
 _POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
 _BETWEEN = "is behind a pooler that gave our connection to others between two transactions"
 _POSTGRES: dict[str, Meaning] = {
-    "08": (StoreUnreachable, "cannot be reached", REACH_HINT),
+    "08": (
+        StoreUnreachable, "cannot be reached",
+        "see that the server runs, and that host and port are right; then run the same command again",
+    ),
     "25006": (StoreReadOnly, "is read-only", "reading commands work"),
     # A cursor or a prepared statement that was there a moment ago.
     "26000": (StoreNotOpened, _BETWEEN, _POOLED),
@@ -97,7 +102,10 @@ _POSTGRES: dict[str, Meaning] = {
     "3F000": (StoreNotOpened, "has no such schema", "check search_path in the options of its URL"),
     "40001": (StoreBusy, "is busy: another transaction came first", AGAIN),
     "40P01": (StoreBusy, "is busy: another transaction came first", AGAIN),
-    "42501": (StoreNotOpened, "does not let this user do that", RIGHTS_HINT),
+    "42501": (
+        StoreNotOpened, "does not let this user do that",
+        "docs/deploy.md names the rights that each role needs, and how its owner gives them",
+    ),
     "53100": (StoreFull, "cannot grow: the disk is full", "make room, then try again"),
     "53300": (StoreBusy, "has too many connections", AGAIN),
     "55P03": (StoreBusy, "is busy: another process holds the lock", AGAIN),
@@ -112,23 +120,16 @@ _POSTGRES: dict[str, Meaning] = {
         "check sslmode and sslrootcert",
     ),
 }  # fmt: skip
-# libpq gives no state for a connection that never came about, only words.
+# libpq gives no state for a connection that was never made, only a message.
 _UNCONNECTED = (
-    ("authentication failed", "28"),
-    ("no pg_hba.conf entry", "28"),
-    ("no password supplied", "28"),
-    ("unsupported startup parameter", "pooler"),
-    ("invalid connection option", "options"),
-    ("bad value for", "options"),
-    ("invalid sslmode", "options"),
-    ("invalid integer value", "options"),
-    ("unrecognized configuration parameter", "options"),
-    ("definition of service", "options"),
-    ("does not support SSL", "tls"),
-    ("certificate", "tls"),
-    ("does not exist", "3D000"),
+    (r"authentication failed|no pg_hba.conf entry|no password supplied", "28"),
+    (r"unsupported startup parameter", "pooler"),
+    (r"invalid (connection option|sslmode|integer value)|bad value for", "options"),
+    (r"unrecognized configuration parameter|definition of service", "options"),
+    (r"does not support SSL|certificate", "tls"),
+    (r"does not exist", "3D000"),
 )
-# Django's words at the first connection: "PostgreSQL 14 or later is required (found 13.2)."
+# Django's message at the first connection: "PostgreSQL 14 or later is required (found 13.2)."
 _TOO_OLD = "or later is required (found"
 _OF_THE_OPTIONS = ("options", "pooler")
 
@@ -155,7 +156,6 @@ def _sqlite_path(name: str) -> str:
 
 
 def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
-    """What is said of a store that was to be there."""
     return StoreNotThere(
         f"{store_name(using)} is missing or empty: no store was made yet",
         hint=f"see where {setting_of(using)} points; the first other command makes a new store",
@@ -163,7 +163,7 @@ def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
 
 
 def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> ReviewError | None:
-    """The refusal that tells an operator about `error`, or None for a fault of ours."""
+    """The refusal that `error` means to an operator; None for a fault of ours."""
     cause = error.__cause__
     if cause is None:
         return _version_refused(error, using)
@@ -172,7 +172,19 @@ def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> Review
     if meaning is None:
         return None
     kind, what, hint = meaning
-    return kind(f"{store_name(using)} {what}", hint=hint)
+    return kind(f"{store_name(using)} {what}", hint=hint.format(setting=setting_of(using)))
+
+
+@contextmanager
+def translate_db_errors(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Turn errors of the database into refusals that name the store."""
+    try:
+        yield
+    except DatabaseError as error:
+        known = refusal_of(error, using=using)
+        if known is None:
+            raise
+        raise known from error
 
 
 def _version_refused(error: DatabaseError, using: str) -> ReviewError | None:
@@ -190,7 +202,7 @@ def _sqlite_meaning(cause: BaseException, using: str) -> Meaning | None:
 
 
 def _has_no_room(using: str) -> bool:
-    """Whether the disk of the store is as good as full: even who reads makes files beside it."""
+    """Whether the disk of the store is as good as full: readers make files beside it too."""
     path = _sqlite_path(str(connections[using].settings_dict["NAME"]))
     try:
         told = os.statvfs(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120
@@ -206,8 +218,8 @@ def _postgres_meaning(cause: BaseException) -> Meaning | None:
 
 def _unconnected_state(cause: BaseException) -> str:
     kind, text = type(cause).__name__, str(cause)
-    found = next((state for words, state in _UNCONNECTED if words in text), "")
+    found = next((state for words, state in _UNCONNECTED if re.search(words, text)), "")
     if kind in ("OperationalError", "ConnectionTimeout"):
         return found or "08"
-    # The driver's word for a URL that it cannot read; also for a statement of ours.
+    # What the driver raises for a URL that it cannot read; also for a statement of ours.
     return found if kind == "ProgrammingError" and found in _OF_THE_OPTIONS else ""

@@ -13,9 +13,9 @@ from review import conf
 from review.queries.base_map import FRESH, WORDS
 from review.queries.gate_listing import list_gates
 from review.queries.gate_page import GatePage, gate_covers, read_gate_page
-from review.queries.kept_texts import snapshot_text
 from review.queries.knowledge_base import open_corpus
 from review.queries.places import is_below
+from review.queries.review_texts import snapshot_text
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.base import BASE_MAP, base_map
 from review.web.diff_view import render_diff

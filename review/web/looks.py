@@ -21,6 +21,7 @@ from review.queries.knowledge_base import open_corpus
 from review.queries.looks import LookRequest, read_looks
 from review.queries.problems import problem_json
 from review.queries.review_texts import rationales
+from review.vocabulary import LookReason
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.first_time import needs
@@ -31,7 +32,7 @@ from review.web.words import label
 
 LOOKS_A_PAGE = 50
 LOOKS_A_DOCUMENT = 100
-WHY = ("decision-unknown", "decision-error", "findings-disagree")
+WHY = tuple(LookReason.values)
 LOOKS_FILTERS = {"why": WHY, "lens": None, "partition": None}
 FROM_LOOKS = "looks"
 

@@ -95,7 +95,7 @@ class AccessMiddleware:
     def _check_store(self) -> None:
         """Once a process: an older store, or one without our tables, is named and not touched."""
         if self._store_checked:
-            store.look_again()
+            store.recheck_store()
             return
         open_store(write=False)
         with connection.cursor() as cursor:

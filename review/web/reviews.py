@@ -20,10 +20,9 @@ from review.contracts.reviews import ProvenanceJson, ReviewJson
 from review.corpus import Corpus
 from review.errors import UsageRefused
 from review.orchestration.deciding import DecisionRequest, set_decision
-from review.orchestration.reading import read_reviews
-from review.queries.history import HistoryRequest
-from review.queries.kept_texts import KeptText, Part, text_of_review
+from review.orchestration.reading import HistoryRequest, read_reviews
 from review.queries.knowledge_base import open_corpus
+from review.queries.review_texts import KeptText, Part, text_of_review
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.acting import NEXT, actor, after_post, may, require_permission, required
 from review.web.filters import Filters, parse_filters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, register_converter
 
-from review.queries.kept_texts import Part, snapshot_text, text_of_review
+from review.queries.review_texts import Part, snapshot_text, text_of_review
 
 
 class _PartConverter:

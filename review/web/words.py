@@ -8,6 +8,7 @@ from review.vocabulary import (
     Decision,
     DispositionState,
     JobStatus,
+    LookReason,
     NotAccepted,
     PairStatus,
     Severity,
@@ -53,9 +54,12 @@ _LABELS: dict[str, str] = {
     Staleness.MISSING_REVIEW: "stale: missing review",
     Staleness.GATE_CHANGED: "stale: gate changed",
     Staleness.NOTE_CHANGED: "stale: note changed",
-    "findings-disagree": "pass, but a finding says otherwise",
-    "decision-unknown": "unknown: no decision could be read",
-    "decision-error": "error: the reviewer could not judge",
+    LookReason.FINDINGS_DISAGREE: "the findings contradict the decision",
+    LookReason.DECISION_UNKNOWN: "unknown: no decision could be read",
+    LookReason.DECISION_ERROR: "error: the reviewer could not judge",
+    LookReason.QUOTES_OF_ANOTHER_NOTE: "unknown: the quotes stand in another note",
+    LookReason.QUOTES_NOT_FOUND: "no quote stands in the note",
+    LookReason.NO_FINDINGS: "warns or fails without a finding",
 }
 
 

@@ -109,7 +109,7 @@ class TestRefused:
 
     def test_a_store_that_cannot_be_made_is_refused_by_name(self, bench, tried):
         struck = bench("first-store")
-        published = next(at for at, call in enumerate(struck.calls) if call.startswith("link "))
+        published = next(at for at, call in enumerate(struck.calls) if call.startswith("rename"))
 
         # At the first table of all, and among the others.
         faults = struck.refuse(1, errno.ENOSPC) + struck.refuse(published * 2 // 3, errno.ENOSPC)

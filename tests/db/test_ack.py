@@ -9,9 +9,15 @@ import pytest
 
 from review.corpus import NoSuchNote, UnknownGate, UnreadableFile
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewStore
-from review.orchestration import ack_moves
-from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.ack_moves import GateChangedToo, NoEvidence, NoteEdited, Superseded
+from review.orchestration import ack as acks
+from review.orchestration.ack import (
+    AckRequest,
+    GateChangedToo,
+    NoEvidence,
+    NoteEdited,
+    Superseded,
+    ack_gate_review,
+)
 from review.orchestration.naming import NotOneGate
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
@@ -308,13 +314,13 @@ class TestRace:
 
     def between(self, monkeypatch, happen):
         """Let something happen after the first look, before the turn is taken."""
-        look = ack_moves.weigh
+        look = acks.evaluate_acks
         waiting = [happen]
 
-        def weigh(*args, **kwargs):
+        def evaluate_acks(*args, **kwargs):
             outcome = look(*args, **kwargs)
             if waiting:
                 waiting.pop()()
             return outcome
 
-        monkeypatch.setattr(ack_moves, "weigh", weigh)
+        monkeypatch.setattr(acks, "evaluate_acks", evaluate_acks)

@@ -9,7 +9,7 @@ import pytest
 
 from review.contracts.base import NotThisDocument
 from review.models import Acceptance
-from review.orchestration.ack_input import AckInputRequest, ack_selection
+from review.orchestration.ack_selection import AckInputRequest, ack_selection
 from review.orchestration.selection_input import BadTargets, PartitionNotConcrete
 from review.vocabulary import AcceptanceKind
 from tests.builders import (

@@ -9,6 +9,7 @@ import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def files_of(store_id: str, text: str = "prompt") -> dict[str, bytes]:
 
 def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def numbers(monkeypatch) -> None:
+    """Number what is moved aside from 1 on, instead of by chance."""
+    counter = count(1)
+    monkeypatch.setattr("review.artifacts.local_folder.secrets.randbelow", lambda _: next(counter))
 
 
 def read(store: ArtifactStore, path: str) -> bytes | None:
@@ -115,6 +123,7 @@ class TestMakeFolder:
         assert read(store, "review-job-7/prompt.md") == b"prompt"
         assert json.loads(read(store, "review-job-7/MANIFEST.json")) == {"store_id": OURS}
 
+    @pytest.mark.usefixtures("numbers")
     def test_moves_aside_what_a_rolled_back_id_left(self, store):
         store.make_folder(7, store_id=OURS, files=files_of(OURS, "first"))
         store.make_folder(7, store_id=OURS, files=files_of(OURS, "second"))
@@ -142,6 +151,7 @@ class TestMakeFolder:
             pytest.param(b"\xff", id="no-utf8"),
         ],
     )
+    @pytest.mark.usefixtures("numbers")
     def test_moves_aside_what_names_no_store(self, store, manifest):
         store.make_folder(7, store_id=OURS, files={"MANIFEST.json": manifest})
 
@@ -186,12 +196,12 @@ class TestMakeFolder:
     def test_leaves_nothing_behind_when_the_disk_is_full(self, config, monkeypatch):
         written = []
 
-        def full(path: Path, data: bytes) -> None:
-            path.write_bytes(data[:1])
+        def full(path: Path, pieces: list[bytes], *, mode: int) -> None:
+            path.write_bytes(pieces[0][:1])
             written.append(path)
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("review.artifacts.local_folder._write_new", full)
+        monkeypatch.setattr("review.folders.write_new", full)
 
         with pytest.raises(ArtifactNotWritten, match="No space left"):
             ArtifactStore(config).make_folder(7, store_id=OURS, files=files_of(OURS))
@@ -225,17 +235,18 @@ class TestWrite:
         path = "kb/reports/bundle-reviews/review-job-7/pair-1-a.md"
         store.write_text(path, "first")
 
-        def full(path: Path, data: bytes) -> None:
-            path.write_bytes(data[:1])
+        def full(path: Path, pieces: list[bytes], *, mode: int) -> None:
+            path.write_bytes(pieces[0][:1])
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("review.artifacts.local_folder._write_new", full)
+        monkeypatch.setattr("review.folders.write_new", full)
 
         with pytest.raises(ArtifactNotWritten, match="No space left"):
             store.write_text(path, "second")
         assert store.read_output(path) == b"first"
         assert names_in(config.artifacts / "review-job-7") == ["pair-1-a.md"]
 
+    @pytest.mark.usefixtures("numbers")
     def test_moves_a_folder_in_the_file_s_place_aside(self, config):
         store = ArtifactStore(config)
         folder = config.artifacts / "review-job-7"
@@ -367,6 +378,7 @@ class TestKeepInput:
 
         assert store.read_output(self.PATH) == b"review"
 
+    @pytest.mark.usefixtures("numbers")
     def test_moves_another_output_aside(self, store):
         store.write_bytes(self.PATH, b"what the worker wrote itself")
 
@@ -375,21 +387,9 @@ class TestKeepInput:
         assert store.read_output(self.PATH) == b"review"
         assert store.read_output(f"{self.PATH}.aside-1") == b"what the worker wrote itself"
 
+    @pytest.mark.usefixtures("numbers")
     def test_keeps_no_copy_of_the_same_text(self, store):
         store.keep_input(self.PATH, b"review")
         store.keep_input(self.PATH, b"review")
 
         assert not store.exists(f"{self.PATH}.aside-1")
-
-
-class TestArtifactFolder:
-    def test_is_a_storage_that_overwrites_in_one_step(self, tmp_path):
-        from django.core.files.base import ContentFile
-
-        folder = ArtifactFolder(tmp_path)
-        folder.save("a/b.md", ContentFile(b"first"))
-
-        name = folder.save("a/b.md", ContentFile(b"second"))
-
-        assert name == "a/b.md"
-        assert (tmp_path / "a" / "b.md").read_bytes() == b"second"

@@ -9,8 +9,7 @@ import pytest
 from review.corpus import UnknownGate
 from review.errors import UsageRefused
 from review.models import Acceptance, DecisionEvent, FileSnapshot, ReviewJob, ReviewPair
-from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.ack_moves import Superseded
+from review.orchestration.ack import AckRequest, Superseded, ack_gate_review
 from review.orchestration.carrying import CarryRequest, carry_over_acceptances
 from review.orchestration.deciding import (
     DecisionRequest,
@@ -23,7 +22,7 @@ from review.orchestration.deciding import (
 )
 from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import IngestRequest
-from review.queries.evidence import read_standings
+from review.queries.evidence import read_pair_states
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     NOTE,
@@ -189,7 +188,7 @@ class TestDecision:
         decide(root, pair_id, Decision.WARN)
 
         key = (note_path("a.md"), gate_path("prose/x"))
-        standing = read_standings([key], model_partition=PARTITION)[key]
+        standing = read_pair_states([key], model_partition=PARTITION)[key]
 
         assert (standing.review.review_pair_id, standing.review.decision) == (pair_id, "warn")
 
@@ -291,4 +290,4 @@ class TestNoDecision:
 
         assert ReviewPair.objects.completed().count() == 1
         assert ReviewJob.objects.get().failure_code == "partition-mismatch"
-        assert read_standings([key], model_partition=PARTITION)[key].review is None
+        assert read_pair_states([key], model_partition=PARTITION)[key].review is None

@@ -243,28 +243,6 @@ class TestAnIncompleteOutput:
         assert "unclosed: its START on line" in result.pairs[2].problem
 
 
-class TestAnExample:
-    def test_is_kept_and_its_pass_left_to_a_person(self, root, job):
-        raw = b"Example output:\n\n" + make_output(job.review_job_id, PASS, WARN, FAIL)
-
-        result = ingest(root, job, raw=raw)
-
-        assert result.status == "completed"
-        assert [pair.decision for pair in result.pairs] == ["unknown", "warn", "fail"]
-        assert result.pairs[0].problem == "line 1 calls the block an example: 'Example output:'"
-        assert result.pairs[0].not_accepted_because == "decision-unknown"
-        assert ReviewText.objects.get(pair__ordinal=1).text == PASS
-        assert CurrentAcceptance.objects.count() == 2
-
-    def test_of_a_completed_pair_is_told_as_what_it_is(self, root, job):
-        ingest(root, job, FAIL, only=(1,))
-
-        result = ingest(root, job, raw=b"For example:\n\n" + make_output(job.review_job_id))
-
-        assert result.pairs[0].decision == "fail"
-        assert "decided unknown: it was not taken" in result.problems[0]
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         "raw",

@@ -1,12 +1,12 @@
-"""What a review is held against: the findings before it, stored or brought by the job before."""
+"""What a review is held against: the findings before it, stored or of the job before."""
 
 from __future__ import annotations
 
 import pytest
 
-from review.domain.finding_identity import KnownFinding
 from review.models import Finding, ReviewPair
 from review.orchestration import known_findings
+from review.orchestration.judging import JudgedFinding
 from review.orchestration.known_findings import KnownFindings
 from review.vocabulary import Severity
 from tests.builders import NOTE, make_jobs, make_root
@@ -34,6 +34,10 @@ def pairs(tmp_path):
     return found
 
 
+def judged(text: str) -> JudgedFinding:
+    return JudgedFinding(1, Severity.WARN, text, "", None, "f")
+
+
 def texts(known: KnownFindings, pair: ReviewPair) -> list[str]:
     return [found.text for found in known.earlier([pair]).get((pair.note_id, pair.gate_id), [])]
 
@@ -46,8 +50,8 @@ class TestEarlierFindings:
 
         known = KnownFindings([[first], [second]])
 
-        assert texts(known, first) == ["newer a.md", "older a.md"]
-        assert texts(known, second) == ["newer b.md", "older b.md"]
+        assert texts(known, first) == ["older a.md", "newer a.md"]
+        assert texts(known, second) == ["older b.md", "newer b.md"]
 
     @pytest.mark.parametrize("at_most", [1_000, 3])
     def test_begin_with_what_the_jobs_before_brought(self, pairs, monkeypatch, at_most):
@@ -55,18 +59,18 @@ class TestEarlierFindings:
         first, second = pairs
         known = KnownFindings([[first], [second]])
 
-        known.bring(first, [KnownFinding("f", "", text) for text in ("third", "fourth")])
+        known.add(first, [judged("third"), judged("fourth")])
 
-        assert texts(known, first) == ["fourth", "third", "newer a.md", "older a.md"]
-        assert texts(known, second) == ["newer b.md", "older b.md"]
+        assert texts(known, first) == ["third", "fourth", "older a.md", "newer a.md"]
+        assert texts(known, second) == ["older b.md", "newer b.md"]
 
     def test_are_no_more_than_a_limit(self, pairs, monkeypatch):
         monkeypatch.setattr(known_findings, "_EARLIER_FINDINGS", 2)
         known = KnownFindings([[pairs[0]], [pairs[1]]])
 
-        known.bring(pairs[0], [KnownFinding("f", "", "third")])
+        known.add(pairs[0], [judged("third")])
 
-        assert texts(known, pairs[0]) == ["third", "newer a.md"]
+        assert texts(known, pairs[0]) == ["third", "older a.md"]
 
 
 class TestNoteTexts:

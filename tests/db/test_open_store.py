@@ -7,7 +7,7 @@ import pytest
 from review import store
 from review.errors import StoreRefused
 from review.models import ReviewStore
-from review.store import opening, unfinished
+from review.store import opening
 from review.store.refusals import (
     StoreForeign,
     StoreNewer,
@@ -65,18 +65,3 @@ def test_the_known_migrations_are_the_files(settings):
     loaded = {name for app, name in MigrationLoader(None).disk_migrations if app == "review"}
 
     assert opening.known_migrations() == loaded
-
-
-class TestUnfinished:
-    def test_a_store_that_is_being_filled_is_left_alone(self, db, monkeypatch):
-        marked = opening.known_migrations() | {unfinished.mark_of("a" * 32)}
-        monkeypatch.setattr(opening, "applied_migrations", lambda **_kw: marked)
-
-        for use in (lambda: store.ensure_store(write=False), store.prepare_migration):
-            with pytest.raises(unfinished.StoreUnfinished, match="being filled") as refused:
-                use()
-            assert "review_store_copy" in refused.value.hint
-
-    def test_the_mark_tells_whose_rows_they_are(self):
-        assert unfinished.filled_from({"0001_initial", unfinished.mark_of("b" * 32)}) == "b" * 32
-        assert unfinished.filled_from(opening.known_migrations()) == ""

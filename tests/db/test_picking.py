@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import CurrentAcceptance, ReviewJob
-from review.orchestration.ack_moves import GateEdited, NoteEdited
+from review.orchestration.ack import GateEdited, NoteEdited
 from review.orchestration.deciding import OverrideRequest, override_acceptance
 from review.orchestration.picking import NothingPicked, Pick, ack_picks, request_reviews
 from review.vocabulary import AcceptanceKind, Grouping, JobStatus

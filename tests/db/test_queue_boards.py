@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import CurrentAcceptance, ReviewStore
-from review.orchestration.rebuilding import rebuild_acceptances
+from review.orchestration.repairing import rebuild_acceptances
 from review.queries import files_now as looking
 from review.queries import queue_boards
 from review.queries.queue_board import QueueBoard

@@ -18,7 +18,7 @@ from django.db import OperationalError
 from django.db.transaction import TransactionManagementError
 
 from review.store import creation
-from review.store.header import APPLICATION_ID
+from review.store.sqlite_file import APPLICATION_ID
 from tests.helpers.opening import look, start
 
 
@@ -97,7 +97,7 @@ class TestMissingFile:
 
     def test_leaves_nothing_of_a_killed_attempt(self, root, file):
         file.parent.mkdir()
-        left = file.parent / f".{file.name}.0123.new"
+        left = file.parent / f".{file.name}.new"
         left.write_bytes(b"half")
 
         look(root)
@@ -137,7 +137,7 @@ class TestMissingFile:
         said = look(root)
 
         assert said.endswith(" 0")
-        assert f"{file.name}-wal.of-a-lost-store" in names(file.parent)
+        assert [name for name in names(file.parent) if name.endswith(".of-a-lost-store")]
 
     def test_names_the_place_where_none_can_be_made(self, root, file):
         file.parent.write_text("a file in the folder's place")
@@ -315,4 +315,4 @@ class TestReadOnlyFile:
         said = self.look(root, "read").split("|")
 
         assert said[0] == "StoreNotOpened"
-        assert "Permission denied" in said[1]
+        assert "permissions" in said[2]

@@ -9,12 +9,12 @@ import pytest
 
 from review.corpus import UnknownGate
 from review.errors import UsageRefused
-from review.models import Acceptance
-from review.orchestration import trivial_acks
+from review.models import Acceptance, Finding
+from review.orchestration import ack_selection
 from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.trivial_acks import TrivialAckRequest, ack_trivial_changes
+from review.orchestration.ack_selection import TrivialAckRequest, ack_trivial_changes
 from review.queries.targets import SelectionRequest
-from review.vocabulary import AcceptanceKind, Decision
+from review.vocabulary import AcceptanceKind, Decision, DispositionState
 from tests.builders import (
     NOTE,
     NOW,
@@ -27,7 +27,7 @@ from tests.builders import (
     write_note,
 )
 from tests.helpers.reviewed import FAIL, WARN, current, ingest, open_corpus, review_pairs
-from tests.rows import acceptance_row, current_acceptance_row
+from tests.rows import acceptance_row, current_acceptance_row, disposition_row
 
 pytestmark = pytest.mark.django_db
 TITLE_ONLY = make_gate("prose/x", watches="[title]")
@@ -172,8 +172,8 @@ class TestMeasuredFromTheReviewedText:
             write_note(root, "a.md", note_of(words))
             acked.append(len(ack(root, now=NOW + timedelta(hours=step + 1)).acked))
 
-        assert acked == [1] * 5 + [0] * 15
-        assert current().note_snapshot.text.count("other") == 20
+        assert acked == [1] * 2 + [0] * 18
+        assert current().note_snapshot.text.count("other") == 8
 
     def test_acks_by_hand_do_not_move_the_measure_either(self, tmp_path):
         root = make_root(tmp_path, notes={"a.md": note_of(WORDS)}, gates={"prose/x": TOLERANT})
@@ -226,7 +226,7 @@ class TestRace:
 
     def after_selecting(self, monkeypatch, happen):
         """Let something happen when the selection is complete."""
-        select = trivial_acks.select_targets
+        select = ack_selection.select_targets
 
         def select_targets(corpus, request):
             selection = select(corpus, request)
@@ -234,7 +234,7 @@ class TestRace:
             happen()
             return replace_targets(selection, targets)
 
-        monkeypatch.setattr(trivial_acks, "select_targets", select_targets)
+        monkeypatch.setattr(ack_selection, "select_targets", select_targets)
 
 
 def replace_targets(selection, targets):
@@ -242,3 +242,35 @@ def replace_targets(selection, targets):
     copy = replace(selection)
     copy.targets = lambda: iter(targets)
     return copy
+
+
+class TestDeletedQuotes:
+    QUOTE = "A reader finds a note by its title"
+
+    @pytest.fixture
+    def root(self, tmp_path):
+        gate = make_gate("prose/x", watches="[body]", staleness="rewrite(0.9)")
+        root = make_root(tmp_path, notes={"a.md": NOTE + "\nMore.\n"}, gates={"prose/x": gate})
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        return root
+
+    def test_of_an_open_finding_keep_its_pair_from_being_acked(self, root):
+        write_note(root, "a.md", NOTE.replace(self.QUOTE, "A reader") + "\nMore.\n")
+
+        result = ack(root)
+
+        assert [item.code for item in result.refused] == ["quote-gone"]
+        assert self.QUOTE in result.refused[0].message
+        assert result.acked == []
+
+    @pytest.mark.parametrize("state", [DispositionState.FIXED, DispositionState.REJECTED])
+    def test_of_a_settled_finding_do_not(self, root, state):
+        disposition_row(fingerprint=Finding.objects.get().fingerprint, state=state)
+        write_note(root, "a.md", NOTE.replace(self.QUOTE, "A reader") + "\nMore.\n")
+
+        assert len(ack(root).acked) == 1
+
+    def test_that_only_moved_do_not(self, root):
+        write_note(root, "a.md", "An opening.\n\n" + NOTE + "\nMore.\n")
+
+        assert len(ack(root).acked) == 1

@@ -16,7 +16,6 @@ from review.store.opening import known_migrations
 from tests.helpers.commands import REPOSITORY, process_environment, run
 from tests.helpers.forked import run_forked
 from tests.helpers.killed_backup import POINTS
-from tests.helpers.logged_stores import write_and_die
 from tests.stores.make import FILES_OF_JOBS, STORE, answers, unpack
 
 TODAY = max(known_migrations())
@@ -38,10 +37,10 @@ def helper(root, name, *args):
     return [sys.executable, "-m", f"tests.helpers.{name}", *map(str, args)]
 
 
-def end_of(root, end, target):
+def end_of(root, end, target, *options):
     """The exit code of a backup that meets its end."""
     done = subprocess.run(
-        helper(root, "killed_backup", end, target),
+        helper(root, "killed_backup", end, target, *options),
         cwd=REPOSITORY,
         env=process_environment(root),
         capture_output=True,
@@ -101,16 +100,6 @@ class TestBackup:
         assert "--overwrite" in done.err
         assert (root / "b.sqlite").read_bytes() == before
 
-    def test_replaces_an_earlier_one_when_it_is_asked_to(self, root):
-        back_up(root, "b.sqlite")
-        (root / "b.sqlite").chmod(0o644)
-        write_and_die(root / "b.sqlite", "DELETE FROM review_job_events")
-
-        assert back_up(root, "b.sqlite", "--overwrite").exit == 0
-        assert [file.name for file in root.glob("b.sqlite*")] == ["b.sqlite"]
-        assert events_in(root / "b.sqlite") == events_in(root / STORE) > 0
-        assert stat.S_IMODE((root / "b.sqlite").stat().st_mode) == 0o600
-
     @pytest.mark.parametrize("options", [(), ("--overwrite",)], ids=["unasked", "asked"])
     @pytest.mark.parametrize(
         "place", ["kb/notes/a.md", "kb/review.toml", "kb/notes/new.sqlite", "kb/link/b.sqlite"]
@@ -126,14 +115,22 @@ class TestBackup:
         assert (place.read_bytes() if place.exists() else None) == before
 
     @pytest.mark.parametrize("options", [(), ("--overwrite",)], ids=["unasked", "asked"])
-    def test_never_replaces_what_is_no_store(self, root, options):
-        (root / "letter.txt").write_text("mine")
+    @pytest.mark.parametrize(
+        "content",
+        [
+            pytest.param(b"# A note\n", id="text"),
+            pytest.param(b"SQLite format 3\0", id="a-header-cut-short"),
+            pytest.param(b"SQLite format 3\0" + b"\0" * 4080, id="an-unmarked-database"),
+        ],
+    )
+    def test_never_replaces_what_is_no_store(self, root, options, content):
+        (root / "letter.txt").write_bytes(content)
 
         done = back_up(root, "letter.txt", *options, "--json")
 
         assert (done.exit, done.error["code"]) == (4, "place-taken")
         assert "--overwrite" not in done.error["hint"]
-        assert (root / "letter.txt").read_text() == "mine"
+        assert (root / "letter.txt").read_bytes() == content
 
     @pytest.mark.parametrize(
         "make",
@@ -152,8 +149,9 @@ class TestBackup:
         assert done.exit == 4
         assert (root / STORE).read_bytes() == before
 
-    def test_never_replaces_the_store_under_another_name(self, root):
-        (root / "link").symlink_to(root / STORE)
+    @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+    def test_never_replaces_the_store_under_another_name(self, root, link):
+        getattr(root / "link", link)(root / STORE)
 
         assert back_up(root, "link", "--overwrite").exit == 4
 
@@ -255,6 +253,20 @@ class TestUnfinished:
             root=root, env={"COMMONPLACE_REVIEW_DB": str(place / "b.sqlite")},
         )  # fmt: skip
         assert done.exit == 0, done.out
+
+    @pytest.mark.parametrize("point", POINTS)
+    def test_over_an_earlier_one_leaves_that_or_the_new_one(self, root, point):
+        place = folder_for_backups(root)
+        back_up(root, place / "b.sqlite")
+        with closing(sqlite3.connect(place / "b.sqlite")) as earlier, earlier:
+            earlier.execute("DELETE FROM review_job_events")
+
+        assert end_of(root, point, place / "b.sqlite", "--overwrite") == -9
+
+        is_new = point == "with-its-name"
+        assert events_in(place / "b.sqlite") == is_new * events_in(root / STORE)
+        assert back_up(root, place / "b.sqlite", "--overwrite").exit == 0
+        assert [file.name for file in place.iterdir()] == ["b.sqlite"]
 
     @pytest.mark.parametrize(
         ("end", "code"),

@@ -1,15 +1,16 @@
-"""`review_doctor --backup FILE --overwrite`: what an earlier FILE holds and the store does not is kept."""
+"""`review_doctor --backup FILE --overwrite`: an earlier FILE is replaced, and never lies beside a log."""
 
 from __future__ import annotations
 
 import sqlite3
+import stat
 from contextlib import closing
 
 import pytest
 
 from review.store.opening import known_migrations
 from tests.helpers.forked import run_forked
-from tests.helpers.logged_stores import write_and_die
+from tests.helpers.logged_stores import half_write_and_die, write_and_die
 from tests.stores.make import STORE, unpack
 
 TODAY = max(known_migrations())
@@ -17,90 +18,63 @@ TODAY = max(known_migrations())
 
 @pytest.fixture
 def root(tmp_path):
-    """A knowledge base in which everything occurred, with an earlier backup beside it."""
+    """A knowledge base in which everything occurred, with its store."""
     unpack(TODAY, tmp_path)
-    assert back_up(tmp_path).exit == 0
     return tmp_path
 
 
-def back_up(root, *options):
-    return run_forked("review_doctor", "--backup", "b.sqlite", *options, root=root)
+def back_up(root, *args):
+    return run_forked("review_doctor", "--backup", *args, root=root)
 
 
-def write(store, statement):
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute(statement)
-
-
-def words_of(store):
+def events_in(store):
     with closing(sqlite3.connect(store)) as connection:
-        return "\n".join(connection.iterdump())
+        return connection.execute("SELECT COUNT(*) FROM review_job_events").fetchone()[0]
 
 
-@pytest.mark.parametrize("writing", [write, write_and_die], ids=["closed", "killed"])
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        pytest.param(
-            "UPDATE review_store SET store_id = 'it is kept'", "of another store", id="other-store"
-        ),
-        pytest.param(
-            "INSERT INTO review_model_partitions (name) VALUES ('it is kept')",
-            "review_model_partitions up to",
-            id="later-work",
-        ),
-    ],
-)
-def test_what_this_store_does_not_hold_is_not_replaced(root, statement, said, writing):
-    writing(root / "b.sqlite", statement)
-
-    done = back_up(root, "--overwrite", "--json")
-
-    assert (done.exit, done.error["code"]) == (4, "place-taken")
-    assert said in done.error["message"]
-    assert "'it is kept'" in words_of(root / "b.sqlite")
+def contents(root):
+    return {file.name: file.read_bytes() for file in root.glob("b.sqlite*")}
 
 
-def test_a_store_put_back_from_an_older_copy_replaces_no_newer_one(root):
-    write(root / STORE, "INSERT INTO review_model_partitions (name) VALUES ('new work')")
-    (root / "b.sqlite").rename(root / "older.sqlite")
-    assert back_up(root).exit == 0
-    for left in root.glob(f"{STORE}*"):
-        left.unlink()
-    (root / "older.sqlite").rename(root / STORE)
+class TestOverwrite:
+    def test_replaces_an_earlier_one_when_it_is_asked_to(self, root):
+        back_up(root, "b.sqlite")
+        (root / "b.sqlite").chmod(0o644)
+        with closing(sqlite3.connect(root / "b.sqlite")) as earlier, earlier:
+            earlier.execute("DELETE FROM review_job_events")
 
-    assert back_up(root, "--overwrite").exit == 4
-    assert "'new work'" in words_of(root / "b.sqlite")
+        assert back_up(root, "b.sqlite", "--overwrite").exit == 0
+        assert [file.name for file in root.glob("b.sqlite*")] == ["b.sqlite"]
+        assert events_in(root / "b.sqlite") == events_in(root / STORE) > 0
+        assert stat.S_IMODE((root / "b.sqlite").stat().st_mode) == 0o600
 
+    @pytest.mark.parametrize("options", [(), ("--overwrite",)], ids=["unasked", "asked"])
+    @pytest.mark.parametrize("is_gone", [False, True], ids=["earlier-there", "earlier-gone"])
+    @pytest.mark.parametrize("leave", [write_and_die, half_write_and_die], ids=["log", "journal"])
+    def test_never_lies_beside_the_log_of_an_earlier_one(self, root, options, is_gone, leave):
+        back_up(root, "b.sqlite")
+        leave(root / "b.sqlite", "UPDATE review_job_events SET actor = hex(randomblob(2000))")
+        if is_gone:
+            (root / "b.sqlite").unlink()
+        before = contents(root)
 
-def test_rows_that_were_pruned_since_are_no_reason(root):
-    write(root / STORE, "DELETE FROM review_job_outputs")
+        done = back_up(root, "b.sqlite", *options, "--json")
 
-    assert back_up(root, "--overwrite").exit == 0
-    assert words_of(root / "b.sqlite") == words_of(root / STORE)
+        assert (done.exit, done.error["code"]) == (4, "place-taken")
+        assert "b.sqlite-" in done.error["message"]
+        assert contents(root) == before
 
+    def test_does_not_replace_one_that_somebody_has_open(self, root):
+        back_up(root, "b.sqlite")
+        with closing(sqlite3.connect(root / "b.sqlite")) as user:
+            user.execute("SELECT * FROM review_store").fetchall()
 
-def cut(whole):
-    return whole[:-4096]
+            assert back_up(root, "b.sqlite", "--overwrite").exit == 4
 
+        assert back_up(root, "b.sqlite", "--overwrite").exit == 0
 
-def filled(whole):
-    return whole[:4096] + b"\xff" * (len(whole) - 4096)
+    def test_replaces_an_empty_file(self, root):
+        (root / "b.sqlite").touch()
 
-
-@pytest.mark.parametrize("damage", [cut, filled])
-def test_one_that_is_damaged_is_left_for_whoever_it_is_of(root, damage):
-    file = root / "b.sqlite"
-    file.write_bytes(damaged := damage(file.read_bytes()))
-
-    done = back_up(root, "--overwrite", "--json")
-
-    assert (done.exit, done.error["code"]) == (4, "place-taken")
-    assert file.read_bytes() == damaged
-
-
-def test_an_empty_file_is_replaced(root):
-    (root / "b.sqlite").write_bytes(b"")
-
-    assert back_up(root, "--overwrite").exit == 0
-    assert words_of(root / "b.sqlite") == words_of(root / STORE)
+        assert back_up(root, "b.sqlite", "--overwrite").exit == 0
+        assert events_in(root / "b.sqlite") == events_in(root / STORE)

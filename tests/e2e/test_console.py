@@ -324,7 +324,7 @@ class TestStore:
 
         assert result.exit == 5
         assert "review.toml" in result.error["message"]
-        assert "notes.roots" in result.error["message"]
+        assert "'notes.root'; known: roots" in result.error["message"]
 
     def test_migrate_adds_the_admin_s_tables_to_a_store_that_agents_made(self, tmp_path):
         (tmp_path / "kb").mkdir()

@@ -56,8 +56,8 @@ KEPT: dict[str, tuple[bytes, str, int | None]] = {
     "bomb.md": (b"---\n" + ALIASES.encode() + b"---\nText\n", "invalid-frontmatter", 6),
     "loop.md": (b"---\na: &x [*x]\n---\nText\n", "invalid-frontmatter", 2),
     "deep.md": (b"---\na: " + b"[" * 10_000 + b"\n---\nText\n", "invalid-frontmatter", 2),
-    "toml.md": (b"+++\ntitle = 'x'\n+++\nText\n", "invalid-frontmatter", 1),
-    "json.md": (b'{"title": "x"}\n\nText\n', "invalid-frontmatter", 1),
+    "toml.md": (b"+++\ntitle = 'x\n+++\nText\n", "invalid-frontmatter", 2),
+    "json.md": (b'{\n"title": "x",\n}\nText\n', "invalid-frontmatter", 3),
     "Case.md": (b"Text\n", "case-collision", None),
     "case.md": (b"Text\n", "case-collision", None),
 }

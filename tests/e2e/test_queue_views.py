@@ -161,6 +161,23 @@ class TestNeedsALook:
             pytest.param(
                 "### Findings\n- WARN: no source\n\n## Result: PASS", "findings-disagree", id="pass"
             ),
+            pytest.param(
+                "### Findings\n- WARN: no source\n\n## Result: FAIL",
+                "findings-disagree",
+                id="fail-that-only-warns",
+            ),
+            pytest.param(
+                "### Findings\n- FAIL: no source\n\n## Result: WARN",
+                "findings-disagree",
+                id="warn-whose-finding-fails",
+            ),
+            pytest.param("The lead is long.\n\n## Result: WARN", "no-findings", id="bare-warn"),
+            pytest.param(
+                "### Findings\n- WARN: no source\n  > These words stand in no note.\n\n"
+                "## Result: WARN",
+                "quotes-not-found",
+                id="quotes-not-found",
+            ),
         ],
     )
     def test_a_review_that_a_person_must_see(self, root, review, why):
@@ -238,8 +255,8 @@ class TestFormats:
     def test_a_reviews_text_cannot_act_on_a_terminal(self, root):
         review_pairs(
             root, ("a.md", "prose/x"),
-            review="### Findings\n- WARN: clear \x1b[2J it\n\n## Result: WARN",
+            review="### Findings\n- WARN: clear \x9b2J it\n\n## Result: WARN",
         )  # fmt: skip
 
-        assert "\x1b" not in run("warn_selector").out
-        assert "\x1b" in finding()["text"]
+        assert "\x9b" not in run("warn_selector").out
+        assert "\x9b" in finding()["text"]

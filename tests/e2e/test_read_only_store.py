@@ -28,17 +28,17 @@ seen = {"at first": ModelPartition.objects.count()}
 writer = sqlite3.connect(path)
 writer.execute("INSERT INTO review_model_partitions (name) VALUES ('m-1')")
 writer.commit()
-store.look_again()
+store.recheck_store()
 seen["while somebody writes"] = ModelPartition.objects.count()
 writer.close()
-store.look_again()
+store.recheck_store()
 seen["afterwards"] = ModelPartition.objects.count()
 try:
     ModelPartition.objects.create(name="m-2")
 except OperationalError as error:
     seen["a write"] = str(error)
 writable = True
-store.look_again()
+store.recheck_store()
 ModelPartition.objects.create(name="m-2")
 seen["writable by now"] = [ModelPartition.objects.count(), connection.settings_dict["NAME"] == path]
 print(json.dumps(seen))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 CASE = os.environ.get("FAKE_CASE", "ok")
 _PAIR = re.compile(r"^([0-9a-f]{8})/(\d+): (.+)$", re.MULTILINE)
-_OUTPUT = re.compile(r"touch nothing else: `([^`]+)`")
+_OUTPUT = re.compile(r"Write the blocks to `([^`]+)`")
 
 
 def read_prompt() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from review.protocol.decisions import read_decision
+from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
 from review.protocol.parser import parse_output
 from tests.fuzz import rules

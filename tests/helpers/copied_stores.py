@@ -10,27 +10,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.db import connections
 
 from review import models
-from review.orchestration.copied_tables import copied_tables, store_table
-from review.store.elsewhere import attached
-from review.store.raw_rows import Row, rows_of
+from review.store.elsewhere import temporary_alias
 from tests.helpers.commands import Result, run
 from tests.helpers.filled_store import fill
 from tests.helpers.servers import VARIABLE, new_database
 
 ON_SERVER = bool(os.environ.get(VARIABLE))
-MARK_OF_ANOTHER = (
-    "INSERT INTO django_migrations (app, name, applied)"
-    " VALUES ('review', 'filled_from_aaaaaaaa', '2026-01-01')"
-)
 Place = str | Path
-
-
-def tables() -> list[str]:
-    """The names of all tables of a store."""
-    return [table.name for table in (*copied_tables(), store_table())]
 
 
 @contextmanager
@@ -58,17 +48,25 @@ def copy(source: Place, target: Place, *options: str) -> Result:
     return run("review_store_copy", "--from", source, "--to", target, *options)
 
 
-def rows(place: Place) -> dict[str, list[Row]]:
-    """Every row of a store, as plain values."""
-    with attached("looked_at", str(place), named="the test"):
-        there = rows_of("looked_at")
-        return {table.name: list(there.read(table)) for table in (*copied_tables(), store_table())}
+def rows(place: Place) -> dict[str, list[dict[str, Any]]]:
+    """Every row of a store, as values that two databases write alike."""
+    with temporary_alias("looked_at", str(place), named="the test"):
+        return {
+            model._meta.db_table: [
+                {
+                    name: bytes(value) if isinstance(value, memoryview) else value
+                    for name, value in row.items()
+                }
+                for row in model._base_manager.using("looked_at").order_by("pk").values()
+            ]
+            for model in apps.get_app_config("review").get_models()
+        }
 
 
 def change(place: Place, statement: str) -> None:
     """Do something to a store behind the program's back."""
     with (
-        attached("changed", str(place), named="the test"),
+        temporary_alias("changed", str(place), named="the test"),
         connections["changed"].cursor() as cursor,
     ):
         cursor.execute(statement)
@@ -76,13 +74,13 @@ def change(place: Place, statement: str) -> None:
 
 def grow(place: Place, seed: int) -> None:
     """Let three more jobs come about."""
-    with attached("grown", str(place), named="the test"):
+    with temporary_alias("grown", str(place), named="the test"):
         fill("grown", seed=seed, jobs=3)
 
 
 def telemetry(place: Place) -> list[Any]:
     """That of each job, as the program reads it."""
-    with attached("told", str(place), named="the test"):
+    with temporary_alias("told", str(place), named="the test"):
         jobs = models.ReviewJob.objects.using("told").order_by("pk")
         return list(jobs.values_list("telemetry", flat=True))
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from django.db import models
 
 from review.models import JobOutput, ReviewPair
-from review.orchestration import job_file_checks, pruning, rebuilding
-from review.orchestration import review_text_checks as text_checks
+from review.orchestration import job_file_checks, pruning, repairing
 from review.orchestration.finalization import ingest_job
 from review.orchestration.ingest_request import IngestRequest
-from review.queries import invariants, invariants_texts, store_checks
+from review.queries import store_checks
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 from tests.helpers.doctoring import examine
 from tests.helpers.reviewed import WARN
@@ -22,16 +21,10 @@ FAULTY_PAIRS = (1, 8, 14)
 OF_PAIRS = ((1, "x"), (4, "y"), (7, "y"))
 BATCH = 3
 BATCHES = (
-    (store_checks, "_TEXTS_AT_ONCE"),
     (store_checks, "_ROWS_AT_ONCE"),
-    (invariants, "_ROWS_AT_ONCE"),
-    (invariants_texts, "_KEYS_AT_ONCE"),
-    (invariants_texts, "_TEXTS_AT_ONCE"),
-    (text_checks, "_PAIRS_AT_ONCE"),
     (job_file_checks, "_JOBS_AT_ONCE"),
-    (job_file_checks, "_FOLDERS_AT_ONCE"),
     (pruning, "_AT_ONCE"),
-    (rebuilding, "_AT_ONCE"),
+    (repairing, "_EVENTS_AT_ONCE"),
 )
 GATES = ("prose/x", "prose/y")
 

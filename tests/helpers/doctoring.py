@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from review.corpus.index import FileIndex, KindRow, NoteRow
+from review.corpus.index import FileIndex, NoteRow
+from review.corpus.notes import NO_KIND
 from review.corpus.signature import signature_of
 from tests.helpers.commands import run
 
@@ -28,9 +29,7 @@ def forge_index(root: Path, path: str) -> None:
     index = FileIndex(
         root / "kb/reports/review-store.index", root=os.path.realpath(root), clock_ns=time.time_ns
     )
-    # Only who has read all rows writes rows.
-    assert index.notes is not None
-    kind = index.kind_number(KindRow("", (), True))
+    kind = index.kind_number(NO_KIND)
     signature = signature_of((root / path).stat())
     index.remember_note(path, NoteRow(signature, "0" * 64, "", kind, ()))
     index.save()

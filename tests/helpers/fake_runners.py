@@ -15,7 +15,7 @@ from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptReq
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import find_runner, installed_runner
 from review.runners.running import RunRequest, run_edit, run_review
-from review.settings_runners import RunnerOutput, RunnerSettings
+from review.settings_file import RunnerOutput, RunnerSettings
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"
 PROGRAMS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from review import models, store
-from review.store.elsewhere import attached
+from review.store.elsewhere import temporary_alias
 
 _BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 # What two databases, or their drivers, could hand back in another way.
@@ -35,7 +35,7 @@ ODD_TELEMETRY: tuple[Any, ...] = (
 
 def make_filled(path: Path, *, seed: int = 0, jobs: int = 12) -> Path:
     """A new SQLite store at `path` with rows in every table."""
-    with attached("filled", str(path), named="the test"):
+    with temporary_alias("filled", str(path), named="the test"):
         store.ensure_store(write=True, using="filled")
         fill("filled", seed=seed, jobs=jobs)
     return path

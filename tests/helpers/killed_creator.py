@@ -13,13 +13,13 @@ def main(point: str, selection: str) -> None:
     import django
 
     django.setup()
-    from review.artifacts import local_folder
+    from review import folders
     from review.management.commands.create_review_jobs import Command
     from review.orchestration import job_making, planning
 
     planning.JOBS_PER_TRANSACTION = 2
     place, name, number = {
-        "in-a-folder": (local_folder, "_write_new", 3),
+        "in-a-folder": (folders, "write_new", 3),
         "before-the-first-commit": (job_making.JobMaker, "_store", 1),
         "before-the-second-commit": (job_making.JobMaker, "_store", 2),
     }[point]

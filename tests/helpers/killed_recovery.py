@@ -14,7 +14,7 @@ def main(point: str) -> None:
     import django
 
     django.setup()
-    from review.artifacts import local_folder
+    from review import folders
     from review.management.commands.recover_review_jobs import Command
     from review.models.jobs import ReviewJobQuerySet
     from review.orchestration import recovery
@@ -22,7 +22,7 @@ def main(point: str) -> None:
 
     place, name, number = {
         "after-the-old-job-failed": (ReviewJobQuerySet, "fail", 1),
-        "in-the-new-folder": (local_folder, "_write_new", 1),
+        "in-the-new-folder": (folders, "write_new", 1),
         "before-the-commit": (JobMaker, "_store", 1),
         "before-the-files-are-refreshed": (recovery, "create_replacement", 1),
         "after-the-first-job": (recovery, "mirror_job", 1),

@@ -213,11 +213,11 @@ def _prompts() -> Iterator[str]:
 
 
 def _invariants(verdict: Verdict) -> Iterator[str]:
-    from review.queries.invariants import RULES, broken_invariants
+    from review.queries.invariants import broken_invariants, invariant_names
 
-    verdict.invariants = len(RULES)
+    verdict.invariants = len(invariant_names())
     for broken in broken_invariants():
-        yield f"{broken.name}: {broken.count}: {broken.detail}"
+        yield f"{broken.name}: {broken.message}: {'; '.join(broken.details)}"
 
 
 if __name__ == "__main__":

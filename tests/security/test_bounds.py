@@ -25,7 +25,7 @@ from review.errors import InputRejected
 from review.management.inputs import read_source
 from review.models import Finding, ReviewText
 from review.orchestration.judging import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
-from review.protocol.decisions import read_decision
+from review.protocol.decision import read_decision
 from review.runners.messages import clean
 from review.runners.run_folder import RunFolder
 from review.vocabulary import Decision
@@ -190,7 +190,7 @@ class TestReview:
 
         def counted(one, other):
             compared.append(1)
-            assert max(len(one.words), len(other.words)) <= finding_identity.MAX_COMPARED
+            assert max(len(one), len(other)) <= finding_identity.MAX_COMPARED
             return agreement(one, other)
 
         monkeypatch.setattr(finding_identity, "_agreement", counted)

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from review.integrations.csv_cells import safe_cell
-from review.integrations.gate_csv import COLUMNS
-from review.integrations.markdown_export import render_export
+from review.integrations.review_export import COLUMNS, render_export
 from tests.builders import write_note
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs

@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from django.core.exceptions import SuspiciousFileOperation
 
-from review.artifacts import ArtifactStore
+from review.artifacts import ArtifactStore, OutputNotReadable
 from review.artifacts.job_files import MAX_OUTPUT_BYTES
 from tests.builders import (
     PARTITION,
@@ -229,7 +228,7 @@ def test_a_path_that_a_row_names_is_no_other_file_of_the_machine(root, job, outs
     # Rows are written by us alone; a store that somebody else wrote is as far as this goes.
     store = ArtifactStore(make_config(root))
 
-    with pytest.raises(SuspiciousFileOperation):
+    with pytest.raises(OutputNotReadable, match="leads out"):
         store.read_output(f"kb/reports/bundle-reviews/../../../{outside.name}")
 
 

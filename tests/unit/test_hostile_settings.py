@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from review import conf
-from review.settings_values import ConfigRefused
+from review.corpus import Corpus
+from review.settings_file import ConfigRefused
 
 
 @pytest.fixture
@@ -72,11 +73,6 @@ class TestText:
             pytest.param(b"\xff\xfe", id="utf-16"),
             pytest.param(b"[" + b".".join([b"a"] * 5_000) + b"]", id="deep-table-name"),
             pytest.param(b'"\\u001b[31m" = 1', id="escape-as-a-key"),
-            pytest.param(b"[notes]\ncache = 1", id="a-number-for-a-word"),
-            pytest.param(b"[notes]\nroots = ['../..']", id="out-of-the-root"),
-            pytest.param(b"[notes]\nmax_bytes = -1", id="negative"),
-            pytest.param(b"[sweeps]\nmax_cost_usd = nan", id="no-number"),
-            pytest.param(b"[jobs]\nabandoned_after = '99999999h'", id="longer-than-time"),
         ],
     )
     def test_that_is_not_understood_is_refused_by_name(self, settings_file, data):
@@ -85,6 +81,50 @@ class TestText:
         with pytest.raises(ConfigRefused, match=r"kb/review\.toml") as refused:
             conf.current()
         assert len(str(refused.value)) < 1_000
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            pytest.param("cache = 1", "unknown key 'cache'; known: notes, gates", id="section"),
+            pytest.param("[notes]\nrotos = []", "'notes.rotos'; known: roots, excludes", id="key"),
+            pytest.param(
+                "[runners.a]\nname = 'b'", "'runners.a.name'; known: like", id="key-of-a-table"
+            ),
+            pytest.param("notes = 1", "notes: Expected a table, got a whole number", id="table"),
+            pytest.param("[notes]\ncache = 1", "notes.cache: Expected true or false", id="truth"),
+            pytest.param("[notes]\nroots = 'a'", "notes.roots: Expected a list", id="list"),
+            pytest.param("[notes]\nroots = []", "notes.roots: Expected a list of length", id="no-root"),
+            pytest.param(
+                "[notes]\nroots = ['../..']", "roots[0]: expected a folder below the root", id="root"
+            ),
+            pytest.param("[gates]\nfolder = '/x'", "a folder below the root", id="absolute-folder"),
+            pytest.param("[notes]\nexcludes = ['']", "notes.excludes[0]: Expected text", id="blank"),
+            pytest.param("[notes]\nmax_bytes = -1", "max_bytes: Expected a whole number >= 1", id="size"),
+            pytest.param("[sweeps]\nmax_cost_usd = nan", "an amount above 0", id="no-number"),
+            pytest.param("[sweeps]\njobs = true", "sweeps.jobs: Expected a whole number", id="bool"),
+            pytest.param("[sweeps]\ntimeout = 5", "sweeps.timeout: expected text", id="no-unit"),
+            pytest.param("[jobs]\nabandoned_after = '9y'", "such as 90s, 15m", id="unit"),
+            pytest.param("[jobs]\nabandoned_after = '9999d'", "longer than 3650d", id="decades"),
+            pytest.param(
+                "[partitions.a]\naliases = ['x']\n[partitions.b]\naliases = ['x']",
+                "partitions.b.aliases: 'x' is an alias of 'a' too",
+                id="shared-alias",
+            ),
+        ],
+    )  # fmt: skip
+    def test_that_is_wrong_names_the_key_and_what_was_expected(self, settings_file, text, says):
+        settings_file.write_text(text)
+
+        with pytest.raises(ConfigRefused) as refused:
+            conf.current()
+        assert says in refused.value.message
+        assert refused.value.hint
+
+    def test_of_an_exclude_pattern_that_is_none_is_refused_by_name(self, settings_file):
+        settings_file.write_text("[notes]\nexcludes = ['[b-a].md']")
+
+        with pytest.raises(ConfigRefused, match=r"notes\.excludes"):
+            Corpus(conf.current()).notes()
 
     def test_may_end_without_a_line_end(self, settings_file):
         settings_file.write_text("[notes]\ncache = false")

@@ -20,7 +20,7 @@ from commonplace_site.serving import FramedServer
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.base import ReviewCommand
 from review.management.options import positive_int, word
-from review.store.migrating import checks_by_step
+from review.store.migrating import checks_without_reviews
 from review.web.entering import entry_path
 
 DEFAULT_HOST = "127.0.0.1"
@@ -70,7 +70,7 @@ class Command(ReviewCommand):
         """Serve until interrupted."""
         host = options["host"]
         _allow(host)
-        with checks_by_step():
+        with checks_without_reviews():
             call_command("migrate", verbosity=0)
         call_command("clearsessions")
         if options["link"]:

@@ -83,7 +83,7 @@ class Command(ReviewCommand):
 
     def _ack(self, options: dict[str, Any], corpus: Corpus, config: Config) -> AcksJson:
         from review.orchestration.ack import AckRequest, ack_gate_review
-        from review.orchestration.ack_input import AckInputRequest, ack_selection
+        from review.orchestration.ack_selection import AckInputRequest, ack_selection
         from review.orchestration.provenance import canonical_partition
 
         said = {"actor": options["actor"], "reason": options["reason"] or ""}

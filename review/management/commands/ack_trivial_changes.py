@@ -16,7 +16,7 @@ from review.management.scope_options import add_scope_arguments
 if TYPE_CHECKING:
     from review.conf import Config
     from review.contracts.acks import TrivialAcksJson
-    from review.orchestration.trivial_acks import TrivialAckRequest
+    from review.orchestration.ack_selection import TrivialAckRequest
 
 
 class Command(ReviewCommand):
@@ -50,7 +50,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ack, and say what moved."""
-        from review.orchestration.trivial_acks import ack_trivial_changes
+        from review.orchestration.ack_selection import ack_trivial_changes
         from review.queries.knowledge_base import open_corpus
 
         config = conf.current()
@@ -78,8 +78,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
+    from review.orchestration.ack_selection import TrivialAckRequest
     from review.orchestration.provenance import canonical_partition
-    from review.orchestration.trivial_acks import TrivialAckRequest
     from review.queries.targets import SelectionRequest
 
     return TrivialAckRequest(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review import conf, store
-from review.errors import ExitCode
+from review.errors import ExitCode, UsageRefused
 from review.management.base import ReviewCommand
 from review.management.options import partition, text
 
@@ -23,14 +23,16 @@ class Command(ReviewCommand):
 
     help = (
         "After a file or folder was moved: accept at the new path what is accepted at the old one, "
-        "where the text is the same byte for byte, with what was decided about findings. Nothing "
-        "at the old path changes."
+        "where the text is the same byte for byte, with what was decided about findings. What was "
+        "carried from a path that is gone is no orphan any more. With --retire: take what is "
+        "accepted for files that are gone for good out of the queue and the orphans."
     )
     schema = "carry-over-acceptances/1"
     store_use = store.Use.WRITE
     examples = (
         "commonplace carry_over_acceptances kb/notes/a.md kb/notes/archive/a.md --dry-run",
         "commonplace carry_over_acceptances kb/instructions/review-gates/prose kb/instructions/review-gates/style",
+        "commonplace carry_over_acceptances --retire kb/notes/deleted.md --reason 'merged into b.md'",
     )
     exit_codes = {
         ExitCode.CONFLICT: "an acceptance was refused (named; the others were carried), or none could be carried",
@@ -38,9 +40,18 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """From where to where."""
+        """From where to where, or what to retire."""
         parser.add_argument("old", type=text, metavar="OLD_PATH", help="file or folder, as it was")
-        parser.add_argument("new", type=text, metavar="NEW_PATH", help="where it is now")
+        parser.add_argument("new", type=text, nargs="?", metavar="NEW_PATH", help="where it is now")
+        parser.add_argument(
+            "--retire", action="store_true", help="OLD_PATH is gone for good: no NEW_PATH"
+        )
+        parser.add_argument(
+            "--edited",
+            action="store_true",
+            help="carry over what was edited too: the pair is stale at the new path, not missing",
+        )
+        parser.add_argument("--reason", type=text, metavar="R", help="why it is retired")
         parser.add_argument("--model", type=partition, metavar="PARTITION", help="only of this one")
         parser.add_argument("--dry-run", action="store_true", help="say what would be carried")
         self.add_actor_option(parser)
@@ -50,6 +61,8 @@ class Command(ReviewCommand):
         from review.orchestration.carrying import carry_over_acceptances
         from review.queries.knowledge_base import open_corpus
 
+        if options["retire"] is (options["new"] is not None):
+            raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
         config = conf.current()
         with open_corpus(config) as corpus:
             result = carry_over_acceptances(_request(options, config), corpus=corpus, now=self.now)
@@ -59,7 +72,7 @@ class Command(ReviewCommand):
             self.write_lines(_lines(result, config))
             for item in (*result.refused, *result.not_identical):
                 self.warn(f"{_why(item)}: {_key(item, config)}: {item.message}")
-        done = result.carried and not result.refused
+        done = (result.carried or result.retired) and not result.refused
         self.finish(ExitCode.DONE if done else ExitCode.CONFLICT)
 
 
@@ -74,6 +87,8 @@ def _request(options: dict[str, Any], config: Config) -> CarryRequest:
         actor=options["actor"],
         model_partition=model and canonical_partition(model, config=config),
         dry_run=options["dry_run"],
+        edited=options["edited"],
+        reason=options["reason"] or "",
     )
 
 
@@ -82,6 +97,9 @@ def _lines(result: CarryOverJson, config: Config) -> Iterator[str]:
     for item in result.carried:
         decided = f", decided findings: {item.dispositions}" if item.dispositions else ""
         yield f"{verb}: {_key(item, config)} ({item.model_partition}{decided})"
+    verb = "would retire" if result.dry_run else "retired"
+    for item in result.retired:
+        yield f"{verb}: {_key(item, config)} ({item.model_partition})"
 
 
 def _why(item: NotCarriedJson) -> str:

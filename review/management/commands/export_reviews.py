@@ -17,7 +17,7 @@ from review.management.options import source
 from review.management.output_files import refuse_knowledge_base, refuse_to_overwrite
 
 if TYPE_CHECKING:
-    from review.contracts.exports import ExportedJson
+    from review.contracts.reviews import ExportedJson
 
 MARKDOWN, CSV = "markdown", "csv"
 _DEFAULTS = {
@@ -28,8 +28,6 @@ _SHOWN = 20
 
 
 class Command(ReviewCommand):
-    """Write the current reviews to files."""
-
     help = (
         "Write every current acceptance with its review, from the store alone: a Markdown file for"
         " each note, gate and partition, or one CSV index. Files of an earlier export that belong"
@@ -45,7 +43,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What, and where to."""
         parser.add_argument(
             "--format", choices=(MARKDOWN, CSV), required=True, help="Markdown files or a CSV index"
         )
@@ -58,7 +55,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Export, and report."""
         config, chosen = conf.current(), options["format"]
         if options["output"] == "-":
             self._print_csv(chosen, config)
@@ -76,7 +72,7 @@ class Command(ReviewCommand):
             self.notice(f"and {len(done.left) - _SHOWN} more")
 
     def _print_csv(self, chosen: str, config: Config) -> None:
-        from review.integrations.gate_csv import gate_csv
+        from review.integrations.review_export import gate_csv
         from review.queries.exporting import exported_reviews
 
         if chosen != CSV or self.as_json:
@@ -86,27 +82,17 @@ class Command(ReviewCommand):
 
 
 def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-    from review.contracts.exports import ExportedJson
-    from review.integrations.markdown_export import export_markdown
+    from review.integrations.review_export import export_markdown
     from review.queries.exporting import exported_reviews
 
     refuse_knowledge_base(folder, config=config)
-    done = export_markdown(
-        exported_reviews(gates_folder=config.gates_folder, with_text=True), folder
-    )
-    return ExportedJson(
-        format=MARKDOWN,
-        output=str(folder),
-        reviews=done.written + done.unchanged,
-        written=done.written,
-        unchanged=done.unchanged,
-        left=list(done.left),
-    )
+    reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
+    return export_markdown(reviews, folder)
 
 
 def _export_csv(path: Path, config: Config) -> ExportedJson:
-    from review.contracts.exports import ExportedJson
-    from review.integrations.gate_csv import gate_csv
+    from review.contracts.reviews import ExportedJson
+    from review.integrations.review_export import gate_csv
     from review.queries.exporting import exported_reviews
 
     refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())

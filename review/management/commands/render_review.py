@@ -13,12 +13,10 @@ from review.management.options import partition, positive_int, text
 from review.queries.knowledge_base import open_corpus
 
 if TYPE_CHECKING:
-    from review.queries.history import HistoryRequest
+    from review.orchestration.reading import HistoryRequest
 
 
 class Command(ReviewCommand):
-    """Show reviews as Markdown."""
-
     help = (
         "Show the review that stands for a note, by each gate and partition, or one review by its"
         " pair: decision, provenance, the exact texts, findings with lines, and the review's text."
@@ -34,7 +32,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which reviews."""
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--note", type=text, metavar="PATH", help="the reviews of this note")
         which.add_argument(
@@ -48,7 +45,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read and print."""
         from review.management.review_output import review_lines
         from review.orchestration.reading import read_reviews
 
@@ -63,7 +59,7 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any]) -> HistoryRequest:
-    from review.queries.history import HistoryRequest
+    from review.orchestration.reading import HistoryRequest
 
     for name in ("gate", "model"):
         if options["review_pair_id"] is not None and options[name] is not None:

@@ -15,18 +15,15 @@ from review.management.options import duration, path, word
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from review.contracts.doctor import CheckJson, DoctorBackupJson, DoctorJson
+    from review.contracts.doctor import CheckJson, DoctorJson
     from review.orchestration.pruning import Pruning
     from review.queries.checks import Check
-    from review.store.backup_file import BackedUp
+    from review.store.backup import BackedUp
 
 
 class Command(ReviewCommand):
-    """Check that everything is as it must be."""
-
     help = (
-        "Check the store, the files of jobs, the file index and the installation; with --quick, only"
-        " what costs the same at any size. With --check, ask"
+        "Check the store, the files of jobs, the file index and the installation. With --check, ask"
         " the store for every invariant, hash every kept text of a note or gate again, and hold"
         " reviews against what is kept of them. With --repair, make again what can be made from the"
         " store: current acceptances, prompts, result files, manifests. No review, decision or event"
@@ -51,12 +48,10 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to look at, and what to do."""
         parser.add_argument(
             "--quick",
             action="store_true",
-            help="look only at what costs the same at any size: a second before work; it says what"
-            " it left out",
+            help="leave out the content of the store, the files of jobs and the file index",
         )
         parser.add_argument(
             "--check",
@@ -99,7 +94,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check, and tell check by check."""
         from review.queries.checks import CheckState
 
         _refuse_misfits(options)
@@ -109,16 +103,17 @@ class Command(ReviewCommand):
         remaining = {CheckState.PROBLEM, CheckState.SKIPPED}
         if not options["check"]:
             remaining.add(CheckState.REPAIRABLE)
-        problems = 0
         done: list[Check] = []
         for check in self._examine(options):
-            problems += check.state in remaining
             done.append(check)
             if not self.as_json:
                 self.write_lines(_lines(check))
+        problems = sum(check.state in remaining for check in done)
         if self.as_json:
             self.write_json(_document(done, problems))
-        self.finish(_exit_code(done, problems))
+        if any(check.again for check in done):
+            self.finish(ExitCode.TRY_AGAIN)
+        self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
 
     def _examine(self, options: dict[str, Any]) -> Iterator[Check]:
         from review.orchestration.doctoring import Examination, examine
@@ -126,7 +121,7 @@ class Command(ReviewCommand):
         wanted = Examination(
             thorough=options["check"],
             repair=options["repair"],
-            quick_at=self.now if options["quick"] else None,
+            quick=options["quick"],
             pruning=self._pruning(options),
         )
         return examine(wanted)
@@ -148,7 +143,7 @@ class Command(ReviewCommand):
 
     def _back_up(self, options: dict[str, Any]) -> None:
         from review.management.output_files import refuse_knowledge_base
-        from review.orchestration.backup import BackupRequest, back_up
+        from review.store.backup import BackupRequest, back_up
 
         target, config = options["backup"].absolute(), conf.current()
         refuse_knowledge_base(target, config=config)
@@ -158,12 +153,6 @@ class Command(ReviewCommand):
             self.write_json(_backup_document(target, made))
         else:
             self.write_text(f"backed up: {target} ({made.byte_size:,} bytes, checked)")
-
-
-def _exit_code(checks: list[Check], problems: int) -> ExitCode:
-    if any(check.again for check in checks):
-        return ExitCode.TRY_AGAIN
-    return ExitCode.FAILED if problems else ExitCode.DONE
 
 
 def _refuse_misfits(options: dict[str, Any]) -> None:
@@ -189,19 +178,19 @@ def _lines(check: Check) -> Iterator[str]:
 def _document(checks: list[Check], problems: int) -> DoctorJson:
     from review.contracts.doctor import DoctorJson
 
-    return DoctorJson(checks=[_shown(check) for check in checks], problems=problems)
+    return DoctorJson(checks=[_check_json(check) for check in checks], problems=problems)
 
 
-def _backup_document(target: Path, made: BackedUp) -> DoctorBackupJson:
+def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
     from review.contracts.doctor import BackupJson, DoctorBackupJson
     from review.queries.checks import Check, CheckState
 
     check = Check("backup", CheckState.OK, f"{target} was written and checked")
     backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
-    return DoctorBackupJson(checks=[_shown(check)], problems=0, backup=backup)
+    return DoctorBackupJson(checks=[_check_json(check)], problems=0, backup=backup)
 
 
-def _shown(check: Check) -> CheckJson:
+def _check_json(check: Check) -> CheckJson:
     from review.contracts.doctor import CheckJson
 
     return CheckJson(

@@ -54,8 +54,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, print, and trip."""
-        from review.management.cost_output import cost_lines
-        from review.management.status_output import status_lines
+        from review.management.status_output import cost_lines, status_lines
         from review.queries.costs import read_costs
         from review.queries.status import FailOn, read_status
 

@@ -16,17 +16,17 @@ from review.management.options import database
 
 if TYPE_CHECKING:
     from review.contracts.copies import StoreCopyJson
-    from review.orchestration.copying import CopyRequest, StoreCopied
+    from review.orchestration.copying import CopyRequest
 
 
 class Command(ReviewCommand):
-    """Copy one store into another, and prove that it arrived."""
+    """Copy one store into another."""
 
     help = (
         "Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to"
         " another file. The target is made when it is not there, and keeps all ids, the store's own"
-        " among them. A copy that was broken off goes on where it was. At the end every row of both"
-        " is counted and hashed."
+        " among them. All rows of both are counted and hashed. A copy that is interrupted leaves the"
+        " target empty."
     )
     schema = "review-store-copy/1"
     store_use = store.Use.NONE
@@ -37,13 +37,12 @@ class Command(ReviewCommand):
     )
     exit_codes = {
         ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
-        ExitCode.CONFLICT: "the target holds another store's rows, or was used since it was copied",
+        ExitCode.CONFLICT: "the target holds another store's rows, or is an earlier copy that differs",
         ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target or one of notes or gates, or a URL"
         " cannot be read",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """From where to where."""
         parser.add_argument(
             "--to",
             type=database,
@@ -63,15 +62,14 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Copy, and tell table by table."""
         from review.management.copy_progress import progress
         from review.orchestration.copying import copy_store
 
         _refuse_among_notes(options["to"])
-        with progress(self.stderr, shown=self.shows_progress) as tell:
-            done = copy_store(_request(options), tell=tell)
+        with progress(self.stderr, shown=self.shows_progress) as report:
+            done = copy_store(_request(options), report=report)
         if self.as_json:
-            self.write_json(_document(done))
+            self.write_json(done)
         else:
             self.write_lines(_lines(done))
         if not done.dry_run:
@@ -107,38 +105,13 @@ def _request(options: dict[str, Any]) -> CopyRequest:
     )
 
 
-def _lines(done: StoreCopied) -> Iterator[str]:
+def _lines(done: StoreCopyJson) -> Iterator[str]:
     yield f"from {done.source}"
-    yield f"to   {done.target} ({done.standing})"
+    yield f"to   {done.target} ({done.target_was})"
     for table in done.tables:
-        parts = ((table.added, "added"), (table.changed, "changed"), (table.removed, "removed"))
-        what = ", ".join(f"{count} {word}" for count, word in parts if count) or "as it is there"
-        yield f"  {table.name:<26} {table.rows:>9} rows  {what}"
+        what = f"{table.added} added" if table.added else "as it is there"
+        yield f"  {table.table:<26} {table.rows:>9} rows  {what}"
     if done.dry_run:
         yield "nothing was written"
     else:
         yield "verified: every count and every digest agrees"
-
-
-def _document(done: StoreCopied) -> StoreCopyJson:
-    from review.contracts.copies import StoreCopyJson, TableCopiedJson
-
-    return StoreCopyJson(
-        source=done.source,
-        target=done.target,
-        store_id=done.store_id,
-        target_was=done.standing,
-        dry_run=done.dry_run,
-        verified=not done.dry_run,
-        tables=[
-            TableCopiedJson(
-                table=table.name,
-                rows=table.rows,
-                sha256=table.sha256,
-                added=table.added,
-                changed=table.changed,
-                removed=table.removed,
-            )
-            for table in done.tables
-        ],
-    )

@@ -94,6 +94,8 @@ class Command(ReviewCommand):
                 self.write_lines(text_lines(selection))
                 for line in problem_lines(selection.problems):
                     self.warn(line)
+                for rename in selection.renames():
+                    self.notice(rename.line)
                 self.notice(summary_line(selection))
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from review import store
-from review.store.elsewhere import attached
+from review.store.elsewhere import temporary_alias
 from tests.helpers.copied_stores import cloned, copy, nowhere_yet
 from tests.helpers.filled_store import make_filled
 
@@ -29,7 +29,7 @@ def source(filled, tmp_path) -> Path:
 def empty_place(tmp_path_factory, django_db_setup, django_db_blocker):
     """An empty store of the database that the suite runs on, to be cloned."""
     with nowhere_yet(tmp_path_factory.mktemp("empty")) as place, django_db_blocker.unblock():
-        with attached("empty", place, named="the test"):
+        with temporary_alias("empty", place, named="the test"):
             store.ensure_store(write=True, using="empty")
         yield place
 

@@ -1,30 +1,48 @@
-"""What others do while a store is copied."""
+"""What others do while a store is copied, and what a copy leaves that is stopped."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import psycopg
 import pytest
+from django.db import connections
 
 from review.errors import TryAgain
-from review.orchestration.copy_filling import CopyNotVerified
-from review.orchestration.copy_standing import Standing, TargetMoved
-from review.orchestration.copying import TARGET, CopyRequest, copy_store
-from review.store.unfinished import StoreUnfinished
-from tests.helpers.commands import run
-from tests.helpers.copied_stores import change, copy, grow, rows
+from review.orchestration.copying import TARGET, CopyNotVerified, CopyRequest, copy_store
+from tests.helpers.commands import REPOSITORY, process_environment
+from tests.helpers.copied_stores import copy, grow, rows
 
 pytestmark = pytest.mark.django_db
+
+# Copies, and kills itself when it has reported a number of steps; says how many there were.
+KILLED = """
+import os, signal, sys
+from commonplace_site.loading import CLI_SETTINGS, load_apps
+load_apps(CLI_SETTINGS)
+from review.orchestration import copying
+source, target, fatal = sys.argv[1:]
+copying._ROWS_AT_ONCE = 9
+steps = []
+def report(*step):
+    if len(steps) == int(fatal):
+        os.kill(os.getpid(), signal.SIGKILL)
+    steps.append(step)
+copying.copy_store(copying.CopyRequest(source, "--from", target, "--to"), report=report)
+print(len(steps))
+"""
 
 
 def copy_with(source, target, act, *, doing="copying", table="review_pairs"):
     """Copy, and do `act` when a table's turn has come."""
     waiting = [act]
 
-    def tell(what, which, _done, _of):
-        if waiting and (what, which.name) == (doing, table):
+    def report(what, which, _rows):
+        if waiting and (what, which) == (doing, table):
             waiting.pop()()
 
-    done = copy_store(CopyRequest(str(source), "--from", str(target), "--to"), tell=tell)
+    done = copy_store(CopyRequest(str(source), "--from", str(target), "--to"), report=report)
     assert not waiting
     return done
 
@@ -35,78 +53,51 @@ class TestMeanwhile:
 
         copy_with(source, target, lambda: grow(source, seed=2))
 
-        there = rows(target)
-        assert {name: there[name] for name in there if name != "review_jobs"} == {
-            name: before[name] for name in before if name != "review_jobs"
-        }
-        assert len(there["review_jobs"]) == len(before["review_jobs"])
-        assert copy(source, target, "--json").json["target_was"] == "whole"
-        assert len(rows(target)["review_pairs"]) == len(rows(source)["review_pairs"])
+        assert rows(target) == before
 
-    def test_a_row_changed_before_it_is_verified_is_named(self, source, target):
-        statement = "UPDATE review_texts SET text = 'mine' WHERE pair_id = 11"
+    def test_what_does_not_arrive_as_it_was_sent_is_not_kept(self, source, target):
+        before = rows(target)
 
-        with pytest.raises(CopyNotVerified, match=r"review_texts in .* rows 11 are"):
-            copy_with(
-                source,
-                target,
-                lambda: change(target, statement),
-                table="review_paths",
-                doing="verifying",
-            )
+        def spoil():
+            with connections[TARGET].cursor() as cursor:
+                cursor.execute("INSERT INTO review_paths (id, path) VALUES (77, 'kb/mine.md')")
 
-        assert (
-            run("review_store_copy", "--from", target, "--to", f"{source}.2", "--json").error[
-                "code"
-            ]
-            == "store-unfinished"
-        )
+        with pytest.raises(CopyNotVerified, match="review_paths"):
+            copy_with(source, target, spoil, table="review_paths")
 
-    def test_a_row_added_before_it_is_verified_is_named(self, source, target):
-        statement = "INSERT INTO review_model_partitions (id, name) VALUES (77, 'mine')"
+        assert rows(target) == before
 
-        with pytest.raises(CopyNotVerified, match="rows 77 are not in the source"):
-            copy_with(source, target, lambda: change(target, statement))
 
-    def test_a_copy_that_another_process_finished_is_left_alone(self, source, target):
-        def other():
-            change(target, "DELETE FROM django_migrations WHERE name LIKE 'filled_from_%'")
+class TestKilled:
+    @pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.99])
+    def test_a_copy_leaves_an_empty_target_and_succeeds_when_run_again(
+        self, source, target, tmp_path, share
+    ):
+        (tmp_path / "kb").mkdir()
+        empty, steps = rows(target), self.steps(source)
 
-        with pytest.raises(TargetMoved):
-            copy_with(source, target, other)
+        died = self.start(source, target, int(steps * share), root=tmp_path)
 
-    def test_a_target_that_is_written_to_while_it_is_compared_is_left_alone(self, source, copied):
-        grow(source, seed=2)
+        assert died.returncode == -9, died.stderr
+        assert rows(target) == empty
+        assert copy(source, target).exit == 0
+        assert rows(target) == rows(source)
 
-        with pytest.raises(TargetMoved, match="somebody wrote"):
-            copy_with(
-                source,
-                copied,
-                lambda: grow(copied, seed=3),
-                table="review_current_acceptances",
-            )
+    def start(self, source, target, fatal, *, root):
+        return subprocess.run(
+            [sys.executable, "-c", KILLED, str(source), str(target), str(fatal)],
+            cwd=root, capture_output=True, text=True, check=False, timeout=300,
+            env=process_environment(root) | {"PYTHONPATH": str(REPOSITORY)},
+        )  # fmt: skip
 
-    def test_nobody_else_can_use_the_target(self, source, target):
-        refused = []
-
-        def other():
-            from review import store
-            from review.store.elsewhere import attached
-
-            with attached("other", str(target), named="the test"):
-                try:
-                    store.ensure_store(write=False, using="other")
-                except StoreUnfinished as error:
-                    refused.append(error.message)
-
-        copy_with(source, target, other)
-
-        assert len(refused) == 1
+    def steps(self, source):
+        """How often a whole copy reports."""
+        return sum(2 * -(-len(table) // 9) for table in rows(source).values())
 
 
 @pytest.mark.postgresql
 class TestServer:
-    def test_a_connection_that_is_lost_is_made_again_by_the_next_try(self, source, target):
+    def test_a_connection_that_is_lost_leaves_the_target_empty(self, source, target):
         def lose():
             with psycopg.connect(target, autocommit=True) as other:
                 other.execute(
@@ -118,8 +109,8 @@ class TestServer:
             copy_with(source, target, lose)
 
         done = copy(source, target, "--json")
-        assert (done.exit, done.json["target_was"]) == (0, Standing.BEGUN)
-        assert rows(target)["review_texts"] == rows(source)["review_texts"]
+        assert (done.exit, done.json["target_was"]) == (0, "empty")
+        assert rows(target) == rows(source)
 
     def test_from_one_server_to_itself(self, copied, target):
         done = copy(copied, target, "--json")

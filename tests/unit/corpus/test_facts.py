@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.corpus.facts import facts_of
+from review.corpus.notes import facts_of
 from tests.unit.corpus.builders import problem_codes
 
 PATH = "kb/notes/a.md"
+
+LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+CONFLICT = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
 
 
 def facts(text: str):
@@ -58,11 +61,11 @@ class TestFacts:
             pytest.param('{"status": "current"}\n\nBody\n', id="json"),
         ],
     )
-    def test_that_are_declared_in_another_language_are_unknown_and_named(self, text):
+    def test_are_read_from_toml_and_json_too(self, text):
         found = facts(text)
 
-        assert (found.status, found.kind.readable) == ("", False)
-        assert [problem.skipped for problem in found.problems] == [False]
+        assert (found.status, found.kind.readable) == ("current", True)
+        assert found.problems == ()
 
     @pytest.mark.parametrize(
         "text",
@@ -122,6 +125,32 @@ class TestFacts:
 
         assert problem_codes(found.problems) == {PATH: code}
         assert found.problems[0].skipped
+
+    @pytest.mark.parametrize(
+        ("text", "code", "line"),
+        [
+            pytest.param(LFS_POINTER, "git-lfs-pointer", None, id="lfs"),
+            pytest.param(f"# T\n\n{CONFLICT}", "merge-conflict", 3, id="conflict"),
+            pytest.param(f"---\n{CONFLICT}---\n", "merge-conflict", 2, id="in-frontmatter"),
+        ],
+    )
+    def test_name_what_git_left_in_the_place_of_a_text(self, text, code, line):
+        found = facts(text)
+
+        assert problem_codes(found.problems) == {PATH: code}
+        assert (found.problems[0].skipped, found.problems[0].line) == (True, line)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param(f"# T\n\n```\n{CONFLICT}```\n", id="in-a-fence"),
+            pytest.param(">>>>>>> b\n\nT\n=======\n\n<<<<<<< a\n", id="in-another-order"),
+            pytest.param("T\n=======\n", id="an-underlined-heading"),
+            pytest.param(f"About {LFS_POINTER}", id="a-pointer-in-a-sentence"),
+        ],
+    )
+    def test_take_the_same_signs_for_text_elsewhere(self, text):
+        assert facts(text).problems == ()
 
     @given(
         st.binary(max_size=200)

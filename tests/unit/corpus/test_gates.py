@@ -91,6 +91,11 @@ class TestDefinition:
             ("unclosed-frontmatter", True)
         ]
 
+    def test_keeps_a_gate_out_whose_merge_is_not_finished(self):
+        found = definition("name: x", "<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> other\n")
+
+        assert [(str(p.code), p.skipped) for p in found.problems] == [("merge-conflict", True)]
+
     @pytest.mark.parametrize("body", ["", "\n \n", "\t"])
     def test_keeps_a_gate_out_that_says_nothing(self, body):
         found = definition("name: x", body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.corpus import index, index_file
-from review.corpus.index import FileIndex, KindRow, NoteRow
+from review.corpus import index
+from review.corpus.index import FileIndex, NoteRow
+from review.corpus.notes import NO_KIND
 from review.corpus.signature import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 
@@ -80,10 +82,10 @@ class TestDamage:
     def test_that_keeps_the_checksum_right_changes_no_answer(self, root):
         path = make_config(root).index_path
         truth = answers(root)
-        head = msgspec.msgpack.decode(index_file.read_head(path).data)
-        piece = msgspec.msgpack.encode({"kb/notes/0.md": "no row"})
-        head[-1] = index_file.lay_out([piece])
-        index_file.write(path, msgspec.msgpack.encode(head), [piece])
+        content = msgspec.msgpack.decode(path.read_bytes()[32:])
+        content[-1] = {"kb/notes/0.md": "no row"}
+        data = msgspec.msgpack.encode(content)
+        path.write_bytes(hashlib.sha256(data).digest() + data)
 
         assert answers(root) == truth
 
@@ -94,6 +96,20 @@ class TestDamage:
         answers(root)
 
         assert FileIndex(path, root=str(root), clock_ns=later).notes.keys() == NOTES.keys()
+
+
+class TestSample:
+    @pytest.mark.parametrize(("number", "kept"), [(1, 1), (2, 2), (3, 2), (4, 4), (9, 4)])
+    def test_of_notes_is_no_larger_than_asked_for_and_is_never_saved(self, root, number, kept):
+        path = make_config(root).index_path
+        before = path.read_bytes()
+
+        with make_corpus(root) as corpus:
+            paths = corpus.remember_some(number)
+            corpus.notes()
+
+        assert len(paths) == kept
+        assert path.read_bytes() == before
 
 
 class TestForeignIndex:
@@ -119,7 +135,7 @@ class TestSave:
 
     def filled(self, path: Path) -> FileIndex:
         filled = FileIndex(path, root="/r", clock_ns=later)
-        filled.kind_number(KindRow("", (), readable=True))
+        filled.kind_number(NO_KIND)
         filled.remember_note("a.md", self.ROW)
         return filled
 
@@ -183,18 +199,6 @@ class TestSave:
 
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
-
-    def test_removes_drafts_of_writers_that_were_killed_long_ago(self, tmp_path):
-        path = tmp_path / "x.index"
-        old, young = (tmp_path / f"x.index.{pid}-ab.tmp" for pid in (1, 2))
-        for draft in (old, young):
-            draft.write_bytes(b"half")
-        os.utime(old, ns=(0, 0))
-
-        self.filled(path).save()
-
-        assert not old.exists()
-        assert young.exists()
 
     def test_by_many_at_once_leaves_one_whole_file(self, tmp_path):
         path = tmp_path / "x.index"

@@ -135,25 +135,3 @@ class TestRoom:
 
         assert index.read_bytes() == before
         assert [path.name for path in index.parent.iterdir()] == [index.name]
-
-
-class TestMemory:
-    def test_is_asked_for_by_what_is_there_not_by_what_is_said(self, root, index, monkeypatch):
-        """A size that claims a gigabyte, and reading all rows, must not take one."""
-        asked: list[int] = []
-        whole = index.read_bytes()
-        for name in ("read", "pread"):
-            real = getattr(os, name)
-
-            def counting(descriptor, size, *rest, real=real):
-                asked.append(size)
-                return real(descriptor, size, *rest)
-
-            monkeypatch.setattr(os, name, counting)
-
-        assert set(FileIndex(index, root=str(root), clock_ns=later).notes) == set(NOTES)
-        index.write_bytes((1 << 30).to_bytes(8) + whole[8:])
-        assert FileIndex(index, root=str(root), clock_ns=later).notes == {}
-
-        assert asked
-        assert max(asked) <= max(len(whole), 1 << 20) + 1

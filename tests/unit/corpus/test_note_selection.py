@@ -53,6 +53,24 @@ class TestSelection:
         assert A not in {note.path for note in corpus.notes().notes}
         assert [note.path for note in corpus.notes([A]).notes] == [A]
 
+    def test_takes_by_name_what_a_machine_left_there(self, root):
+        pointer, copy = "kb/notes/p.md", "kb/notes/a (conflicted copy).md"
+        write(root, pointer, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n")
+        write(root, copy)
+        corpus = make_corpus(root)
+
+        everywhere, by_name = corpus.notes(), corpus.notes([pointer, copy])
+
+        assert {pointer, copy}.isdisjoint(note.path for note in everywhere.notes)
+        assert problem_codes(everywhere.problems) == {
+            pointer: "git-lfs-pointer",
+            copy: "conflicted-copy",
+        }
+        assert [note.path for note in by_name.notes] == [copy, pointer]
+        assert [(problem.path, problem.skipped) for problem in by_name.problems] == [
+            (pointer, False)
+        ]
+
     @pytest.mark.parametrize("form", ["NFC", "NFD"])
     @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
     def test_takes_a_name_in_any_normalisation(self, tmp_path, form, on_disk):

@@ -74,10 +74,10 @@ class TestChooseFingerprint:
         ],
     )
     def test_the_same_place_quoted_at_another_length_is_the_same_finding(self, earlier, again):
-        assert (
-            chosen(again, "worded quite otherwise", known(earlier, "no source is given", of="seen"))
-            == "seen"
-        )
+        before = known(earlier, "no source is given", of="seen")
+
+        assert chosen(again, "the source is missing", before) == "seen"
+        assert chosen(again, "it goes on for too long", before) != "seen"
 
     @pytest.mark.parametrize(
         ("earlier", "again"),

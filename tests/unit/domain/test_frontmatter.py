@@ -57,7 +57,6 @@ class TestSplitting:
         [
             pytest.param("", id="empty"),
             pytest.param("# Title\n\nText", id="no-frontmatter"),
-            pytest.param("+++\ntitle = 'x'\n\nBody", id="pluses-that-never-close"),
             pytest.param("++++\ntitle = 'x'\n++++\nBody", id="four-pluses"),
             pytest.param('{"a": 1} is an object.', id="json-in-a-sentence"),
             pytest.param("{{< figure >}}\n", id="a-shortcode"),
@@ -77,28 +76,11 @@ class TestSplitting:
         assert (frontmatter.fields, frontmatter.body_offset, frontmatter.problem) == ({}, 0, None)
 
     @pytest.mark.parametrize(
-        ("text", "language"),
-        [
-            pytest.param("+++\ntitle = 'x'\n+++\nBody", "TOML", id="toml"),
-            pytest.param("\ufeff+++ \r\ntitle = 'x'\r\n+++\r\n", "TOML", id="toml-of-windows"),
-            pytest.param("+++\n+++", "TOML", id="toml-without-a-key"),
-            pytest.param('{\n"title": "x"\n}\n\nBody', "JSON", id="json"),
-            pytest.param('{"title": "x"}', "JSON", id="json-alone"),
-            pytest.param("{}\r\nBody", "JSON", id="json-without-a-key"),
-        ],
-    )
-    def test_names_what_is_not_read_and_leaves_it_in_the_body(self, text, language):
-        frontmatter = parse_frontmatter(text)
-
-        assert (frontmatter.fields, frontmatter.body_offset) == ({}, 0)
-        assert frontmatter.problem.code is ProblemCode.INVALID_FRONTMATTER
-        assert (frontmatter.problem.line, language in frontmatter.problem.message) == (1, True)
-
-    @pytest.mark.parametrize(
         "text",
         [
             pytest.param("---\ntitle: x\n\n# Title\n", id="never-closed"),
             pytest.param("---", id="nothing-else"),
+            pytest.param("+++\ntitle = 'x'\n\nBody", id="toml-never-closed"),
             pytest.param("---\ntitle: x\n --- \n ---\n", id="only-indented-closers"),
             pytest.param("---\ntitle: x\n---- \n--- no\n", id="no-line-is-a-closer"),
         ],
@@ -266,6 +248,75 @@ class TestProblems:
 
         assert (problem.path, problem.line, problem.skipped) == ("kb/notes/a.md", 3, False)
         assert problem.message.startswith("line 3: the key 'a'")
+
+
+class TestTomlAndJson:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("+++\ntitle = 'x'\nyear = 1.50\non = true\n+++\nBody", id="toml"),
+            pytest.param(
+                "\ufeff+++ \r\ntitle = 'x'\r\nyear = 1.50\r\non = true\r\n+++\r\nBody",
+                id="toml-of-windows",
+            ),
+            pytest.param('{\n"title": "x", "year": 1.50,\n"on": true\n}\nBody', id="json"),
+            pytest.param('{"title": "x", "year": 1.50, "on": true}\r\nBody', id="json-in-a-line"),
+        ],
+    )
+    def test_are_read_with_their_values_as_text(self, text):
+        frontmatter = parse_frontmatter(text)
+
+        assert frontmatter.fields == {"title": "x", "year": "1.50", "on": "true"}
+        assert frontmatter.problem is None
+        assert text[frontmatter.body_offset :] == "Body"
+
+    def test_nested_values_and_dates_are_text_too(self):
+        text = "+++\ndate = 2024-01-02\ntags = ['a', 1]\n[extra]\ntitle = 'inner'\n+++\n"
+
+        assert parse_frontmatter(text).fields == {
+            "date": "2024-01-02",
+            "tags": ["a", "1"],
+            "extra": {"title": "inner"},
+        }
+
+    @pytest.mark.parametrize(
+        ("text", "lines"),
+        [
+            pytest.param("+++\na = 1\n[c]\nd = 2\n[[e.f]]\n+++\n", {"a": 2, "c": 3, "e": 5}, id="toml"),
+            pytest.param(
+                '{\n  "x": {\n    "a": 1\n  },\n  "a": 2\n}\n', {"x": 2, "a": 5, "gone": 1}, id="json"
+            ),
+        ],
+    )  # fmt: skip
+    def test_know_the_lines_of_their_keys(self, text, lines):
+        frontmatter = parse_frontmatter(text)
+
+        assert {key: frontmatter.line_of(key) for key in lines} == lines
+
+    @pytest.mark.parametrize(
+        ("text", "line", "words"),
+        [
+            pytest.param("+++\na = 1\nb = x\n+++\nBody", 3, "TOML: Invalid value", id="toml-value"),
+            pytest.param("+++\na = [1\n+++\nBody", 2, "TOML: Unclosed", id="toml-open-bracket"),
+            pytest.param("+++\na = " + "9" * 5_000 + "\n+++\nBody", 2, "TOML", id="endless-number"),
+            pytest.param('{\n"a": 1,\n}\nBody', 3, "JSON: Expecting", id="json-comma"),
+            pytest.param('{\n"a": "\\ud800"\n}\nBody', 3, "JSON", id="json-half-a-pair"),
+            pytest.param('{"a": ' + "[" * 60 + "]" * 60 + "}\nBody", 1, "deeply", id="deep-json"),
+        ],
+    )  # fmt: skip
+    def test_that_are_broken_are_named_with_their_line_and_are_no_body(self, text, line, words):
+        frontmatter = parse_frontmatter(text)
+
+        assert (frontmatter.problem.line, frontmatter.fields) == (line, {})
+        assert words in frontmatter.problem.message
+        assert text[frontmatter.body_offset :] == "Body"
+
+    def test_take_no_longer_than_people_wait(self):
+        started = time.process_time()
+
+        parse_frontmatter("+++\n[" + ".".join(["a"] * (MAX_CHARACTERS // 2 - 9)) + "]\n+++\n")
+
+        assert time.process_time() - started < 10
 
 
 class TestTotality:

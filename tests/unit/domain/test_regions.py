@@ -25,6 +25,8 @@ class TestTitle:
             pytest.param("# T\n\nText", "T", id="first-line"),
             pytest.param("---\ntitle: F\n---\n\n# T\n", "T", id="heading-outranks-frontmatter"),
             pytest.param("---\ntitle: F\n---\n\n## Two\n", "F", id="frontmatter-without-a-heading"),
+            pytest.param("+++\ntitle = 'F'\n+++\n\n## Two\n", "F", id="title-of-toml"),
+            pytest.param('{\n"title": "F"\n}\n\n## Two\n', "F", id="title-of-json"),
             pytest.param("Intro.\n\n# T\n\n# Other\n", "T", id="text-before-the-title"),
             pytest.param("#   T  ##  \n", "T", id="closing-marks"),
             pytest.param("   # T\n", "T", id="three-blanks"),

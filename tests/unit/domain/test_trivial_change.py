@@ -181,15 +181,15 @@ class TestTriviality:
         [
             pytest.param(None, False, id="changed"),
             pytest.param(0.0, False, id="nothing-allowed"),
-            pytest.param(0.3, True, id="below"),
-            pytest.param(0.25, True, id="exactly"),
-            pytest.param(0.24, False, id="above"),
+            pytest.param(0.6, True, id="below"),
+            pytest.param(0.5, True, id="exactly"),
+            pytest.param(0.49, False, id="above"),
         ],
     )
     def test_a_small_change_of_the_body_is_trivial_to_a_rewrite_gate(self, threshold, trivial):
         change = seen("a b c d", "a b c x", threshold=threshold)
 
-        assert (change.body_ratio, change.trivial) == (0.25, trivial)
+        assert (change.body_ratio, change.trivial) == (0.5, trivial)
 
     def test_a_rewrite_gate_still_sees_any_change_of_another_region(self):
         after = edited("An intro", "The intro").replace("What it says", "x")
@@ -213,15 +213,17 @@ class TestBodyRatio:
         [
             pytest.param("", "", 0.0, id="both-empty"),
             pytest.param("a b", "\n a\nb  \n\n", 0.0, id="wrapped-anew"),
-            pytest.param("a b", "a\n\nb", 0.2, id="paragraph-split"),
-            pytest.param("a\n    b", "a\nb", 0.2, id="indentation-removed"),
-            pytest.param("a  \nb", "a\nb", 0.2, id="hard-break-removed"),
-            pytest.param("- a\n- b", "- a\n\n- b", 1 / 9, id="list-pulled-apart"),
-            pytest.param("```\na\n\nb\n```", "```\na\nb\n```", 1 / 9, id="blank-line-in-a-fence"),
+            pytest.param("a b", "a\n\nb", 0.5, id="paragraph-split"),
+            pytest.param("a\n    b", "a\nb", 0.5, id="indentation-removed"),
+            pytest.param("a  \nb", "a\nb", 0.5, id="hard-break-removed"),
+            pytest.param("- a\n- b", "- a\n\n- b", 1 / 4, id="list-pulled-apart"),
+            pytest.param("```\na\n\nb\n```", "```\na\nb\n```", 1 / 4, id="blank-line-in-a-fence"),
             pytest.param("", "a", 1.0, id="from-nothing"),
-            pytest.param("a b", "c d", 1.0, id="nothing-in-common"),
-            pytest.param("a b c", "a c", 0.2, id="one-removed"),
-            pytest.param("a b", "b a", 0.5, id="order-counts"),
+            pytest.param("a b", "c d", 2.0, id="nothing-in-common"),
+            pytest.param("a b c", "a c", 1 / 3, id="one-removed"),
+            pytest.param("a b", "b a", 1.0, id="order-counts"),
+            pytest.param("w " * 1048, "w " * 1048 + "n " * 838, 838 / 1048, id="much-appended"),
+            pytest.param("a", "a b c d", 3.0, id="more-than-doubled"),
         ],
     )
     def test_is_the_share_of_words_that_changed(self, before, after, ratio):
@@ -229,11 +231,11 @@ class TestBodyRatio:
 
     @settings(deadline=None, max_examples=300)
     @given(st.text(alphabet="ab \n", max_size=60), st.text(alphabet="ab \n", max_size=60))
-    def test_is_symmetric_and_bounded_and_zero_only_where_words_stand_the_same(self, before, after):
+    def test_is_zero_only_where_words_stand_the_same(self, before, after):
         ratio = body_ratio(before, after)
 
-        assert ratio == body_ratio(after, before)
-        assert 0 <= ratio <= 1
+        assert ratio >= 0
+        assert ratio == 0 or body_ratio(after, before) > 0
         if ratio == 0:
             assert before.split() == after.split()
 
@@ -241,7 +243,7 @@ class TestBodyRatio:
         lines = [f"word and word number {n}" for n in range(MAX_WORDS // 4)]
         changed = [*lines[:-1], "one line of them"]
 
-        assert body_ratio("\n".join(lines), "\n".join(changed)) == pytest.approx(1 / len(lines))
+        assert body_ratio("\n".join(lines), "\n".join(changed)) == pytest.approx(2 / len(lines))
 
     def test_never_says_too_little_of_a_text_beyond_measure(self):
         lines = [str(n) for n in range(MAX_LINES + 10)]
@@ -249,8 +251,7 @@ class TestBodyRatio:
 
         ratio = body_ratio("\n".join(lines), "\n".join(swapped))
 
-        assert 0.99 < ratio < 1
-        assert ratio == body_ratio("\n".join(swapped), "\n".join(lines))
+        assert 1.99 < ratio < 2
 
     @pytest.mark.parametrize("count", [MAX_WORDS, MAX_LINES, 1_000_000])
     def test_is_quick_however_long_the_text(self, count):

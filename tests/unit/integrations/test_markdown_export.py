@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.integrations.gate_csv import gate_csv
-from review.integrations.markdown_export import note_folder, render_export, review_file
+from review.integrations.review_export import (
+    gate_csv,
+    note_folder,
+    render_export,
+    review_file,
+)
 from review.queries.exporting import ExportedReview
 
 REVIEW = ExportedReview(

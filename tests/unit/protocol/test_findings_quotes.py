@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.findings import locate_quote
+from review.protocol.quotes import locate_quote, quote_lines
 
 NOTE = """---
 title: Wal\u00e9n's rule
@@ -63,7 +63,8 @@ class TestLocateQuote:
             pytest.param("softhyphen", 19, id="soft-hyphen"),
             pytest.param("\u6ce8\u91ca", 17, id="unspaced-script"),
             pytest.param("\u6ce8\u91ca\u5199\u5728\u8fd9\u91cc", 17, id="unspaced-over-a-wrap"),
-            pytest.param("---", 1, id="marks-only"),
+            pytest.param("*plain*", 6, id="emphasis"),
+            pytest.param("---\n", None, id="marks-that-stand-twice"),
         ],
     )
     def test_gives_the_line_where_it_begins(self, quote, line):
@@ -133,5 +134,6 @@ class TestWholeLines:
         assert locate_quote(self.NOTE, "# A vague gate") == 5
         assert locate_quote(self.NOTE.replace("\n", "\r\n"), "# A vague gate") == 5
 
-    def test_without_its_marks_the_first_place_of_the_words_counts(self):
-        assert locate_quote(self.NOTE, "a vague gate") == 2
+    def test_words_in_their_case_come_before_others(self):
+        assert quote_lines(self.NOTE, "a vague gate") == (7,)
+        assert quote_lines(self.NOTE, "A Vague Gate") == (2, 5, 7)

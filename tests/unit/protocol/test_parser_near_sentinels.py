@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.folding import compiled
+from review.protocol.findings import compiled
 from review.protocol.near_sentinels import near_sentinels
 from review.protocol.parser import ExpectedPair, parse_output
 from review.protocol.sentinels import end_line, start_line

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from review.protocol.parser import ExpectedPair, parse_output
 from review.protocol.prompt import (
+    LAST_LINE,
     LinkRow,
     PromptGate,
     PromptNote,
@@ -51,14 +55,39 @@ class TestPrompt:
         headings = [line for line in prompt.split("\n") if line.startswith("# ") and line != "# A"]
         assert headings == [
             "# Task",
-            "# What to read",
             "# What to write",
-            "# Requested pairs",
-            "# Links of the notes",
-            "# Notes",
-            "# Gates",
             "# Template of a block",
+            "# Gates",
+            "# Notes",
+            "# Links of the notes",
+            "# Requested pairs",
         ]
+
+    def test_shares_all_bytes_up_to_the_first_note_with_jobs_of_the_same_gates(self):
+        one = make_request()
+        other = replace(
+            make_request(note="# Another\n"),
+            token="ffffffff",
+            bundle_output_path="kb/reports/bundle-reviews/review-job-8/bundle-output.md",
+        )
+
+        first, second = render_prompt(one), render_prompt(other)
+
+        shared = first[: first.index("# Notes\n")]
+        assert second.startswith(shared)
+        assert TOKEN not in shared
+
+    def test_ends_with_the_line_that_it_names_at_its_beginning(self):
+        prompt = render_prompt(make_request())
+
+        assert prompt.rstrip("\n").split("\n")[-1] == LAST_LINE
+        assert LAST_LINE in prompt[: prompt.index("# What to write")]
+
+    def test_names_the_output_and_the_token_at_its_end(self):
+        end = render_prompt(make_request()).rpartition("# Requested pairs")[2]
+
+        assert "bundle-output.md" in end
+        assert f"token of this job is {TOKEN}" in end
 
     def test_lists_the_pairs_one_a_line(self):
         lines = render_prompt(make_request()).split("\n")
@@ -83,8 +112,9 @@ class TestPrompt:
     def test_passes_the_note_byte_exact_between_frames(self, note):
         prompt = render_prompt(make_request(note=note))
 
-        start = f"=== NOTE START {TOKEN}: kb/notes/a.md ===\n"
-        end = f"=== NOTE END {TOKEN}: kb/notes/a.md ==="
+        digest = hashlib.sha256(note.encode()).hexdigest()[:16]
+        start = f"=== NOTE START {digest}: kb/notes/a.md ===\n"
+        end = f"=== NOTE END {digest}: kb/notes/a.md ==="
         framed = prompt[prompt.index(start) + len(start) : prompt.index(end)]
         assert framed == (note if note.endswith("\n") or not note else note + "\n")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from review.protocol.telemetry import Usage, merge_runs, read_usage, storable_json
+from review.protocol.telemetry import Usage, merge_runs, read_usage
 
 CLAUDE = {
     "type": "result",
@@ -99,21 +97,3 @@ class TestSeveralRuns:
 
         assert read_usage(merged).cost_usd is None
         assert merged["duration_seconds"] == 3
-
-
-class TestStorable:
-    @pytest.mark.parametrize(
-        ("said", "kept"),
-        [
-            pytest.param("x\0y", "x\ufffdy", id="nul"),
-            pytest.param("\ud83dz", "\ufffdz", id="half-a-pair"),
-            pytest.param("\udc00\ud83d", "\ufffd\ufffd", id="halves-the-wrong-way-round"),
-            pytest.param("\U0001f600", "\U0001f600", id="whole-pair"),
-            pytest.param(r"\u0000", r"\u0000", id="written-out"),
-            pytest.param("\\\0", "\\\ufffd", id="after-a-backslash"),
-        ],
-    )
-    def test_what_no_database_holds_is_replaced_in_names_and_values(self, said, kept):
-        document = storable_json(json.dumps({said: [{"in": said}], "n": 1.5}))
-
-        assert json.loads(document) == {kept: [{"in": kept}], "n": 1.5}

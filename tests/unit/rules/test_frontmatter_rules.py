@@ -25,11 +25,11 @@ class TestReadableFrontmatter:
         assert review.decision is Decision.FAIL
         assert (review.findings[0].line, review.findings[0].quote) == (3, "description: b: c")
 
-    def test_fails_a_block_in_another_language(self):
-        review = review_of("readable-frontmatter", "+++\ntitle = 'x'\n+++\nBody\n")
+    def test_fails_toml_that_cannot_be_read(self):
+        review = review_of("readable-frontmatter", "+++\ntitle = 'x\n+++\nBody\n")
 
         assert review.decision is Decision.FAIL
-        assert review.findings[0].line == 1
+        assert review.findings[0].line == 2
 
     @pytest.mark.parametrize(
         "text",
@@ -37,6 +37,7 @@ class TestReadableFrontmatter:
             pytest.param("", id="empty"),
             pytest.param("Body only.\n", id="no-frontmatter"),
             pytest.param("---\ntitle: x\n...\nBody\n", id="closed-by-dots"),
+            pytest.param("+++\ntitle = 'x'\n+++\nBody\n", id="toml"),
             pytest.param("\ufeff---\r\ntitle: x\r\n---\r\nBody\r\n", id="bom-and-crlf"),
             pytest.param("Text.\n\n---\n\nstatus: done\n\n---\n\nMore.\n", id="rules-in-the-body"),
         ],

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.decisions import read_decision
-from review.protocol.findings import locate_quote, read_findings
+from review.protocol.decision import read_decision
+from review.protocol.findings import read_findings
 from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.quotes import locate_quote
 from review.protocol.sentinels import end_line, start_line
 from review.runners.rules.judging import RULES, judge
 from review.runners.rules.rendering import finding_text, render_block

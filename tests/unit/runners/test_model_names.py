@@ -10,8 +10,7 @@ import pytest
 from review.conf import Config
 from review.errors import UsageRefused
 from review.orchestration.workers import WorkerRequest, resolve_runner
-from review.settings_file import Partition
-from review.settings_runners import RunnerSettings
+from review.settings_file import Partition, RunnerSettings
 
 RUNNER = RunnerSettings("other", like="llm", model="deepseek/deepseek-r1:free")
 

@@ -17,8 +17,7 @@ from review.runners.registry import (
 )
 from review.runners.running import RunRequest, run_review
 from review.runners.spec import Access, Dialect, RunnerCannot, RunnerSpec
-from review.settings_file import read_settings
-from review.settings_values import ConfigRefused
+from review.settings_file import ConfigRefused, read_settings
 from tests.helpers.fake_runners import Fake, fake_config, fake_path
 
 
@@ -163,14 +162,14 @@ class TestRefused:
             pytest.param('like = "llm"\noutput = "file"', "cannot write files", id="no-tools"),
             pytest.param('like = "codex"\noutput = "json"', "an output of its own", id="other-output"),
             pytest.param('like = "codex"\nedits = true', "a way of its own", id="other-reading"),
-            pytest.param('command = "x"', "a list of non-empty strings", id="command-as-string"),
+            pytest.param('command = "x"', "command: Expected a list, got text", id="command-as-string"),
             pytest.param('command = ["x", "{prompt}"]', "it is given on stdin", id="prompt-in-argv"),
             pytest.param('command = ["x", "{modle}"]', "one of {model}", id="unknown-placeholder"),
-            pytest.param('comand = ["x"]', "did you mean 'runners.mine.command'", id="unknown-key"),
+            pytest.param('comand = ["x"]', "'runners.mine.comand'; known: like, command", id="unknown-key"),
             pytest.param('command = ["x"]\noutput = "xml"', "one of text, json", id="unknown-output"),
-            pytest.param('command = ["x"]\nenvironment = {A = 1}', "table of strings", id="no-string"),
-            pytest.param('command = ["x"]\nenvironment = {"A=B" = "1"}', "names of", id="bad-variable"),
-            pytest.param('command = ["x"]\nfields = {anser = "a"}', "fields.answer", id="unknown-field"),
+            pytest.param('command = ["x"]\nenvironment = {A = 1}', "expected text, got 1", id="no-string"),
+            pytest.param('command = ["x"]\nenvironment = {"A=B" = "1"}', "environment: Expected text matching", id="bad-variable"),
+            pytest.param('command = ["x"]\nfields = {anser = "a"}', "fields: Expected text matching regex '^(answer|", id="unknown-field"),
         ],
     )  # fmt: skip
     def test_what_makes_no_runner_is_named(self, body, says, tmp_path):

@@ -138,11 +138,6 @@ class TestExecute:
 
 
 class TestOutput:
-    def test_json_starts_with_the_schema(self, answer):
-        _code, out, _err = answer(lambda command, options: command.write_json({"a": "é"}))
-
-        assert out == '{"schema":"try/1","a":"é"}\n'
-
     def test_json_in_pieces_is_the_same_document(self, answer):
         pieces = ['{"schema":"try/1",', '"a":[', *("1," * 200_000), "1]}"]
 

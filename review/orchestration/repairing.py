@@ -1,0 +1,75 @@
+"""Makes again what can be derived from the store: current acceptances, and prompts of jobs."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from review.artifacts import ArtifactNotWritten, ArtifactStore
+from review.conf import Config
+from review.corpus import Corpus
+from review.domain.identity import gate_id_of, sha256_hex
+from review.models import Acceptance, CurrentAcceptance, ReviewJob, ReviewStore
+from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
+from review.queries.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
+
+_EVENTS_AT_ONCE = 500
+
+
+def rebuild_acceptances() -> int:
+    """Point every key that is off at its last event; answers how many there were.
+
+    Each transaction takes its turn among those who move acceptances, so that an ingest at the
+    same moment is not undone.
+    """
+    with transaction.atomic():
+        ReviewStore.objects.move_acceptances()
+        rebuilt, _by_model = UNFOUNDED_ACCEPTANCES.delete()
+    last = 0
+    while events := _apply_events(after=last):
+        rebuilt += len(events)
+        last = events[-1].pk
+    return rebuilt
+
+
+def _apply_events(*, after: int) -> list[Acceptance]:
+    with transaction.atomic():
+        ReviewStore.objects.move_acceptances()
+        events = list(UNAPPLIED_EVENTS.filter(pk__gt=after).order_by("pk")[:_EVENTS_AT_ONCE])
+        CurrentAcceptance.objects.point_at(events)
+    return events
+
+
+def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
+    """Whether the job's prompt can be made again, and was written if it was to be.
+
+    The texts, the token and the order are the store's. The table of links is not: where a note
+    that was linked to has come or gone since, the prompt would be another.
+    """
+    data = render_prompt(_request(job, corpus, config.gates_folder)).encode()
+    if sha256_hex(data) != job.prompt_sha256:
+        return False
+    if write:
+        try:
+            ArtifactStore(config).write_bytes(job.prompt_path, data)
+        except ArtifactNotWritten:
+            return False
+    return True
+
+
+def _request(job: ReviewJob, corpus: Corpus, gates_folder: str) -> PromptRequest:
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
+    gates = {pair.gate.path: pair.gate_snapshot.text for pair in pairs}
+    gate_ids = {path: gate_id_of(path, gates_folder=gates_folder) for path in gates}
+    return PromptRequest(
+        token=job.sentinel_token,
+        bundle_output_path=job.bundle_output_path,
+        pairs=[
+            PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
+        ],
+        notes=[
+            PromptNote(path, text, corpus.linker.table(path, text)) for path, text in notes.items()
+        ],
+        gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
+    )

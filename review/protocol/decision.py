@@ -1,0 +1,230 @@
+"""Read the decision that a review states; what it does not state is `unknown`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from review.domain.markdown_lines import iter_lines
+from review.protocol.findings import read_findings
+from review.vocabulary import Decision, DecisionSource, Severity
+
+NOTHING_STATED = (
+    "the review states no decision; its last line must be `## Result: PASS`, WARN, FAIL or ERROR"
+)
+_DECISIONS = {
+    "pass": Decision.PASS,
+    "clean pass": Decision.PASS,
+    "info": Decision.PASS,
+    "ok": Decision.PASS,
+    "clean": Decision.PASS,
+    "warn": Decision.WARN,
+    "warning": Decision.WARN,
+    "fail": Decision.FAIL,
+    "error": Decision.ERROR,
+}
+_GRAVER = {
+    Decision.PASS: re.compile(r"\b(?:warn|fail|error)", re.I),
+    Decision.WARN: re.compile(r"\b(?:fail|error)", re.I),
+}
+_WORD = r"(?P<word>clean\s+pass|pass|warning|warn|fail|info|ok|clean|error)"
+_NUMBER = r"(?:\d{1,3}|no|an?|one|two|three|four|five|six|seven|eight|nine|ten|several)"
+_COUNT = rf"{_NUMBER}(?:\s+[a-z-]+){{1,3}}"
+_MILD = (
+    r"(?:borderline|marginal(?:ly)?|minor|mild(?:ly)?|narrow(?:ly)?|barely|clean|soft|info|advisory|light|slight(?:ly)?|"
+    r"trivial|weak|low|moderate|strict|lenient|provisional|overall|final|unchanged)"
+)
+_RESULT_LINE = re.compile(r"[*_ \t]*#{1,6}[*_ \t]*result[*_ \t]*:[*_`\s]*(?P<value>.*)", re.I)
+_NAMES_DECISION = re.compile(r"(?:pass|warn|fail|error)(?:ed|ing)?\b", re.I)
+_RESULT = re.compile(
+    rf"{_WORD}[*_`]*\s*(?:\((?P<aside>{_MILD}|{_COUNT}(?:\s*(?:[,;+]|and)\s*{_COUNT})*)\))?\s*\.?[*_`#\s]*",
+    re.I,
+)
+_LABEL = re.compile(
+    r"[#*_\s+-]*(?:(?:the|final|gate|overall)\s+){0,3}(?:verdict|result|outcome|decision|overall)[*_`]*"
+    r"(?:\s*[:\u2013\u2014]\s*|\s+-\s+|\s*$)(?P<rest>.*)",
+    re.I,
+)
+# Alone, in bold, or before a stop, comma, colon, bracket or dash.
+_STATEMENT = re.compile(
+    rf"[#*_`\s]*{_WORD}(?P<rest>(?<=\w)[*_`]*(?=\s*[.,;:!(\[\u2013\u2014]|\s+-|\s*$).*|[*_`]+\s.*)",
+    re.I,
+)
+_BULLET = re.compile(r"\s*(?:[-+*\u2022|]\s|\d{1,9}[.)]\s)")
+_COUNTED = re.compile(rf"[*_`]*{_NUMBER}\s+", re.I)
+# "PASS: 3 / FAIL: 1" counts, and "PASS, WARN or FAIL" lists.
+_NO_STATEMENT = re.compile(
+    r"[*_`\s]*(?:[:=]\s*\d|[,:(\[]?\s*(?:or\s+)?[*_`]*(?:pass|warn|fail)\b)", re.I
+)
+_TURN = re.compile(
+    r"\b(?:but|except|however|although|though|unless|only|not|if|wait|yet|barring|provided|pending|caveats?|reservations?)\b",
+    re.I,
+)
+_TURN_AFTER_STOP = re.compile(
+    r"[\s*_`]*(?:but|except|however|although|though|unless|wait|yet)\b", re.I
+)
+_STOP = re.compile(r"[.;!?)\]]")
+_NO_WARN = re.compile(
+    r"[*_\s]*no\s+warn(?:ing)?s?\b(?!.*\b(?:fail|but|except|however|unless))", re.I
+)
+_BREAK = re.compile(r"\s*(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDecision:
+    """A review's decision; `problem` says why it is `unknown`, else it is empty."""
+
+    decision: Decision
+    source: DecisionSource | None
+    problem: str
+
+
+class _Statement(NamedTuple):
+    line: int
+    decision: Decision
+    rest: str
+
+
+def read_decision(block_text: str) -> ParsedDecision:
+    """Return the decision of the result line, else the one that all declarations state.
+
+    The result line is `## Result: PASS|WARN|FAIL|ERROR` as the last line; nothing else in the
+    review takes it back. Only a review without any result line is searched for declarations: its
+    first line below a title, and lines such as `Verdict: WARN`.
+    """
+    lines = list(_visible_lines(block_text))
+    if not lines:
+        return _unknown("the review says nothing outside code fences and quotations")
+    results = [
+        (number, found["value"]) for number, text in lines if (found := _RESULT_LINE.match(text))
+    ]
+    if results:
+        return _by_result_line(results, last_line=lines[-1][0])
+    return _by_declarations(lines, block_text)
+
+
+def _visible_lines(block_text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines outside fences and quotations; a fence never closed is none."""
+    lines = list(iter_lines(block_text))
+    unclosed = bool(lines) and lines[-1].in_fence and not lines[-1].is_fence_marker
+    opened = (
+        max((line.number for line in lines if line.is_fence_marker), default=0) if unclosed else 0
+    )
+    for line in lines:
+        is_hidden = line.in_quote or (line.in_fence and not (unclosed and line.number > opened))
+        if not is_hidden and line.text.strip() and not _BREAK.fullmatch(line.text):
+            yield line.number, line.text
+
+
+def _by_result_line(results: Sequence[tuple[int, str]], *, last_line: int) -> ParsedDecision:
+    number, value = results[-1]
+    if number != last_line:
+        return _unknown(f"the result line in line {number} is not the last line")
+    decision = _result(value)
+    if decision is None:
+        return _unknown(
+            f"line {number}: the result is {value.strip()[:80]!r}, not PASS, WARN, FAIL or ERROR"
+        )
+    for other, said in results[:-1]:
+        if _result(said) is not decision and _NAMES_DECISION.match(said):
+            return _unknown(
+                f"two result lines differ: {decision} in line {number}, another in line {other}"
+            )
+    return ParsedDecision(decision, DecisionSource.RESULT_LINE, "")
+
+
+def _result(value: str) -> Decision | None:
+    found = _RESULT.fullmatch(value)
+    if found is None or found["word"].lower() not in ("pass", "warn", "warning", "fail", "error"):
+        return None
+    decision = _DECISIONS[found["word"].lower()]
+    graver = _GRAVER.get(decision)
+    return None if graver and graver.search(found["aside"] or "") else decision
+
+
+def _by_declarations(lines: Sequence[tuple[int, str]], block_text: str) -> ParsedDecision:
+    stated = list(_statements(lines))
+    if not stated:
+        return _without_statement(*lines[-1], block_text)
+    first = stated[0]
+    if problem := _why_not_read(stated, block_text):
+        return _unknown(problem)
+    return ParsedDecision(first.decision, DecisionSource.DECLARED, "")
+
+
+def _why_not_read(stated: Sequence[_Statement], block_text: str) -> str:
+    first = stated[0]
+    for other in stated:
+        if other.decision is not first.decision:
+            return (
+                f"the declarations differ: {first.decision} in line {first.line},"
+                f" {other.decision} in line {other.line}"
+            )
+    if first.decision is Decision.ERROR:
+        return f"line {first.line}: ERROR counts only as `## Result: ERROR` in the last line"
+    if first.decision is not Decision.PASS:
+        return ""
+    for one in stated:
+        if word := _turn_in(one.rest):
+            return f"line {one.line} says PASS, and {word!r} takes it back"
+    if _has_grave_finding(block_text):
+        return f"line {first.line} says PASS, and the findings say otherwise"
+    return ""
+
+
+def _statements(lines: Sequence[tuple[int, str]]) -> Iterator[_Statement]:
+    """Yield what the first line below a title states, and what the labelled lines do."""
+    below_title = 1 if len(lines) > 1 and lines[0][1].startswith("#") else 0
+    for index, (number, text) in enumerate(lines):
+        if (label := _LABEL.match(text)) is not None:
+            rest = label["rest"]
+            alone = not rest.strip("*_` ")
+            said = lines[index + 1][1] if alone and index + 1 < len(lines) else rest
+            counted = _COUNTED.match(said)
+            statement = _statement(number, said[counted.end() :] if counted else said)
+            if statement and not (alone and statement.rest.strip("*_`. ")):
+                yield statement
+        elif index <= below_title and not _BULLET.match(text):
+            statement = _statement(number, text)
+            if statement and (index == 0 or _LABEL.match(lines[0][1]) is None):
+                yield statement
+                below_title = 0
+
+
+def _statement(number: int, text: str) -> _Statement | None:
+    found = _STATEMENT.match(text)
+    if found is None or _NO_STATEMENT.match(found["rest"]):
+        return None
+    word = " ".join(found["word"].lower().split())
+    if word in ("ok", "clean") and found["rest"].strip("*_`.! "):
+        return None
+    return _Statement(number, _DECISIONS[word], found["rest"])
+
+
+def _turn_in(rest: str) -> str:
+    """Return the word that takes a PASS back, of what follows it up to the next stop."""
+    said = rest.lstrip("*_` ")
+    if said.startswith((".", "!", ";")):
+        found = _TURN_AFTER_STOP.match(said[1:])
+    elif said.startswith((",", "(", "[")):
+        found = _TURN.search(_STOP.split(said, maxsplit=1)[0])
+    else:
+        found = _TURN.match(said.lstrip(":-\u2013\u2014*_` "))
+    return found[0].strip("*_` ") if found else ""
+
+
+def _without_statement(number: int, last: str, block_text: str) -> ParsedDecision:
+    """Read a closing "No WARNs found." as a pass."""
+    if _NO_WARN.match(last) and not _has_grave_finding(block_text):
+        return ParsedDecision(Decision.PASS, DecisionSource.DECLARED, "")
+    return _unknown(NOTHING_STATED)
+
+
+def _has_grave_finding(block_text: str) -> bool:
+    return any(finding.severity is not Severity.INFO for finding in read_findings(block_text))
+
+
+def _unknown(problem: str) -> ParsedDecision:
+    return ParsedDecision(Decision.UNKNOWN, None, problem)

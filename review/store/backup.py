@@ -1,0 +1,199 @@
+"""Backup of the SQLite store: one file that is checked before it gets its name."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from review.conf import Config
+from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.store.opening import ensure_store
+from review.store.refusals import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
+from review.store.sqlite_file import COMPANIONS, companions_of, is_marked_store, read_only_uri
+
+_UNFINISHED = ".unfinished-backup"
+_PAGES_A_STEP = 2048
+_BUSY_SECONDS = 30.0
+
+
+class BackupIsTheServers(UsageRefused):
+    """The store is on a database server, which has its own way of making backups."""
+
+    code = "backup-is-the-servers"
+
+
+class BackupExists(Conflict):
+    """Something has the backup's name already."""
+
+
+class PlaceTaken(Conflict):
+    """The file at the backup's name, or beside it, is not to be replaced."""
+
+
+class BackupFolderMissing(InputRejected):
+    """There is no folder where the backup is to go; a mistyped one is not made."""
+
+
+class BackupFailed(ReviewError):
+    """The backup could not be written, or did not hold; there is none."""
+
+
+@dataclass(frozen=True)
+class BackupRequest:
+    """Where the backup goes; `overwrite` replaces an earlier one."""
+
+    target: Path
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class BackedUp:
+    """A backup that was checked: its size in bytes, and the rows of each table."""
+
+    byte_size: int
+    rows: dict[str, int]
+
+
+def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
+    """Back the store up as it is at one moment, while others go on writing.
+
+    A store of an older or newer version is backed up as it is. A process that is killed leaves at
+    most a draft, which the next backup removes.
+    """
+    if not config.uses_sqlite:
+        raise BackupIsTheServers(
+            "the store is on a PostgreSQL server: the server makes its backups",
+            hint='pg_dump --format=custom --file FILE "$COMMONPLACE_REVIEW_DB"; or copy it into'
+            " another store: commonplace review_store_copy --to PATH",
+        )
+    source, target = Path(os.path.realpath(config.database)), request.target
+    if not source.exists() or not source.stat().st_size:
+        raise StoreNotOpened(f"there is no store at {source} to back up")
+    with suppress(StoreOlder, StoreNewer):
+        ensure_store(write=False)
+    try:
+        _refuse_target(source, target, overwrite=request.overwrite)
+        with _draft_beside(target) as draft:
+            _copy(source, draft)
+            made = _check(draft)
+            _sync(draft)
+            # SQLite would apply a log that another process left there meanwhile to the new file.
+            _refuse_target(source, target, overwrite=request.overwrite)
+            draft.replace(target)
+            _sync(target.parent)
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise StoreBusy(f"the store {source} is busy: {error}", hint=AGAIN) from error
+        raise BackupFailed(
+            f"the store {source} could not be copied to {target}: {error}",
+            hint="see to the space there; review_doctor --check looks at the store",
+        ) from error
+    except OSError as error:
+        raise BackupFailed(
+            f"cannot write {target}: {error.strerror or error}",
+            hint="name a file in a folder that can be written",
+        ) from error
+    return made
+
+
+def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
+    if os.path.realpath(target) in {f"{source}{suffix}" for suffix in ("", *COMPANIONS)} or (
+        target.exists() and target.samefile(source)
+    ):
+        raise BackupExists(f"{target} is the store itself", hint="name another file")
+    if not target.parent.is_dir():
+        raise BackupFolderMissing(
+            f"there is no folder {target.parent}",
+            hint="make it first, or name a file in one that is there",
+        )
+    for left in companions_of(target):
+        raise PlaceTaken(
+            f"{left} is there: the log of a file of that name, which may be in use",
+            hint="name another file; or, if no process has it open, move both away",
+        )
+    if not os.path.lexists(target):
+        return
+    if not target.is_file() or (target.stat().st_size and not is_marked_store(target)):
+        raise PlaceTaken(
+            f"{target} is there and is no review store; it was not touched",
+            hint="name another file",
+        )
+    if not overwrite:
+        raise BackupExists(
+            f"{target} is there already; it was not touched",
+            hint="name another file, or replace it with --overwrite",
+        )
+
+
+@contextmanager
+def _draft_beside(target: Path) -> Iterator[Path]:
+    """An empty file for this user alone, which is removed if it is still there at the end."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_UNFINISHED}"):
+        left.unlink(missing_ok=True)
+    handle, name = tempfile.mkstemp(_UNFINISHED, f".{target.name}.", target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _copy(source: Path, draft: Path) -> None:
+    writable = os.access(source, os.W_OK) and os.access(source.parent, os.W_OK)
+    uri = f"{source.as_uri()}?mode=rw" if writable else read_only_uri(source)
+    with closing(_connected(uri)) as store, closing(sqlite3.connect(draft)) as copy:
+        # One moment for all of it; else a write of another process starts the copy again.
+        store.execute("BEGIN")
+        store.execute("SELECT 1 FROM sqlite_master").fetchall()
+        copy.execute("PRAGMA journal_mode = OFF")
+        copy.execute("PRAGMA synchronous = OFF")
+        store.backup(copy, pages=_PAGES_A_STEP, progress=_let_signals_in)
+
+
+def _let_signals_in(*_steps: int) -> None:
+    """Do nothing: the call itself, between two steps, lets Ctrl-C end the copy."""
+
+
+def _check(draft: Path) -> BackedUp:
+    """Check the copy without making a file beside it.
+
+    :raises BackupFailed: it is damaged.
+    """
+    with closing(_connected(f"{draft.as_uri()}?mode=ro&immutable=1")) as copy:
+        faults = [line for (line,) in copy.execute("PRAGMA integrity_check(5)") if line != "ok"]
+        dangling = copy.execute("PRAGMA foreign_key_check").fetchone()
+        if dangling is not None:
+            faults.append(f"{dangling[0]} refers to a row of {dangling[2]} that is not there")
+        tables = copy.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            " ORDER BY name"
+        ).fetchall()
+        counts = {
+            name: copy.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0]  # noqa: S608
+            for (name,) in tables
+        }
+    if faults:
+        raise BackupFailed(
+            f"the copy does not hold: {'; '.join(faults)}; no backup was made",
+            hint="review_doctor --check looks at the store itself",
+        )
+    return BackedUp(draft.stat().st_size, counts)
+
+
+def _connected(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_SECONDS)
+
+
+def _sync(path: Path) -> None:
+    """Put a file, or the names in a folder, onto the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,62 @@
+"""Ingest: a review whose quotes stand in another note of its job is no review of its own note."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.models import ReviewPair
+from review.orchestration.finalization import ingest_job
+from review.orchestration.ingest_request import IngestRequest
+from review.vocabulary import Grouping, NotAccepted
+from tests.builders import NOW, make_config, make_jobs, make_output, make_root
+from tests.helpers.reviewed import current
+
+pytestmark = pytest.mark.django_db
+A, B = "Every tide is told apart by its name.", "No gull returns to the same rock twice."
+NOTES = {"a.md": f"# A\n\n{A}\n", "b.md": f"# B\n\n{B}\n"}
+
+
+def review(*quotes: str) -> str:
+    findings = "".join(f"- WARN: no source\n  > {quote}\n" for quote in quotes)
+    return f"### Findings\n{findings}\n## Result: WARN"
+
+
+def ingest(root, *reviews):
+    job = make_jobs(root, ("a.md", "prose/x"), ("b.md", "prose/x"), grouping=Grouping.GATE)[0]
+    output = make_output(job.review_job_id, *reviews)
+    request = IngestRequest(actor="agent:test", outputs={job.review_job_id: output})
+    ingest_job(job.review_job_id, request=request, config=make_config(root), now=NOW)
+    return list(ReviewPair.objects.order_by("ordinal").values_list("decision", "not_accepted"))
+
+
+@pytest.fixture
+def root(tmp_path):
+    return make_root(tmp_path, notes=NOTES)
+
+
+class TestReviewsUnderEachOthersSentinels:
+    def test_are_unknown(self, root):
+        assert ingest(root, review(B), review(A)) == [
+            ("unknown", NotAccepted.QUOTES_OF_ANOTHER_NOTE),
+            ("unknown", NotAccepted.QUOTES_OF_ANOTHER_NOTE),
+        ]
+        assert current() is None
+        problem = ReviewPair.objects.get(ordinal=1).problem
+        assert problem == (
+            "no quote of the review stands in kb/notes/a.md; they stand in kb/notes/b.md"
+        )
+
+
+class TestReviewsOfTheirOwnNote:
+    @pytest.mark.parametrize(
+        "quotes",
+        [
+            pytest.param((A,), id="own-quote"),
+            pytest.param((A, B), id="a-comparison-of-both-notes"),
+            pytest.param(("Words that stand in no note at all.",), id="a-quote-of-no-note"),
+            pytest.param(("the same rock",), id="a-quote-too-short-to-tell"),
+            pytest.param((), id="no-quote"),
+        ],
+    )
+    def test_are_accepted(self, root, quotes):
+        assert ingest(root, review(*quotes), review(B)) == [("warn", ""), ("warn", "")]

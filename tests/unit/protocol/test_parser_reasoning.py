@@ -1,0 +1,92 @@
+"""Reasoning and terminal escapes in outputs: neither is part of an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.sentinels import end_line, start_line
+
+TOKEN = "0a1b2c3d"
+PAIR = ExpectedPair(1, "kb/notes/a.md", "prose/x")
+START = start_line(TOKEN, 1, PAIR.note_path, PAIR.gate_id)
+END = end_line(TOKEN, 1, PAIR.note_path, PAIR.gate_id)
+DRAFT = f"{START}\n## Result: PASS\n{END}\n"
+OPEN_DRAFT = f"{START}\n## Result: PASS\n"
+ANSWER = f"{START}\n## Result: FAIL\n{END}\n"
+
+
+def parse(text):
+    return parse_output(text.encode(), token=TOKEN, expected=[PAIR])
+
+
+class TestReasoning:
+    @pytest.mark.parametrize(
+        "reasoning",
+        [
+            pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n</think>\n", id="think"),
+            pytest.param(f"<thinking>\n{DRAFT}</thinking>\n", id="thinking"),
+            pytest.param(f"  <Think>\n{OPEN_DRAFT}  </Think>\n", id="unclosed-draft"),
+            pytest.param(f"[THINK]\n{DRAFT}[/THINK]\n", id="brackets"),
+            pytest.param(f"\u25c1think\u25b7\n{DRAFT}\u25c1/think\u25b7\n", id="triangles"),
+            pytest.param(f"Let me see.\n{DRAFT}</think>\n", id="no-opening-tag"),
+            pytest.param(f"{OPEN_DRAFT}No.\n</think>\n", id="no-opening-tag-and-unclosed-draft"),
+            pytest.param(f"Thinking...\n{DRAFT}...done thinking.\n", id="ollama"),
+            pytest.param(f"Thinking\u2026\n{DRAFT}\u2026done thinking.\n", id="ellipsis"),
+        ],
+    )
+    def test_gives_way_to_the_answer_below_it(self, reasoning):
+        parsed = parse(f"{reasoning}\n{ANSWER}")
+
+        assert parsed.blocks[1].text == "## Result: FAIL"
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n</think>\n", id="closed"),
+            pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n", id="never-closed"),
+            pytest.param(f"{DRAFT}</think>\n", id="no-opening-tag"),
+        ],
+    )
+    def test_alone_is_no_answer(self, output):
+        parsed = parse(output)
+
+        assert not parsed.blocks
+        assert not parsed.has_own_blocks
+        assert "stands in reasoning" in parsed.missing[1]
+        assert any("stands in reasoning" in one for one in parsed.misfits)
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            pytest.param(f"{ANSWER}<think>\nWas that right?\n", id="below-the-answer"),
+            pytest.param(f"I write <think> in prose.\n{ANSWER}", id="in-a-sentence"),
+            pytest.param(f"Thinking...\n{ANSWER}", id="a-spinner-without-an-end"),
+        ],
+    )
+    def test_tags_elsewhere_change_nothing(self, output):
+        assert parse(output).blocks[1].text == "## Result: FAIL"
+
+    def test_a_tag_in_a_closed_block_is_its_text(self):
+        text = "The note ends with:\n\n</think>\n\n## Result: WARN"
+
+        assert parse(f"{START}\n{text}\n{END}\n").blocks[1].text == text
+
+
+class TestTerminalEscapes:
+    @pytest.mark.parametrize(
+        "decorate",
+        [
+            pytest.param(lambda line: f"\x1b[1;32m{line}\x1b[0m", id="colours"),
+            pytest.param(lambda line: f"\x1b[38:2::10:20:30m{line}\x1b[m", id="true-colours"),
+            pytest.param(lambda line: f"\x1b[?2004h{line}\x1b[K", id="modes"),
+            pytest.param(
+                lambda line: f"\x1b]0;title\x07{line}\x1b]8;;\x1b\\", id="titles-and-links"
+            ),
+            pytest.param(lambda line: f"\x1b(B{line}\x1b7\x1b8", id="charsets"),
+        ],
+    )
+    def test_are_removed_before_reading(self, decorate):
+        output = "\n".join(map(decorate, ANSWER.splitlines()))
+
+        assert parse(output).blocks[1].text == "## Result: FAIL"
