@@ -183,8 +183,8 @@ def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
 
 def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """As `ingest_bundle_output` does for all that is ready."""
+    from review.orchestration.finalization import ingest_jobs
     from review.orchestration.ingest_request import IngestRequest
-    from review.orchestration.ingesting import ingest_jobs
 
     write_outputs(root, jobs)
     ids = [job.review_job_id for job in jobs]

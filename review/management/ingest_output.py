@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from review.contracts.jobs import IngestedJobJson, RefusalJson
 from review.errors import ExitCode
-from review.orchestration.ingesting import RefusedJob
+from review.orchestration.finalization import RefusedJob
 from review.vocabulary import JobStatus
 
 

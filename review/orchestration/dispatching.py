@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from django.db import DatabaseError, connection
 
 from review.errors import ReviewError
-from review.orchestration.ingesting import RefusedJob
+from review.orchestration.finalization import RefusedJob
 from review.orchestration.job_updates import Crashed, JobOutcome, JobUpdate
 from review.orchestration.running import Worker, run_job
 from review.store import refusal_of

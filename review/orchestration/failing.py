@@ -14,8 +14,8 @@ from review.conf import Config
 from review.contracts.jobs import IngestedJobJson
 from review.models import Ending, Evidence, JobEvent, JobOutput, ReviewJob, ReviewPair
 from review.orchestration.ingest_request import JobMoved, RunFailed
+from review.orchestration.judging import OutputReader
 from review.orchestration.mirroring import mirror_job
-from review.orchestration.output_reading import OutputReader
 from review.queries.ingested import findings_of, show_ingested
 from review.queries.job_board import require_job
 from review.vocabulary import JobStatus

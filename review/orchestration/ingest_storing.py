@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from review.artifacts import result_name
 from review.models import (
     Claim,
+    Ending,
     Evidence,
     Finding,
     JobEvent,
@@ -20,15 +22,16 @@ from review.models import (
     ReviewText,
 )
 from review.orchestration.accepting import Candidate, accept
-from review.orchestration.ingest_plans import Plan
+from review.orchestration.ingest_reading import ReadJob
 from review.orchestration.ingest_request import IngestRequest, JobMoved
-from review.orchestration.judging import JudgedPair
+from review.orchestration.judging import NewReview
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     AcceptanceKind,
     Decision,
     JobStatus,
     NotAccepted,
+    PairStatus,
 )
 
 _UNDECIDED = {
@@ -38,11 +41,28 @@ _UNDECIDED = {
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """A pair that is completed, and the plan of its job."""
+class Plan:
+    """What the ingest of one job will store, settled before the transaction starts.
 
+    :param taken: the reviews that complete their pairs.
+    :param why_missing: by ordinal, why a pair has no review after it.
+    :param keeps_raw: whether the raw output is kept because a block is missing.
+    :param contradicted: whether telemetry names a model of another partition.
+    :param late: what the output says of pairs that were completed before; it is reported only.
+    """
+
+    read: ReadJob
+    taken: tuple[NewReview, ...]
+    why_missing: Mapping[int, str]
+    keeps_raw: bool
+    ending: Ending
+    contradicted: bool
+    late: Sequence[str]
+
+
+class _Taken(NamedTuple):
     plan: Plan
-    item: JudgedPair
+    item: NewReview
 
 
 def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime) -> list[Finding]:
@@ -63,7 +83,7 @@ def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime)
     for plan in plans:
         if reasons := plan.why_missing:
             ReviewPair.objects.mark_missing(plan.read.job.pk, reasons=reasons)
-        if plan.late or plan.output.missing:
+        if plan.late or plan.keeps_raw:
             _keep_raw(plan, now=now)
     return findings
 
@@ -97,7 +117,7 @@ def _alike(plans: Sequence[Plan]) -> list[list[Plan]]:
     groups: dict[object, list[Plan]] = {}
     for plan in plans:
         job = plan.read.job
-        told = plan.output.self_reported_model
+        told = plan.read.parsed.self_reported_model
         key = (job.status, job.started_at is None, plan.ending, told)
         groups.setdefault(key, []).append(plan)
     return list(groups.values())
@@ -113,7 +133,7 @@ def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bo
         ending=first.ending,
         evidence=Evidence(
             telemetry=dict(request.telemetry) if request.telemetry is not None else None,
-            self_reported_model=first.output.self_reported_model,
+            self_reported_model=first.read.parsed.self_reported_model or "",
         ),
         claim=Claim(request.provenance, request.actor)
         if request.provenance is not None and is_unclaimed
@@ -125,7 +145,8 @@ def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bo
 
 
 def _is_as_it_was(plan: Plan) -> bool:
-    return ReviewPair.objects.completed().filter(job=plan.read.job).count() == plan.completed
+    was = sum(pair.status == PairStatus.COMPLETED for pair in plan.read.pairs)
+    return ReviewPair.objects.completed().filter(job=plan.read.job).count() == was
 
 
 def _keep_raw(plan: Plan, *, now: datetime) -> None:

@@ -10,7 +10,7 @@ from review.contracts.jobs import IngestedJobJson
 from review.errors import UsageRefused
 from review.models import ReviewJob
 from review.orchestration.dispatching import Dispatcher, drive
-from review.orchestration.ingesting import RefusedJob
+from review.orchestration.finalization import RefusedJob
 from review.orchestration.job_updates import JobRun, JobUpdate, LeftQueued
 from review.orchestration.provenance import canonical_partition
 from review.queries.job_board import require_job

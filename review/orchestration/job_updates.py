@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from review.contracts.jobs import IngestedJobJson
-from review.orchestration.ingesting import RefusedJob
+from review.orchestration.finalization import RefusedJob
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import PairStatus

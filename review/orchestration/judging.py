@@ -1,20 +1,21 @@
-"""Reads what a worker wrote for a job into values ready to be stored; it writes nothing."""
+"""Parse what a worker wrote for a job into reviews that are ready to be stored."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from review.conf import Config
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.domain.identity import gate_id_of
-from review.models import ReviewPair
-from review.orchestration.known_findings import KnownFindings
+from review.models import ReviewJob, ReviewPair
+from review.orchestration.known_findings import KnownFindings, NewFinding
 from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
 from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
 from review.protocol.quotes import locate_findings, quote_lines
-from review.vocabulary import Decision, PairStatus, Severity
+from review.vocabulary import Decision, PairStatus
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
 MAX_REVIEW_CHARACTERS = 600_000
@@ -25,26 +26,15 @@ _TELLING_WORDS = 5
 
 @dataclass(frozen=True)
 class ReadReview:
-    """What a review's text says by itself."""
+    """A review's text, and what it says by itself."""
 
+    text: str
     decision: ParsedDecision
     findings: tuple[ParsedFinding, ...]
 
 
 @dataclass(frozen=True)
-class JudgedFinding:
-    """A finding with its place in the reviewed note (1-based line) and its identity."""
-
-    ordinal: int
-    severity: Severity
-    text: str
-    quote: str
-    note_line: int | None
-    fingerprint: str
-
-
-@dataclass(frozen=True)
-class JudgedPair:
+class NewReview:
     """A pair with the review that answers it.
 
     :param of_another_note: its quotes stand in another note of the job, and none in its own.
@@ -53,18 +43,20 @@ class JudgedPair:
     pair: ReviewPair
     text: str
     decision: ParsedDecision
-    findings: tuple[JudgedFinding, ...]
+    findings: tuple[NewFinding, ...]
     of_another_note: bool = False
 
 
-@dataclass(frozen=True)
-class JudgedOutput:
-    """What an output says about the pairs that still want a review."""
+class OutputReader:
+    """Parses outputs of one job; its pairs are fetched once."""
 
-    judged: tuple[JudgedPair, ...]
-    missing: Mapping[int, str] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-    self_reported_model: str = ""
+    def __init__(self, job: ReviewJob, *, config: Config) -> None:
+        self._token = job.sentinel_token
+        self._pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+        self._gate_ids = gate_ids_of(self._pairs, gates_folder=config.gates_folder)
+
+    def read(self, data: bytes) -> ParsedOutput:
+        return parse_for_job(data, token=self._token, pairs=self._pairs, gate_ids=self._gate_ids)
 
 
 def gate_ids_of(pairs: Sequence[ReviewPair], *, gates_folder: str) -> dict[int, str]:
@@ -84,7 +76,7 @@ def parse_for_job(
 
 
 def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:
-    """What the blocks say of the pairs that are not completed yet, by pair key."""
+    """Read the blocks of the pairs that are not completed yet, by pair key."""
     return {
         pair.pk: read_review(parsed.blocks[pair.ordinal].text)
         for pair in pairs
@@ -92,58 +84,42 @@ def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[in
     }
 
 
-def judge_output(
-    parsed: ParsedOutput,
-    *,
-    pairs: Sequence[ReviewPair],
-    reviews: Mapping[int, ReadReview],
-    known: KnownFindings,
-) -> JudgedOutput:
-    """Decisions and findings of the pairs that are not completed yet.
+def make_reviews(
+    read: Mapping[int, ReadReview], *, pairs: Sequence[ReviewPair], known: KnownFindings
+) -> tuple[NewReview, ...]:
+    """Place the findings of the reviews in their notes, and give each its fingerprint.
 
-    :param reviews: as `read_blocks` gives them.
+    :param read: as `read_blocks` returns them, of one job; `pairs` are all pairs of the job.
     """
-    wanted = [pair for pair in pairs if pair.status != PairStatus.COMPLETED]
-    earlier = known.earlier(with_findings(wanted, reviews))
-    judged = tuple(
-        _judge(pair, reviews[pair.pk], pairs, parsed=parsed, known=known, earlier=earlier)
-        for pair in wanted
-        if pair.pk in reviews
-    )
-    return JudgedOutput(
-        judged=judged,
-        missing={
-            pair.ordinal: parsed.missing.get(pair.ordinal, "no block for this pair")
-            for pair in wanted
-            if pair.pk not in reviews
-        },
-        problems=tuple(parsed.problems),
-        self_reported_model=parsed.self_reported_model or "",
-    )
-
-
-def with_findings(
-    pairs: Sequence[ReviewPair], reviews: Mapping[int, ReadReview]
-) -> list[ReviewPair]:
-    """The pairs whose review reports a finding."""
-    return [pair for pair in pairs if pair.pk in reviews and reviews[pair.pk].findings]
+    wanted = [pair for pair in pairs if pair.pk in read]
+    earlier = known.earlier([pair for pair in wanted if read[pair.pk].findings])
+    reviews = []
+    for pair in wanted:
+        review = read[pair.pk]
+        decision = review.decision
+        other = _note_of_quotes(pair, review, pairs, known)
+        if other is not None:
+            problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
+            decision = ParsedDecision(Decision.UNKNOWN, None, problem)
+        findings = _new_findings(pair, review.findings, known, earlier) if review.findings else ()
+        reviews.append(NewReview(pair, review.text, decision, findings, other is not None))
+    return tuple(reviews)
 
 
 def read_review(text: str) -> ReadReview:
-    """What a review's text says. One that is too long, or has too many findings, says nothing that
-    counts: its text is kept, and a person may decide it."""
+    """Read a review's text; one that is too long, or has too many findings, is left undecided."""
     if len(text) > MAX_REVIEW_CHARACTERS:
         return _unread(
-            f"the review has {len(text):,} characters; at most {MAX_REVIEW_CHARACTERS:,}"
+            text, f"the review has {len(text):,} characters; at most {MAX_REVIEW_CHARACTERS:,}"
         )
     findings = read_findings(text)
     if len(findings) > MAX_FINDINGS:
-        return _unread(f"the review has {len(findings):,} findings; at most {MAX_FINDINGS:,}")
-    return ReadReview(read_decision(text), findings)
+        return _unread(text, f"the review has {len(findings):,} findings; at most {MAX_FINDINGS:,}")
+    return ReadReview(text, read_decision(text), findings)
 
 
-def _unread(problem: str) -> ReadReview:
-    return ReadReview(ParsedDecision(Decision.UNKNOWN, None, f"{problem} are read"), ())
+def _unread(text: str, problem: str) -> ReadReview:
+    return ReadReview(text, ParsedDecision(Decision.UNKNOWN, None, f"{problem} are read"), ())
 
 
 def later_versions(
@@ -164,29 +140,6 @@ def later_versions(
     ]
 
 
-def _judge(
-    pair: ReviewPair,
-    review: ReadReview,
-    pairs: Sequence[ReviewPair],
-    *,
-    parsed: ParsedOutput,
-    known: KnownFindings,
-    earlier: Mapping[tuple[int, int], list[KnownFinding]],
-) -> JudgedPair:
-    decision, note_text = review.decision, known.note_text(pair) if review.findings else ""
-    other = _note_of_quotes(pair, review, pairs, known)
-    if other is not None:
-        problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
-        decision = ParsedDecision(Decision.UNKNOWN, None, problem)
-    return JudgedPair(
-        pair=pair,
-        text=parsed.blocks[pair.ordinal].text,
-        decision=decision,
-        findings=_judge_findings(pair, review.findings, note_text, earlier),
-        of_another_note=other is not None,
-    )
-
-
 def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
@@ -203,12 +156,13 @@ def _note_of_quotes(
     return None
 
 
-def _judge_findings(
+def _new_findings(
     pair: ReviewPair,
     raw: Sequence[ParsedFinding],
-    note_text: str,
+    known: KnownFindings,
     earlier: Mapping[tuple[int, int], list[KnownFinding]],
-) -> tuple[JudgedFinding, ...]:
+) -> tuple[NewFinding, ...]:
+    note_text = known.note_text(pair)
     findings = _without_repetitions(raw, note_text)
     lines = locate_findings(note_text, findings)
     fingerprints = choose_fingerprints(
@@ -228,7 +182,7 @@ def _judge_findings(
         earlier=earlier.get((pair.note_id, pair.gate_id), []),
     )
     return tuple(
-        JudgedFinding(
+        NewFinding(
             ordinal=ordinal,
             severity=finding.severity,
             text=finding.text,

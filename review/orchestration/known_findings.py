@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any
 
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.models import Acceptance, FileSnapshot, Finding, ReviewPair, batched
-from review.vocabulary import AcceptanceKind
+from review.vocabulary import AcceptanceKind, Severity
 
 # The newest, of a hundred pairs of one job.
 _EARLIER_FINDINGS = 5_000
@@ -19,19 +20,16 @@ _SHARED_FINDINGS = 1_000
 _Found = tuple[int, int, KnownFinding]
 
 
-class NewFinding(Protocol):
-    """A finding that is about to be stored."""
+@dataclass(frozen=True)
+class NewFinding:
+    """A finding that is about to be stored, with its line (from 1) in the reviewed note."""
 
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def quote(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def note_line(self) -> int | None: ...
+    ordinal: int
+    severity: Severity
+    text: str
+    quote: str
+    note_line: int | None
+    fingerprint: str
 
 
 class KnownFindings:

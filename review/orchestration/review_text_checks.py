@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from review.artifacts import ArtifactStore, OutputNotReadable
 from review.conf import Config
 from review.models import JobOutput, ReviewJob, ReviewPair
-from review.orchestration.output_reading import OutputReader
+from review.orchestration.judging import OutputReader
 from review.queries.checks import Check, Faults
 
 _PAIRS_AT_ONCE = 200

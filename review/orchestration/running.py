@@ -28,7 +28,7 @@ from review.orchestration.ingest_request import (
     RunFailed,
 )
 from review.orchestration.job_updates import JobRun, JobStarted, JobUpdate, LeftQueued, RunAgain
-from review.orchestration.output_reading import OutputReader
+from review.orchestration.judging import OutputReader
 from review.orchestration.patience import retry_while_busy
 from review.protocol.telemetry import read_usage
 from review.queries.job_board import require_job

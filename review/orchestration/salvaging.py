@@ -14,10 +14,9 @@ from review.contracts.jobs import IngestedJobJson
 from review.errors import ReviewError
 from review.models import ReviewJob
 from review.orchestration.failing import FailRequest, fail_job
-from review.orchestration.finalization import ingest_job
+from review.orchestration.finalization import RefusedJob, ingest_job
 from review.orchestration.ingest_request import IngestRequest, NoBlocks, NoOutput, RunFailed
-from review.orchestration.ingesting import RefusedJob
-from review.orchestration.output_reading import OutputReader
+from review.orchestration.judging import OutputReader
 from review.protocol.parser import ParsedOutput
 from review.queries.job_board import require_job
 from review.queries.left_runs import left_outcomes, run_folders

@@ -21,7 +21,7 @@ from review.contracts.sweeps import (
 )
 from review.models import Provenance
 from review.orchestration.claiming import JobNotClaimable
-from review.orchestration.ingesting import RefusedJob
+from review.orchestration.finalization import RefusedJob
 from review.orchestration.job_updates import (
     JobOutcome,
     JobRun,

@@ -13,8 +13,8 @@ from review.models import ReviewJob
 from review.orchestration.claiming import JobNotClaimable
 from review.orchestration.dispatching import Dispatcher, drive
 from review.orchestration.failing import FailRequest, fail_job
+from review.orchestration.finalization import RefusedJob
 from review.orchestration.ingest_request import JobMoved, RunFailed
-from review.orchestration.ingesting import RefusedJob
 from review.orchestration.job_making import ALREADY_QUEUED
 from review.orchestration.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
 from review.orchestration.mirroring import finish_mirrors

@@ -209,3 +209,15 @@ def _entry(job: ReviewJob, because: str, output: OutputState) -> RecoverableJson
         output=output,
         bundle_output_path=job.bundle_output_path,
     )
+
+
+def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
+    """Open jobs whose output holds a closed block for every pair, oldest first.
+
+    :param actor: only jobs claimed by this actor; None: all open jobs, never claimed ones too.
+    """
+    jobs = ReviewJob.objects.open().order_by("pk")
+    if actor is not None:
+        jobs = jobs.filter(claimed_by=actor)
+    states = output_states(list(jobs), config=config)
+    return sorted(job_id for job_id, state in states.items() if state == "complete")

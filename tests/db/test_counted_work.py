@@ -13,8 +13,8 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 
 from review.corpus import Corpus
+from review.orchestration.finalization import ingest_jobs
 from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.ingesting import ingest_jobs
 from review.queries.status import read_status
 from review.queries.targets import SelectionRequest, select_targets
 from review.queries.warn_queue import QueueRequest, read_warn_queue

@@ -318,15 +318,15 @@ class TestRefusals:
 
     def test_a_job_moved_in_the_meantime_loses_nothing(self, root, job, monkeypatch):
         data = make_output(job.review_job_id)
-        judged = finalization.judge_output
+        judged = finalization.make_reviews
 
         def slow(*args, **kwargs):
             ingest_again = IngestRequest(actor="agent:first", outputs={job.review_job_id: data})
-            monkeypatch.setattr(finalization, "judge_output", judged)
+            monkeypatch.setattr(finalization, "make_reviews", judged)
             ingest_job(job.review_job_id, request=ingest_again, config=make_config(root), now=LATER)
             return judged(*args, **kwargs)
 
-        monkeypatch.setattr(finalization, "judge_output", slow)
+        monkeypatch.setattr(finalization, "make_reviews", slow)
 
         with pytest.raises(JobMoved):
             ingest(root, job, FAIL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -15,12 +16,11 @@ from django.db import DataError, IntegrityError, OperationalError, transaction
 from review.contracts.base import encode
 from review.errors import ExitCode, ReviewError
 from review.models import Acceptance, JobEvent, Provenance, ReviewJob
-from review.orchestration import finalization, ingesting
+from review.orchestration import finalization
 from review.orchestration.claiming import ClaimRequest, claim
 from review.orchestration.failing import FailRequest, fail_job
-from review.orchestration.finalization import ingest_job
+from review.orchestration.finalization import Ingested, RefusedJob, ingest_job, ingest_jobs
 from review.orchestration.ingest_request import IngestRequest, RunFailed
-from review.orchestration.ingesting import Ingested, RefusedJob, ingest_jobs
 from review.queries.invariants import broken_invariants
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import (
@@ -181,7 +181,10 @@ def outcome(ingest, history: History, request: IngestRequest, root: Path) -> dic
             "refused": [
                 (item.review_job_id, item.error.code, item.error.message) for item in told.refused
             ],
-            "files": files_below(root),
+            "files": {
+                re.sub(r"\.aside-\d+", ".aside", name): data
+                for name, data in files_below(root).items()
+            },
             "broken": broken_invariants(),
             **stored_rows(),
         }
@@ -209,7 +212,7 @@ class TestAnyHistory:
     @pytest.mark.parametrize("limit", ["JOBS", "_PAIRS", "_BYTES"])
     def test_does_so_across_the_borders_of_transactions(self, tmp_path, monkeypatch, limit):
         at_most = 400 if limit == "_BYTES" else 3
-        monkeypatch.setattr(ingesting, f"{limit}_PER_TRANSACTION", at_most)
+        monkeypatch.setattr(finalization, f"{limit}_PER_TRANSACTION", at_most)
 
         assert_the_same(lay(tmp_path / "base", 77), tmp_path)
 
@@ -252,7 +255,7 @@ class TestAJobThatSomebodyElseTakes:
             request = IngestRequest(actor="agent:first")
             ingest_job(second, request=request, config=make_config(root), now=LATER)
 
-        once_after(monkeypatch, finalization, "judge_output", other)
+        once_after(monkeypatch, finalization, "make_reviews", other)
         told = take(root, [first, second, third])
 
         assert done(told) == [first, third]
@@ -298,10 +301,14 @@ class TestADatabaseThatRefuses:
     def refuse(self, monkeypatch, error, cause):
         """Refuse what is stored together, and nothing else."""
 
-        def refusing(*_args, **_kwargs):
+        real = finalization._ingest_chunk
+
+        def refusing(reads, **kwargs):
+            if len(reads) == 1:
+                return real(reads, **kwargs)
             raise error from cause
 
-        monkeypatch.setattr(ingesting, "ingest_together", refusing)
+        monkeypatch.setattr(finalization, "_ingest_chunk", refusing)
 
     @pytest.mark.parametrize(
         ("error", "cause"),
@@ -341,13 +348,13 @@ class TestATransaction:
     """Others wait while one lasts, so that it holds some jobs, and not too much text."""
 
     def sizes(self, root, monkeypatch, job_ids):
-        sizes, real = [], ingesting.ingest_together
+        sizes, real = [], finalization._ingest_chunk
 
         def counted(reads, **how):
             sizes.append(len(reads))
             return real(reads, **how)
 
-        monkeypatch.setattr(ingesting, "ingest_together", counted)
+        monkeypatch.setattr(finalization, "_ingest_chunk", counted)
         assert done(take(root, job_ids)) == job_ids
         return sizes
 
@@ -371,6 +378,6 @@ class TestATransaction:
         assert self.sizes(root, monkeypatch, job_ids) == [2, 2, 1]
 
     def test_holds_few_jobs_of_many_pairs(self, root, monkeypatch):
-        monkeypatch.setattr(ingesting, "_PAIRS_PER_TRANSACTION", 2)
+        monkeypatch.setattr(finalization, "_PAIRS_PER_TRANSACTION", 2)
 
         assert self.sizes(root, monkeypatch, written(root, NAMES[:5])) == [2, 2, 1]

@@ -6,8 +6,7 @@ import pytest
 
 from review.models import Finding, ReviewPair
 from review.orchestration import known_findings
-from review.orchestration.judging import JudgedFinding
-from review.orchestration.known_findings import KnownFindings
+from review.orchestration.known_findings import KnownFindings, NewFinding
 from review.vocabulary import Severity
 from tests.builders import NOTE, make_jobs, make_root
 
@@ -34,8 +33,8 @@ def pairs(tmp_path):
     return found
 
 
-def judged(text: str) -> JudgedFinding:
-    return JudgedFinding(1, Severity.WARN, text, "", None, "f")
+def judged(text: str) -> NewFinding:
+    return NewFinding(1, Severity.WARN, text, "", None, "f")
 
 
 def texts(known: KnownFindings, pair: ReviewPair) -> list[str]:

@@ -240,13 +240,13 @@ class TestLateWorkers:
     def test_an_ingest_that_read_the_job_before_it_was_replaced_is_refused(
         self, root, job_id, monkeypatch
     ):
-        judge = finalization.judge_output
+        judge = finalization.make_reviews
 
-        def judge_output(*args, **kwargs):
+        def make_reviews(*args, **kwargs):
             recover_jobs(root, "replace", job_id)
             return judge(*args, **kwargs)
 
-        monkeypatch.setattr(finalization, "judge_output", judge_output)
+        monkeypatch.setattr(finalization, "make_reviews", make_reviews)
         request = IngestRequest(actor="agent:late", outputs={job_id: make_output(job_id)})
 
         with pytest.raises(recovery.JobMoved):

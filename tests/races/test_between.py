@@ -96,7 +96,7 @@ class TestIngest:
         job_id = job.review_job_id
         self.ingest(root, job_id, only=[1])
         after(
-            monkeypatch, finalization, "judge_output",
+            monkeypatch, finalization, "make_reviews",
             lambda: self.ingest(root, job_id, only=[2]),
         )  # fmt: skip
 

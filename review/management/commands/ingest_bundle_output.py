@@ -20,9 +20,10 @@ from review.management.ingest_output import (
 )
 from review.management.options import positive_int, source, word
 from review.models import Provenance
+from review.orchestration.finalization import ingest_jobs
 from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.ingesting import ingest_jobs, ready_job_ids
 from review.orchestration.provenance import names_no_model
+from review.queries.recoverable import ready_job_ids
 
 MAX_TELEMETRY_BYTES = 1_000_000
 
