@@ -28,11 +28,11 @@ class Dispatcher:
         self.stop = stop
         self._worker = worker
         self._jobs: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        self._updates: queue.SimpleQueue[JobUpdate] = queue.SimpleQueue()
+        self._updates: queue.SimpleQueue[JobUpdate | Crashed] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def send(self, job_id: int) -> None:
-        """Hand out a job; its updates follow, the last of them a `JobOutcome`."""
+        """Hand out a job; its updates follow, the last of them a `JobOutcome`, or `Crashed`."""
         if self._worker.executor.in_process:
             self._run(job_id)
             return
@@ -41,7 +41,7 @@ class Dispatcher:
             self._threads[-1].start()
         self._jobs.put(job_id)
 
-    def receive(self) -> JobUpdate | None:
+    def receive(self) -> JobUpdate | Crashed | None:
         """The next update; None when there was none for a moment."""
         try:
             return self._updates.get(timeout=_LOOK_EVERY)
@@ -57,7 +57,7 @@ class Dispatcher:
 
     def _run(self, job_id: int) -> None:
         """Run a job, with every refusal as an update: the outermost loop of a worker."""
-        outcome: JobOutcome
+        outcome: JobOutcome | Crashed
         try:
             outcome = run_job(
                 job_id, worker=self._worker, stop=self.stop, on_update=self._updates.put
@@ -99,7 +99,7 @@ def drive(
     try:
         while under_way := _fill(job_ids, dispatcher, may_start=may_start, under_way=under_way):
             update = dispatcher.receive()
-            under_way -= isinstance(update, JobOutcome)
+            under_way -= isinstance(update, JobOutcome | Crashed)
             if isinstance(update, Crashed):
                 crash = crash or update.error
                 dispatcher.stop.set()

@@ -82,7 +82,7 @@ class Crashed:
     error: Exception
 
 
-JobOutcome = JobRun | LeftQueued | RefusedJob | Crashed
+JobOutcome = JobRun | LeftQueued | RefusedJob
 JobUpdate = JobStarted | RunAgain | JobOutcome
 
 
@@ -110,8 +110,6 @@ def event_of(update: JobUpdate) -> SweepEvent:
         case RefusedJob():
             job |= {"code": update.error.code, "message": update.error.message}
             return SweepEvent("job-refused", job)
-        case Crashed():
-            return SweepEvent("crashed", job | {"message": str(update.error)})
 
 
 def _run_fields(run: JobRun) -> dict[str, object]:

@@ -47,6 +47,7 @@ _CUT_OFF = (
 _GROWTH = 3
 _GROWN_ENOUGH = 10
 _AFTER_RESET = timedelta(minutes=1)
+_AFTER_LIMIT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -69,21 +70,33 @@ class RetryPolicy:
         Not tried again is what would fail in the same way, and what concerns every other job too.
         """
         failure = failures[-1]
+        told = self._told_pause(failure, now=now)
         if failure.exhausted:
-            reset = self.reset_of(failure, now=now)
-            return None if reset is None else max(reset - now, timedelta()) + _AFTER_RESET
+            return told if self.wait_for_reset else None
         if failure.misread:
             return self.first_pause if sum(item.misread for item in failures) == 1 else None
         tried = sum(not (item.misread or item.exhausted) for item in failures)
         if tried >= self.runs or not failure.retryable or failure.unusable:
             return None
         grown: int = _GROWTH ** min(tried - 1, _GROWN_ENOUGH)
-        return min(self.first_pause * grown, self.longest_pause)
+        return told or min(self.first_pause * grown, self.longest_pause)
 
-    def reset_of(self, failure: RunnerFailure, *, now: datetime) -> datetime | None:
-        """When the account may be used again, where that is told and waited for."""
+    def is_over(self, failure: RunnerFailure, *, now: datetime) -> bool:
+        """Whether a limit lasts longer than any pause: then no other job will succeed either."""
+        told = self._told_pause(failure, now=now)
+        return told is not None and told > self.longest_pause
+
+    def waits_for(self, failure: RunnerFailure, *, now: datetime) -> bool:
+        """Whether the account may be used again at a time that is waited for."""
         waits = self.wait_for_reset and failure.exhausted
-        return told_reset(failure.reason, now=now) if waits else None
+        return waits and self._told_pause(failure, now=now) is not None
+
+    def _told_pause(self, failure: RunnerFailure, *, now: datetime) -> timedelta | None:
+        if failure.code not in (FailureCode.ACCOUNT_EXHAUSTED, FailureCode.RATE_LIMITED):
+            return None
+        reset = told_reset(failure.reason, now=now)
+        margin = _AFTER_RESET if failure.exhausted else _AFTER_LIMIT
+        return None if reset is None else max(reset - now, timedelta()) + margin
 
 
 @dataclass(frozen=True)
@@ -192,17 +205,20 @@ def _run(
     while not stop.is_set():
         outcome = execution(len(outcomes) + 1, stop)
         outcomes.append(outcome)
-        if outcome.failure is None:
+        failure = outcome.failure
+        if failure is None:
             return _Runs(outcomes, None)
-        failures.append(outcome.failure)
-        if outcome.text is not None and outcome.failure.retryable:
+        if worker.retry.is_over(failure, now=worker.clock()):
+            failure = replace(failure, code=FailureCode.ACCOUNT_EXHAUSTED, exhausted=True)
+        failures.append(failure)
+        if outcome.text is not None and failure.retryable:
             missing = OutputReader(job, config=worker.config).read(outcome.text).missing
             if len(missing) < job.pair_count:
-                return _Runs(outcomes, _failure_of_the_rest(failures[-1], missing, worker))
+                return _Runs(outcomes, _failure_of_the_rest(failure, missing, worker))
         pause = worker.retry.pause_after(failures, now=worker.clock())
         if pause is None:
-            return _Runs(outcomes, outcome.failure)
-        on_update(RunAgain(job.pk, outcome.failure.reason, pause))
+            return _Runs(outcomes, failure)
+        on_update(RunAgain(job.pk, failure.reason, pause))
         stop.wait(pause.total_seconds())
     before = f"; the run before it: {failures[-1].reason}" if failures else ""
     return _Runs(outcomes, RunnerFailure(FailureCode.INTERRUPTED, _STOPPED + before))
@@ -216,7 +232,7 @@ def _failure_of_the_rest(
     None: there is one for every pair. What is missing runs again in a job of its own, which waits
     for the account where that is asked for.
     """
-    if worker.retry.reset_of(failure, now=worker.clock()) is not None:
+    if worker.retry.waits_for(failure, now=worker.clock()):
         failure = replace(failure, exhausted=False)
     return failure if missing else None
 

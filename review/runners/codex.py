@@ -18,6 +18,7 @@ _TOKENS = {
     "cache_write_tokens": ("cache_write_input_tokens",),
     "reasoning_tokens": ("reasoning_output_tokens",),
 }
+_REVIEW = "PAIR REVIEW START"
 _CUT = "stream ended before turn.completed"
 
 
@@ -31,7 +32,10 @@ def read_codex(captured: Captured, _reading: Reading) -> Account:
         return Account()
     endings = [event for event in events if event["type"] in _ENDINGS]
     messages = [message for event in events if (message := _agent_message(event)) is not None]
-    answer = messages[-1].encode("utf-8", "replace") if messages else captured.last_message
+    # Where the stream was cut, what was said last may be talk.
+    reviews = [] if endings else [message for message in messages if _REVIEW in message]
+    said = next(reversed(reviews or messages), None)
+    answer = captured.last_message if said is None else said.encode("utf-8", "replace")
     return Account(
         answer=answer,
         failure=_failure(events, endings[-1] if endings else None, captured.exit_code),

@@ -49,14 +49,12 @@ class RunnerOutcome:
         `models`, `session_id`, `turns`, `input_tokens`, `output_tokens`, `cached_input_tokens`,
         `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`, `notices`. None:
         nothing ran.
-    :param models: the models that did the work, by the CLI's own account.
     :param said: the CLI's final words, for people; bounded, never a review.
     """
 
     text: bytes | None = None
     failure: RunnerFailure | None = None
     telemetry: Mapping[str, Any] | None = None
-    models: tuple[str, ...] = ()
     said: str = ""
 
 

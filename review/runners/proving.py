@@ -73,7 +73,6 @@ def prove(run: Run) -> RunnerOutcome:
         text=text,
         failure=failure,
         telemetry=_telemetry(run, account, failure),
-        models=account.models,
         said=clean(_decoded(account.answer), limit=MAX_SAID) if is_file else "",
     )
 

@@ -215,6 +215,18 @@ class TestRetries:
         assert policy.pause_after([MISREAD], now=NOW) == timedelta(seconds=10)
         assert policy.pause_after([MISREAD, MISREAD], now=NOW) is None
 
+    def test_last_as_long_as_the_service_says(self):
+        limited = replace(OVERLOADED, reason="Rate limit reached, try again in 90 s")
+
+        assert self.policy.pause_after([limited], now=NOW) == timedelta(seconds=91)
+
+    @pytest.mark.parametrize(
+        ("reason", "over"),
+        [("try again in 2 hours", True), ("try again in 20 s", False), ("too many", False)],
+    )
+    def test_give_way_to_a_limit_that_lasts_longer(self, reason, over):
+        assert self.policy.is_over(replace(OVERLOADED, reason=reason), now=NOW) is over
+
 
 class TestWaitForReset:
     policy = RetryPolicy(runs=1, wait_for_reset=True)

@@ -238,6 +238,20 @@ class TestNoRequest:
         assert outcome.failure is None
 
 
+class TestCutStream:
+    def test_gives_the_reviews_that_it_had(self):
+        said = [BLOCK, "I am done."]
+        events = [
+            {"type": "item.completed", "item": {"type": "agent_message", "text": text}}
+            for text in said
+        ]
+
+        outcome = prove(Dialect.CODEX, "\n".join(map(json.dumps, events)).encode())
+
+        assert outcome.text.decode() == BLOCK
+        assert outcome.failure.retryable
+
+
 class TestTerminal:
     @pytest.mark.parametrize(
         "escape",
