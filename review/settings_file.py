@@ -12,7 +12,9 @@ from typing import Any
 from review.settings_runners import read_runners
 from review.settings_values import (
     ConfigRefused,
+    anchors,
     duration,
+    flavour,
     folder,
     folders,
     money,
@@ -29,7 +31,11 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
         "excludes": "excludes",
         "max_bytes": "max_note_bytes",
         "cache": "uses_cache",
+        "flavour": "flavour",
+        "anchors": "anchors",
+        "site_root": "site_root",
     },
+    "prompt": {"strip_comments": "strips_comments"},
     "gates": {"folder": "gates_folder"},
     "jobs": {"abandoned_after": "abandoned_after", "max_prompt_tokens": "max_prompt_tokens"},
     "sweeps": {
@@ -141,6 +147,10 @@ _READERS: Mapping[str, Callable[[Path, str, object], object]] = {
     "excludes": strings,
     "max_note_bytes": positive,
     "uses_cache": truth,
+    "flavour": flavour,
+    "anchors": anchors,
+    "site_root": folder,
+    "strips_comments": truth,
     "gates_folder": folder,
     "abandoned_after": duration,
     "max_prompt_tokens": positive,

@@ -13,6 +13,19 @@ from review.errors import InputRejected
 
 # Ten years: so long before now there is a date, and nobody waits longer.
 MAX_DURATION = timedelta(days=3650)
+FLAVOURS = (
+    "commonmark",
+    "dendron",
+    "docusaurus",
+    "github",
+    "hugo",
+    "jekyll",
+    "mkdocs",
+    "obsidian",
+    "pandoc",
+    "zola",
+)
+ANCHOR_STYLES = ("docusaurus", "github", "mkdocs", "obsidian", "pandoc")
 _DURATION_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -78,6 +91,22 @@ def folder(path: Path, key: str, value: object) -> str:
     if value.startswith("/") or ".." in parts or not parts:
         refuse(path, key, "a folder below the root", value)
     return "/".join(parts)
+
+
+def flavour(path: Path, key: str, value: object) -> str:
+    """The name of a dialect of Markdown."""
+    return _one_of(path, key, value, FLAVOURS)
+
+
+def anchors(path: Path, key: str, value: object) -> str:
+    """The name of a way to make anchors of headings."""
+    return _one_of(path, key, value, ANCHOR_STYLES)
+
+
+def _one_of(path: Path, key: str, value: object, known: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in known:
+        refuse(path, key, f"one of {', '.join(known)}", value)
+    return value
 
 
 def positive(path: Path, key: str, value: object) -> int:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from review.corpus.reading import UnreadableFile, resolve_inside
+from review.corpus.reading import UnreadableFile, decode, read_file, resolve_inside
 from review.corpus.scanning import Scanner
-from review.domain.links import extract_links, resolve_link, stems_of
+from review.domain.anchors import Anchors, anchors_of
+from review.domain.flavours import COMMONMARK, Flavour
+from review.domain.frontmatter import parse_frontmatter
+from review.domain.links import (
+    Link,
+    LinkBase,
+    LinkKind,
+    ResolvedLink,
+    extract_links,
+    resolve_link,
+    stems_of,
+)
 from review.protocol.prompt import LinkRow
 
 if TYPE_CHECKING:
@@ -18,6 +31,9 @@ if TYPE_CHECKING:
     from review.corpus.scanning import ScanRules
 
 KB_FOLDER = "kb"
+_MAX_BYTES = 5_000_000
+_HEAD_BYTES = 2_000
+_ID = re.compile(rb"---\s.*?^id:[ \t]*[\"']?([\w.-]+)", re.DOTALL | re.MULTILINE)
 
 
 class RepositoryFiles(Collection[str]):
@@ -80,12 +96,25 @@ class RepositoryFiles(Collection[str]):
 class _LazyStems(Mapping[str, tuple[str, ...]]):
     """Paths by stem, read when the first wikilink asks: most notes have none."""
 
-    def __init__(self, files: RepositoryFiles) -> None:
+    def __init__(self, files: RepositoryFiles, root: str, flavour: Flavour) -> None:
         self._files = files
+        self._root = root
+        self._flavour = flavour
 
     @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
-        return stems_of(self._files)
+        stems = stems_of(self._files)
+        if self._flavour.name == "dendron":
+            stems = dict(self._ids()) | stems
+        return stems
+
+    def _ids(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the notes by the id in their frontmatter, which Dendron links to as well."""
+        for path in self._files:
+            with suppress(UnreadableFile):
+                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data
+                if path.endswith(".md") and (found := _ID.match(data[:_HEAD_BYTES])):
+                    yield found[1].decode("utf-8", "replace"), (path,)
 
     def __getitem__(self, stem: str) -> tuple[str, ...]:
         return self._stems[stem]
@@ -98,26 +127,47 @@ class _LazyStems(Mapping[str, tuple[str, ...]]):
 
 
 class Linker:
-    """Resolves the links of notes against the files there are now; `known` and `stems` are lazy."""
+    """Resolves the links of notes against the files there are now, as their flavour writes them."""
 
-    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
+    def __init__(
+        self, root: str, *, rules: ScanRules, locator: Locator, flavour: Flavour = COMMONMARK
+    ) -> None:
         files = RepositoryFiles(root, rules=rules, locator=locator)
-        self.known: Collection[str] = files
-        self.stems: Mapping[str, tuple[str, ...]] = _LazyStems(files)
+        self.flavour = flavour
+        self._root = root
+        self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
+        self._anchors: dict[str, Anchors | None] = {}
+
+    def links(self, text: str) -> tuple[Link, ...]:
+        """Give the links of a note, those within it included."""
+        return extract_links(text, self.flavour)
+
+    def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
+        """Say which file a target means in a note."""
+        return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
+
+    def anchors_of(self, path: str) -> Anchors | None:
+        """Give the anchors of a note as it stands now; None where it cannot be read."""
+        if path not in self._anchors:
+            self._anchors[path] = self._read_anchors(path)
+        return self._anchors[path]
+
+    def _read_anchors(self, path: str) -> Anchors | None:
+        if not path.endswith((".md", ".mdx")):
+            return None
+        try:
+            text = decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
+        except UnreadableFile:
+            return None
+        return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
 
     def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
         """Give one row per target as written, in order; outside addresses and anchors have none."""
         rows: dict[str, str | None] = {}
-        for link in extract_links(text):
+        for link in self.links(text):
             if link.target.startswith("#") or rows.get(link.target):
                 continue
-            found = resolve_link(
-                link.target,
-                note_path=note_path,
-                known=self.known,
-                stems=self.stems,
-                kind=link.kind,
-            )
+            found = self.resolve(link.target, note_path=note_path, kind=link.kind)
             if not found.external:
                 rows[link.target] = found.path
         return tuple(LinkRow(target, path) for target, path in rows.items())

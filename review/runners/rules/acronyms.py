@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.checks import Check, warn
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
 
 _ACRONYM = re.compile(
@@ -30,7 +30,7 @@ _CONTEXT = 40  # characters
 _MOST_ACRONYMS = 300  # each is looked for in the whole note
 
 
-def _undefined(page: Page) -> Iterator[RuleFinding]:
+def _undefined(page: Page) -> Iterator[TypedFinding]:
     first: dict[str, tuple[Passage, int]] = {}
     for passage in page.passages:
         if passage.block.kind in _READ:
@@ -42,7 +42,7 @@ def _undefined(page: Page) -> Iterator[RuleFinding]:
             yield _finding(acronym, passage, offset)
 
 
-def _finding(acronym: str, passage: Passage, offset: int) -> RuleFinding:
+def _finding(acronym: str, passage: Passage, offset: int) -> TypedFinding:
     block = passage.block
     return warn(
         f"{acronym} is spelled out nowhere in the note",
@@ -113,9 +113,8 @@ def _linked(page: Page) -> Iterator[str]:
     for passage in page.passages:
         for link in passage.links:
             yield from _ANY_CAPITALS.findall(link.text)
-        if passage.block.kind is BlockKind.TABLE:
-            for cell in re.split(r"[|\n]", passage.prose):
-                yield cell.strip(" \t*_`:")
+        if passage.block.kind is BlockKind.CELL:
+            yield passage.prose.strip(" \t\n*_`:")
         if passage.block.kind is BlockKind.HEADING:
             yield from _ANY_CAPITALS.findall(passage.prose)
 

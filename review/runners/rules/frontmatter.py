@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.runners.rules.checks import WHOLE_NOTE, Check, finding, shown, warn
+from review.domain.anchors import letters_only
+from review.protocol.typed import WHOLE_NOTE, TypedFinding
+from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import CARRIES_NOTHING, EMPTY_TITLES
-from review.runners.rules.words import letters_only, plain, word_count
+from review.runners.rules.words import plain, word_count
 from review.vocabulary import Severity
 
 _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
 _ASCII_ONLY = re.compile(r"[\x00-\x7f]*")
+_TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
 _DATE = re.compile(r"[\d\s./:_-]+")
 _FILE_NAME = re.compile(r"\S+\.(?:md|markdown|mdx|txt)", re.IGNORECASE)
 
 
-def _unreadable(page: Page) -> Iterator[RuleFinding]:
+def _unreadable(page: Page) -> Iterator[TypedFinding]:
     problem = page.frontmatter.problem
     if problem is not None:
         yield finding(
@@ -31,14 +33,21 @@ def _unreadable(page: Page) -> Iterator[RuleFinding]:
         )
 
 
-def _missing_title(page: Page) -> Iterator[RuleFinding]:
-    if not plain(page.title):
+def _missing_title(page: Page) -> Iterator[TypedFinding]:
+    if not plain(page.title) and not _names_title(page):
         yield warn("there is neither a heading of level 1 nor a title", quote="", line=WHOLE_NOTE)
 
 
-def _title_differs(page: Page) -> Iterator[RuleFinding]:
+def _names_title(page: Page) -> bool:
+    """Whether the title is the file's name, or stands in frontmatter that cannot be read."""
+    if page.given.flavour.name == "obsidian":
+        return True
+    return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
+
+
+def _title_differs(page: Page) -> Iterator[TypedFinding]:
     stated, heading = plain(page.field("title")), plain(page.title)
-    if not page.has_h1 or not stated or not heading:
+    if not page.h1 or not stated or not heading:
         return
     if f" {stated} " in f" {heading} " or f" {heading} " in f" {stated} ":
         return
@@ -51,7 +60,7 @@ def _title_differs(page: Page) -> Iterator[RuleFinding]:
     )
 
 
-def _says_nothing(page: Page) -> Iterator[RuleFinding]:
+def _says_nothing(page: Page) -> Iterator[TypedFinding]:
     title = page.title
     if title and _is_empty_title(title, page.given.note_path):
         yield warn(
@@ -68,7 +77,7 @@ def _is_empty_title(title: str, note_path: str) -> bool:
     return bool(_DATE.fullmatch(title)) and letters_only(title) not in letters_only(note_path)
 
 
-def _missing_description(page: Page) -> Iterator[RuleFinding]:
+def _missing_description(page: Page) -> Iterator[TypedFinding]:
     if page.field("description"):
         return
     line = page.field_line("description")
@@ -78,7 +87,7 @@ def _missing_description(page: Page) -> Iterator[RuleFinding]:
     yield warn(said, quote=page.quoted_line(line), line=line)
 
 
-def _description_length(page: Page) -> Iterator[RuleFinding]:
+def _description_length(page: Page) -> Iterator[TypedFinding]:
     description = page.field("description")
     words = word_count(description)
     if not description:
@@ -93,7 +102,7 @@ def _description_length(page: Page) -> Iterator[RuleFinding]:
     yield warn(said, quote=page.quoted_line(line), line=line)
 
 
-def _repeats_title(page: Page) -> Iterator[RuleFinding]:
+def _repeats_title(page: Page) -> Iterator[TypedFinding]:
     description, title = plain(page.field("description")), plain(page.title)
     if not description or not title or _adds_something(description, title):
         return

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import MOST_FINDINGS, Check, link_finding, shown, warn
+from review.runners.rules.checks import Check, line_finding, link_finding, shown, warn
 from review.runners.rules.inline import InlineLink, LinkKind
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding, RuleLink
+from review.runners.rules.values import RuleLink
 from review.runners.rules.word_lists import VAGUE_LINK_TEXTS
 from review.runners.rules.words import plain, word_count
 
@@ -19,23 +20,19 @@ _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^{$]*[{$])"
 )
-_NEAR = 80  # characters
-_LONGEST_PART = 600  # characters
+_MOST_BROKEN = 1000
 _LONGEST_RUN = 7
 _FEWEST_WORDS_ABOUT = 2
 
 
-def _unresolved(page: Page) -> Iterator[RuleFinding]:
+def _unresolved(page: Page) -> Iterator[TypedFinding]:
     broken = [
         link
         for link in page.given.links
         if link.resolved is None and not link.external and _is_address(link)
     ]
-    for number, link in enumerate(broken):
-        # Looking for the place takes as long as its line, and only the first are listed.
-        line = page.quoted_line(link.line) if number < MOST_FINDINGS else ""
-        said = f"the link {shown(link.target)} leads nowhere"
-        yield warn(said, quote=_around(line, link.target), line=link.line)
+    for link in broken[:_MOST_BROKEN]:
+        yield line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -47,17 +44,7 @@ def _is_address(link: RuleLink) -> bool:
     return not hidden and not _TEMPLATE.search(target)
 
 
-def _around(line: str, target: str) -> str:
-    """Give the part of a line that shows the link: from its opening bracket if that is near."""
-    at = line.find(target)
-    opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
-    start = opening if opening >= 0 else max(at, 0)
-    if line.startswith("[[", start - 1):
-        start -= 1
-    return line[start : start + _LONGEST_PART]
-
-
-def _bare_urls(page: Page) -> Iterator[RuleFinding]:
+def _bare_urls(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         for url in _outside_links(passage):
             has_slot = passage.block.text.startswith("<", url.end)
@@ -79,7 +66,7 @@ def _outside_links(passage: Passage) -> Iterator[InlineLink]:
             yield url
 
 
-def _walls(page: Page) -> Iterator[RuleFinding]:
+def _walls(page: Page) -> Iterator[TypedFinding]:
     run: list[Passage] = []
     for passage in page.passages:
         if passage.block.kind is BlockKind.ITEM and _is_only_links(passage):
@@ -98,7 +85,7 @@ def _is_only_links(passage: Passage) -> bool:
     return word_count(passage.prose) - shown_words < _FEWEST_WORDS_ABOUT
 
 
-def _wall(run: Iterable[Passage]) -> Iterator[RuleFinding]:
+def _wall(run: Iterable[Passage]) -> Iterator[TypedFinding]:
     items = list(run)
     if len(items) > _LONGEST_RUN:
         block = items[0].block
@@ -108,7 +95,7 @@ def _wall(run: Iterable[Passage]) -> Iterator[RuleFinding]:
         )
 
 
-def _vague_texts(page: Page) -> Iterator[RuleFinding]:
+def _vague_texts(page: Page) -> Iterator[TypedFinding]:
     for passage in page.passages:
         if passage.block.kind is BlockKind.QUOTE:
             continue

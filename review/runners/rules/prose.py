@@ -7,10 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.runners.rules.blocks import BlockKind, split_cells
+from review.protocol.typed import TypedFinding
+from review.runners.rules.blocks import BlockKind
 from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.words import plain, sentences, word_count
 from review.vocabulary import Severity
 
@@ -62,10 +62,14 @@ _POSITION = re.compile(
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
 _POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
-_QUOTES = "\"'“”\u2018\u2019«»„"
+# Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
+    r"|(?<!\w)['\u2018][^'\u2018\u2019\n]{1,200}['\u2019](?!\w)"
+)
 
 
-def _repeated_paragraphs(page: Page) -> Iterator[RuleFinding]:
+def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
     first: dict[str, int] = {}
     for passage in page.prose:
         words = plain(passage.block.text)
@@ -80,7 +84,7 @@ def _repeated_paragraphs(page: Page) -> Iterator[RuleFinding]:
         first.setdefault(words, passage.block.line)
 
 
-def _long_paragraphs(page: Page) -> Iterator[RuleFinding]:
+def _long_paragraphs(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         words = word_count(passage.prose)
         if words > _LONGEST_PARAGRAPH:
@@ -91,7 +95,7 @@ def _long_paragraphs(page: Page) -> Iterator[RuleFinding]:
             )
 
 
-def _placeholders(page: Page) -> Iterator[RuleFinding]:
+def _placeholders(page: Page) -> Iterator[TypedFinding]:
     for passage in page.passages:
         block = passage.block
         if block.kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
@@ -100,8 +104,9 @@ def _placeholders(page: Page) -> Iterator[RuleFinding]:
             yield _placed(
                 Severity.FAIL, "filler text stands for what is to be written", passage, found
             )
-        if block.kind is BlockKind.TABLE:
-            yield from _unfilled_cells(passage)
+        if block.kind is BlockKind.CELL:
+            if _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
+                yield warn("a table cell waits to be filled", quote=block.source, line=block.line)
         elif block.kind is not BlockKind.HEADING and _WHOLE_PLACEHOLDER.fullmatch(
             passage.prose.strip()
         ):
@@ -112,13 +117,7 @@ def _placeholders(page: Page) -> Iterator[RuleFinding]:
                 yield _placed(Severity.WARN, "a mark of work to be done", passage, found)
 
 
-def _unfilled_cells(passage: Passage) -> Iterator[RuleFinding]:
-    for number, row in enumerate(passage.prose.split("\n"), start=passage.block.line):
-        if any(_WHOLE_PLACEHOLDER.fullmatch(cell.strip()) for cell in split_cells(row)):
-            yield warn("a table cell waits to be filled", quote=row, line=number)
-
-
-def _relative_dates(page: Page) -> Iterator[RuleFinding]:
+def _relative_dates(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         prose = passage.prose
         for start, end in sentences(prose):
@@ -133,7 +132,7 @@ def _relative_dates(page: Page) -> Iterator[RuleFinding]:
                     yield _aged(Severity.INFO, passage, start, found)
 
 
-def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> RuleFinding:
+def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> TypedFinding:
     offset = start + found.start()
     return finding(
         severity,
@@ -144,12 +143,13 @@ def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]
 
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
-    before = text[max(0, found.start() - 1) : found.start()]
-    after = text[found.end() : found.end() + 2]
-    return before in _QUOTES and before != "" and any(char in _QUOTES for char in after)
+    return any(
+        quoted.start() < found.start() and found.end() < quoted.end()
+        for quoted in _QUOTED.finditer(text)
+    )
 
 
-def _positions(page: Page) -> Iterator[RuleFinding]:
+def _positions(page: Page) -> Iterator[TypedFinding]:
     above = {block.line: before.kind for before, block in pairwise(page.blocks)}
     below = {block.line: after.kind for block, after in pairwise(page.blocks)}
     for passage in page.prose:
@@ -174,7 +174,7 @@ def _unlinked(passage: Passage) -> Iterator[re.Match[str]]:
             yield found
 
 
-def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> RuleFinding:
+def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> TypedFinding:
     block, offset = passage.block, found.start()
     quote = block.excerpt(offset, before=_CONTEXT)
     return finding(severity, said, quote=quote, line=block.line_at(offset))

@@ -6,21 +6,22 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.checks import Check, shown, warn
 from review.runners.rules.page import Page
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import NEVER_TWICE
 from review.runners.rules.words import sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words
 _WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
 _SEPARATORS = re.compile("[,;\u3001\uff0c\u00b7|]")
+_GOES_ON = ("-", "'", "\u2019")
 _HOLDS_TOGETHER = "-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").
 
 
-def _overlong(page: Page) -> Iterator[RuleFinding]:
+def _overlong(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         prose = passage.prose
         for start, end in sentences(prose):
@@ -39,12 +40,12 @@ def _is_enumeration(sentence: str, words: int) -> bool:
     return len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words
 
 
-def _doubled(page: Page) -> Iterator[RuleFinding]:
+def _doubled(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         text = passage.block.text
         for first, second in pairwise(_WORD.finditer(passage.prose)):
             word = second[0]
-            if word not in NEVER_TWICE or first[0].lower() != word:
+            if word not in NEVER_TWICE or not _is_same_word(passage.prose, first, word):
                 continue
             if _stand_side_by_side(text, first, second):
                 yield warn(
@@ -54,6 +55,14 @@ def _doubled(page: Page) -> Iterator[RuleFinding]:
                 )
 
 
+def _is_same_word(prose: str, first: re.Match[str], word: str) -> bool:
+    """Not in "AND and OR" and "Move To to …", where the first is a name; a sentence may begin so."""
+    if first[0] == word:
+        return True
+    before = prose[: first.start()].rstrip()
+    return first[0] == word.capitalize() and (not before or before[-1] in ".!?:\n")
+
+
 def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Not in "for for-await", and not where the doubled word is the subject: 'the "the the" typo'."""
     before = text[max(0, first.start() - 1) : first.start()]
@@ -61,7 +70,7 @@ def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) 
         return False
     return (
         text[first.end() : second.start()].isspace()
-        and text[second.end() : second.end() + 1] != "-"
+        and text[second.end() : second.end() + 1] not in _GOES_ON
     )
 
 

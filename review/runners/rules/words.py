@@ -40,11 +40,6 @@ def plain(text: str) -> str:
     return " ".join(_PUNCTUATION.sub(" ", _normal(text).casefold()).split())
 
 
-def letters_only(text: str) -> str:
-    """Keep letters and digits: what a heading and its anchor have in common."""
-    return "".join(char for char in _normal(text).casefold() if char.isalnum())
-
-
 def _normal(text: str) -> str:
     # Normalising takes quadratic time on a long run of combining marks.
     return unicodedata.normalize("NFKC", text) if len(text) <= _NORMALISED else text
