@@ -11,9 +11,9 @@ import pytest
 from review.conf import DEFAULT_GATES_FOLDER
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.links import extract_links
+from review.protocol.typed import TypedReview
 from review.runners.rules.judging import RULES, judge
 from review.runners.rules.names import RULE_NAMES
-from review.protocol.typed import TypedReview
 from review.runners.rules.values import RuleInput, RuleLink
 from review.vocabulary import Decision, Severity
 

@@ -10,9 +10,8 @@ from review.protocol.decisions import read_decision
 from review.protocol.findings import locate_quote, read_findings
 from review.protocol.parser import ExpectedPair, parse_output
 from review.protocol.sentinels import end_line, start_line
+from review.protocol.typed import TypedFinding, TypedReview, finding_text, render_typed_review
 from review.runners.rules.judging import RULES, judge
-from review.protocol.typed import finding_text, render_typed_review
-from review.protocol.typed import TypedFinding, TypedReview
 from review.runners.rules.values import RuleInput
 from review.vocabulary import Decision, DecisionSource, Severity
 from tests.unit.rules.judged import NOTE, review_of
