@@ -90,6 +90,7 @@ class Corpus:
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
         self._locator = Locator(self._root)
+        self._strip_comments = config.strips_comments
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
         )
@@ -197,7 +198,13 @@ class Corpus:
         """Resolves links against the files there are now."""
         from review.corpus.linking import Linker
 
-        return Linker(self._root, rules=self._rules, locator=self._locator, flavour=self.flavour)
+        return Linker(
+            self._root,
+            rules=self._rules,
+            locator=self._locator,
+            flavour=self.flavour,
+            strip_comments=self._strip_comments,
+        )
 
     @cached_property
     def _gates_by_path(self) -> dict[str, Gate]:

@@ -24,7 +24,8 @@ from review.domain.links import (
     resolve_link,
     stems_of,
 )
-from review.protocol.prompt import LinkRow
+from review.domain.prompt_text import text_for_prompt
+from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
     from review.corpus.locating import Locator
@@ -130,11 +131,18 @@ class Linker:
     """Resolves the links of notes against the files there are now, as their flavour writes them."""
 
     def __init__(
-        self, root: str, *, rules: ScanRules, locator: Locator, flavour: Flavour = COMMONMARK
+        self,
+        root: str,
+        *,
+        rules: ScanRules,
+        locator: Locator,
+        flavour: Flavour = COMMONMARK,
+        strip_comments: bool = False,
     ) -> None:
         files = RepositoryFiles(root, rules=rules, locator=locator)
         self.flavour = flavour
         self._root = root
+        self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
         self._anchors: dict[str, Anchors | None] = {}
 
@@ -160,6 +168,11 @@ class Linker:
         except UnreadableFile:
             return None
         return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
+
+    def prompt_note(self, path: str, text: str) -> PromptNote:
+        """Give a note as a prompt holds it."""
+        shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
+        return PromptNote(path, shown, self.table(path, shown))
 
     def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
         """Give one row per target as written, in order; outside addresses and anchors have none."""

@@ -7,7 +7,7 @@ from review.conf import Config
 from review.corpus import Corpus
 from review.domain.identity import gate_id_of, sha256_hex
 from review.models import ReviewJob, ReviewPair
-from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
+from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 
 
 class PromptMaker:
@@ -47,10 +47,7 @@ class PromptMaker:
             token=job.sentinel_token,
             bundle_output_path=job.bundle_output_path,
             pairs=[PromptPair(pair.ordinal, pair.note.path, self._gate_id(pair)) for pair in pairs],
-            notes=[
-                PromptNote(path, text, self._corpus.linker.table(path, text))
-                for path, text in notes.items()
-            ],
+            notes=[self._corpus.linker.prompt_note(path, text) for path, text in notes.items()],
             gates=[
                 PromptGate(gate_id_of(path, gates_folder=self._config.gates_folder), path, text)
                 for path, text in gates.items()
