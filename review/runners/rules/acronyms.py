@@ -24,6 +24,10 @@ _EXPLAINED = re.compile(
     r"(?:stands for|is short for|short for|means|abbreviates|refers to|is an?|is the|are)\s|"
     r"(?::|=|\u2013|\u2014|-)[*_]{0,3}\s)"
 )
+_SHORTEST_NAME = 4
+_SPOKEN = re.compile(r"[^AEIOUY]{0,2}(?:[AEIOUY]{1,2}[^AEIOUY]{1,2})*[AEIOUY]{0,2}")
+_NAME_BEFORE = re.compile(r"(?<=\w )[A-Z][a-z]+[ ]$")
+_NAME_AFTER = re.compile(r" [A-Z][a-z]+\b")
 _READ = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 _SHORTEST_IN_LOWER_CASE = 3
 _CONTEXT = 40  # characters
@@ -59,7 +63,7 @@ def _acronyms_in(prose: str) -> Iterator[tuple[str, int]]:
         acronym = found[1]
         if acronym in COMMON_ACRONYMS or acronym in WORDS_IN_CAPITALS or _ROMAN.fullmatch(acronym):
             continue
-        if not _stands_in_capitals(prose, found):
+        if not _stands_in_capitals(prose, found) and not _is_surname(prose, found):
             yield acronym, found.start()
 
 
@@ -73,6 +77,14 @@ def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
     before = prose[max(0, found.start() - 24) : found.start()].split()
     beside = [word.strip("*_\"'") for word in (*after[:1], *before[-1:])]
     return any(_ANY_CAPITALS.fullmatch(word) for word in beside)
+
+
+def _is_surname(prose: str, found: re.Match[str]) -> bool:
+    """Whether it can be spoken as a word and a given name stands beside it: "OGINO Masanori"."""
+    if len(found[1]) < _SHORTEST_NAME or not _SPOKEN.fullmatch(found[1]):
+        return False
+    before = _NAME_BEFORE.search(prose, max(0, found.start() - 20), found.start())
+    return bool(before or _NAME_AFTER.match(prose, found.end()))
 
 
 class _Known:

@@ -10,6 +10,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from review.domain.anchors import shown_text
 from review.domain.markdown import COMMENT, MARKER, MATH, Document
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class Block:
     def in_list(self) -> bool:
         """Whether it stands in a list."""
         return BlockKind.ITEM in self.inside
+
+    @cached_property
+    def words(self) -> str:
+        """The words of a heading as they are shown: without marks, addresses and comments."""
+        return shown_text(self.token).strip() if self.token else self.text
 
     @cached_property
     def _line_starts(self) -> list[int]:

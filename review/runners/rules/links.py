@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import BlockKind
@@ -22,7 +22,22 @@ _EXAMPLE_HOST = re.compile(
 )
 _MOST_BROKEN = 1000
 _LONGEST_RUN = 7
-_FEWEST_WORDS_ABOUT = 2
+_LONGEST_NAME = 5  # words
+_QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`"
+_METADATA = re.compile(
+    r"(?:[*_]{0,2}[\w][\w .()-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+)
+_INDEX = re.compile(
+    r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
+    re.IGNORECASE,
+)
+_CONTENTS = re.compile(
+    r"\b(?:contents?|toc|index|overview|table|chapters?|pages?|sections?|list|links|see also|related|"
+    r"references?|further reading|navigation|menu|sitemap|glossary|archives?|catalog(?:ue)?|directory|"
+    r"inhalt\w*|[üu]bersicht|verzeichnis|siehe auch|sommaire|liens|voir aussi|[íi]ndice|enlaces|"
+    r"map of content|moc)\b|目[录次錄]|索引|链接|参考|目录|содержание|оглавление|ссылки|см\. также|목차|참고|링크",
+    re.IGNORECASE,
+)
 
 
 def _unresolved(page: Page) -> Iterator[TypedFinding]:
@@ -46,11 +61,21 @@ def _is_address(link: RuleLink) -> bool:
 
 def _bare_urls(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
+        text = passage.block.text
+        if _METADATA.fullmatch(text.strip()):
+            continue
         for url in _outside_links(passage):
-            has_slot = passage.block.text.startswith("<", url.end)
-            if not has_slot and not _EXAMPLE_HOST.match(url.target):
+            has_slot = text.startswith("<", url.end)
+            if not has_slot and not _EXAMPLE_HOST.match(url.target) and not _is_named(text, url):
                 said = "a naked address: a reader cannot tell what it leads to"
                 yield link_finding(passage, url, said)
+
+
+def _is_named(text: str, url: InlineLink) -> bool:
+    """Whether the address itself is what is talked about: it is quoted, or a label's definition."""
+    before, after = text[max(0, url.start - 1) : url.start], text[url.end : url.end + 1]
+    is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
+    return is_quoted or text[: url.start].rstrip().endswith("]:")
 
 
 def _outside_links(passage: Passage) -> Iterator[InlineLink]:
@@ -67,32 +92,38 @@ def _outside_links(passage: Passage) -> Iterator[InlineLink]:
 
 
 def _walls(page: Page) -> Iterator[TypedFinding]:
+    if _INDEX.search(f"/{page.given.note_path.rpartition('/')[2]}") or _CONTENTS.search(page.title):
+        return
     run: list[Passage] = []
+    heading = ""
     for passage in page.passages:
+        if passage.block.kind is BlockKind.HEADING:
+            heading = passage.block.text
         if passage.block.kind is BlockKind.ITEM and _is_only_links(passage):
             run.append(passage)
             continue
-        yield from _wall(run)
+        yield from _wall(run, heading)
         run = []
-    yield from _wall(run)
+    yield from _wall(run, heading)
 
 
 def _is_only_links(passage: Passage) -> bool:
-    # A table of contents needs no reasons.
+    # A table of contents needs no reasons, and neither do words that are a reason themselves.
     if not passage.links or all(link.target.startswith("#") for link in passage.links):
         return False
     shown_words = sum(word_count(link.text) for link in passage.links)
-    return word_count(passage.prose) - shown_words < _FEWEST_WORDS_ABOUT
+    is_title = shown_words > _LONGEST_NAME * len(passage.links)
+    return word_count(passage.prose) <= shown_words and not is_title
 
 
-def _wall(run: Iterable[Passage]) -> Iterator[TypedFinding]:
-    items = list(run)
-    if len(items) > _LONGEST_RUN:
-        block = items[0].block
-        said = f"{len(items)} links in a row, and no word on why to follow any"
-        yield warn(
-            said, quote=block.excerpt(len(block.text) - len(block.text.lstrip())), line=block.line
-        )
+def _wall(run: Sequence[Passage], heading: str) -> Iterator[TypedFinding]:
+    if len(run) <= _LONGEST_RUN or _CONTENTS.search(heading):
+        return
+    if len({passage.block.inside for passage in run}) > 1:
+        return  # a tree: the contents of something
+    block = run[0].block
+    said = f"{len(run)} links in a row, and no word on why to follow any"
+    yield warn(said, quote=block.excerpt(0), line=block.line)
 
 
 def _vague_texts(page: Page) -> Iterator[TypedFinding]:

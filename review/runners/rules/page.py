@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from review.domain.anchors import Anchors, shown_text
+from review.domain.anchors import Anchors
 from review.domain.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.markdown import Document, read_markdown
 from review.runners.rules.blocks import Block, BlockKind, read_blocks
@@ -108,7 +108,7 @@ class Page:
         """The words and the line of the first heading of level 1, which may be HTML."""
         for block in self.blocks:
             if block.kind is BlockKind.HEADING and block.level == 1 and not block.inside:
-                return (shown_text(block.token) if block.token else block.text).strip(), block.line
+                return block.words, block.line
             found = _HTML_H1.search(block.text) if block.kind is BlockKind.HTML else None
             if found is not None:
                 return _TAG.sub("", found[1]).strip(), block.line_at(found.start())

@@ -10,8 +10,15 @@ from itertools import pairwise
 from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.checks import Check, finding, shown, warn
+from review.runners.rules.inline import OPAQUE
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.words import plain, sentences, word_count
+from review.runners.rules.words import (
+    ends_few_sentences,
+    is_ragged,
+    plain,
+    sentences,
+    word_count,
+)
 from review.vocabulary import Severity
 
 _FEWEST_REPEATED_WORDS = {BlockKind.PARAGRAPH: 12, BlockKind.ITEM: 20}
@@ -59,6 +66,28 @@ _POSITION = re.compile(
     r"|\b(?:afore|above-?)mentioned\b",
     re.IGNORECASE,
 )
+_DATE_KEYS = (
+    "date",
+    "created",
+    "published",
+    "publishDate",
+    "pubDate",
+    "posted",
+    "lastmod",
+    "updated",
+)
+_DATE = re.compile(
+    r"(?<!\d)(?:19|20)\d\d[-/._]?(?:0[1-9]|1[0-2])(?:[-/._]?(?:[0-2]\d|3[01]))?(?!\d)"
+    r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
+    r"|(?:19|20)\d\d\s?年"
+)
+_HEAD_LINES = 12
+_HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
+_REPEATS = re.compile(
+    r"change[-_ ]?log|release[-_ ]?notes|what'?s[-_ ]new|history|\bnews\b|template|vorlage|mod[eè]le",
+    re.IGNORECASE,
+)
+_SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
 _POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
@@ -70,10 +99,14 @@ _QUOTED = re.compile(
 
 
 def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
+    if _REPEATS.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
+        return
     first: dict[str, int] = {}
     for passage in page.prose:
         words = plain(passage.block.text)
-        if word_count(words) < _FEWEST_REPEATED_WORDS[passage.block.kind]:
+        # Pictures, code and addresses may be shown twice; a slot tells of a template.
+        own_words = word_count(passage.prose.replace(OPAQUE, " "))
+        if own_words < _FEWEST_REPEATED_WORDS[passage.block.kind] or _SLOT.search(passage.prose):
             continue
         if words in first:
             yield warn(
@@ -86,13 +119,23 @@ def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
 
 def _long_paragraphs(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
-        words = word_count(passage.prose)
-        if words > _LONGEST_PARAGRAPH:
+        words = max(map(word_count, _HARD_BREAK.split(passage.prose)))
+        if words > _LONGEST_PARAGRAPH and not _is_no_prose(passage):
             yield warn(
                 f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}",
                 quote=passage.block.text.lstrip(),
                 line=passage.block.line,
             )
+
+
+def _is_no_prose(passage: Passage) -> bool:
+    """Whether it is a table of contents, a list without bullets, or a log that was pasted."""
+    linked = sum(word_count(link.text) for link in passage.links)
+    return (
+        linked * 2 > word_count(passage.prose)
+        or is_ragged(passage.block.text)
+        or ends_few_sentences(passage.prose)
+    )
 
 
 def _placeholders(page: Page) -> Iterator[TypedFinding]:
@@ -118,18 +161,28 @@ def _placeholders(page: Page) -> Iterator[TypedFinding]:
 
 
 def _relative_dates(page: Page) -> Iterator[TypedFinding]:
+    if _is_dated(page):
+        return
     for passage in page.prose:
-        prose = passage.prose
-        for start, end in sentences(prose):
-            sentence = prose[start:end]
-            if _YEAR.search(sentence):
-                continue
-            for found in _AGEING.finditer(sentence):
-                if not _is_quoted(sentence, found):
-                    yield _aged(Severity.WARN, passage, start, found)
-            for found in _VAGUE_NOW.finditer(sentence):
-                if not _is_quoted(sentence, found):
-                    yield _aged(Severity.INFO, passage, start, found)
+        for start, end in sentences(passage.prose):
+            sentence = passage.prose[start:end]
+            if not _YEAR.search(sentence):
+                yield from _dates_in(sentence, passage, start)
+
+
+def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFinding]:
+    for severity, pattern in ((Severity.WARN, _AGEING), (Severity.INFO, _VAGUE_NOW)):
+        for found in pattern.finditer(sentence):
+            if not _is_quoted(sentence, found):
+                yield _aged(severity, passage, start, found)
+
+
+def _is_dated(page: Page) -> bool:
+    """Whether the note says which day it is of; then "yesterday" means one day whenever it is read."""
+    if any(page.field(key) for key in _DATE_KEYS):
+        return True
+    head = "\n".join(page.document.lines[:_HEAD_LINES])
+    return any(_DATE.search(text) for text in (page.given.note_path, page.title, head))
 
 
 def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> TypedFinding:

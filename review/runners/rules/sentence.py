@@ -10,12 +10,13 @@ from review.protocol.typed import TypedFinding
 from review.runners.rules.checks import Check, shown, warn
 from review.runners.rules.page import Page
 from review.runners.rules.word_lists import NEVER_TWICE
-from review.runners.rules.words import sentences, word_count
+from review.runners.rules.words import is_ragged, sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words
 _WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
 _SEPARATORS = re.compile("[,;\u3001\uff0c\u00b7|]")
 _GOES_ON = ("-", "'", "\u2019")
+_WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
 _HOLDS_TOGETHER = "-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").
@@ -27,7 +28,7 @@ def _overlong(page: Page) -> Iterator[TypedFinding]:
         for start, end in sentences(prose):
             sentence = prose[start:end]
             words = word_count(sentence)
-            if words <= _LONGEST_SENTENCE or _is_enumeration(sentence, words):
+            if words <= _LONGEST_SENTENCE or _is_no_sentence(sentence, words):
                 continue
             yield warn(
                 f"a sentence of {words} words, over {_LONGEST_SENTENCE}",
@@ -36,8 +37,11 @@ def _overlong(page: Page) -> Iterator[TypedFinding]:
             )
 
 
-def _is_enumeration(sentence: str, words: int) -> bool:
-    return len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words
+def _is_no_sentence(sentence: str, words: int) -> bool:
+    """Whether it is an enumeration, a list without bullets, or in a script without full stops."""
+    if len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words or is_ragged(sentence):
+        return True
+    return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
 
 
 def _doubled(page: Page) -> Iterator[TypedFinding]:

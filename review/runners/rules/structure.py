@@ -43,20 +43,20 @@ def _skipped_levels(page: Page) -> Iterator[TypedFinding]:
 def _empty_sections(page: Page) -> Iterator[TypedFinding]:
     blocks = [block for block in page.blocks if not _is_invisible(block)]
     for block, below in pairwise([*blocks, None]):
-        if block is None or block.kind is not BlockKind.HEADING or not plain(block.text):
+        if block is None or block.kind is not BlockKind.HEADING or not plain(block.words):
             continue
         if block.inside or _says_something(block):
             continue
         if below is None or (below.kind is BlockKind.HEADING and below.level <= block.level):
             yield warn(
-                f"nothing stands under {shown(block.text)}", quote=block.text, line=block.line
+                f"nothing stands under {shown(block.words)}", quote=block.text, line=block.line
             )
 
 
 def _says_something(heading: Block) -> bool:
     """Whether a heading is the content itself: a link, or a label with its value."""
     children = heading.token.children or () if heading.token else ()
-    return bool(_LABEL_WITH_VALUE.match(heading.text)) or any(
+    return bool(_LABEL_WITH_VALUE.match(heading.words)) or any(
         token.type in ("link_open", "image") for token in children
     )
 
@@ -70,10 +70,10 @@ def _twin_headings(page: Page) -> Iterator[TypedFinding]:
     for block in page.headings:
         while path[-1][0] >= block.level:
             path.pop()
-        siblings, words = path[-1][1], plain(block.text)
+        siblings, words = path[-1][1], plain(block.words)
         if words and words in siblings:
             yield warn(
-                f"the heading {shown(block.text)} stands on line {siblings[words]} already",
+                f"the heading {shown(block.words)} stands on line {siblings[words]} already",
                 quote=block.text,
                 line=block.line,
             )
