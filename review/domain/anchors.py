@@ -21,6 +21,11 @@ _ATTRIBUTE_ID = re.compile(r"\{:?\s?#([^\s{}]+)[^{}]*\}")
 _COMMENT_ID = re.compile(r"(?:<!--|\{/\*)\s*#([^\s]+?)\s*(?:-->|\*/\})")
 _BLOCK_ID = re.compile(r"(?:^|\s)\^([\w-]+)\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re.DOTALL)
+_INCLUDES = re.compile(
+    r"\{\{[<%]-?\s*[\w/.-]*(?:include|readfile|partial|transclude|snippet|render)"
+    r"|\{%-?\s*include|--8<--|^\s*<[A-Z]\w*[^<>]*/>|\{\{\s*include|^!\[\[[^.\]]+\]\]"
+)
+_DENDRON_RANGE = re.compile(r",-?\d+$")
 _TAG = re.compile(r"<[^<>]*>")
 _GENERATED = re.compile(
     r"(?:top|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*)"
@@ -41,19 +46,26 @@ class Anchors:
 
     :param exact: anchors as a site makes them.
     :param loose: letters and digits of those that a site may make in several ways.
+    :param is_open: whether more may come from elsewhere: from a file that is included, say.
+    :param is_transliterated: whether a site may spell headings in other letters than they have.
     :param words: letters and digits of all headings, which wikilinks name by their words.
     """
 
     exact: frozenset[str]
     loose: frozenset[str]
     words: frozenset[str]
+    is_open: bool = False
+    is_transliterated: bool = False
 
     def have(self, anchor: str, *, by_words: bool = False) -> bool:
         """Tell whether a link to `#anchor` arrives; what generators make of themselves does."""
-        anchor = unquote(anchor).rpartition("#")[2]
-        if not anchor or _GENERATED.fullmatch(anchor):
+        anchor = unquote(anchor).partition(":#")[0].rpartition("#")[2]
+        anchor = _DENDRON_RANGE.sub("", anchor)
+        if not anchor or anchor == "*" or self.is_open or _GENERATED.fullmatch(anchor):
             return True
         if not self.exact.isdisjoint((anchor, anchor.lower())):
+            return True
+        if self.is_transliterated and anchor.isascii():
             return True
         name = letters_only(anchor)
         uncounted = letters_only(_COUNTER.sub("", anchor))
@@ -71,13 +83,20 @@ def read_anchors(document: Document, flavour: Flavour) -> Anchors:
     """Read the anchors of a note that was parsed."""
     reader = _Reader(flavour)
     for index, token in enumerate(document.tokens):
-        if token.type == "heading_open":
+        if token.type in ("heading_open", "dt_open"):
             reader.add_heading(document.tokens[index + 1])
         elif token.type == "html_block":
             reader.add_html(token.content)
         elif token.type == "inline":
             reader.add_inline(token)
-    return Anchors(frozenset(reader.exact), frozenset(reader.loose), frozenset(reader.words))
+    is_open = any(_INCLUDES.search(line) for line in document.lines)
+    return Anchors(
+        exact=frozenset(reader.exact),
+        loose=frozenset(reader.loose),
+        words=frozenset(reader.words),
+        is_open=is_open,
+        is_transliterated=not flavour.anchors and not "".join(reader.words).isascii(),
+    )
 
 
 def letters_only(text: str) -> str:

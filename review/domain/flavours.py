@@ -24,6 +24,7 @@ class Flavour:
     wikilinks: bool = True
     target_last: bool = False
     admonitions: bool = False
+    definition_lists: bool = False
     ids_in_comments: bool = False
     anchors: str = ""
     site_root: str | None = None
@@ -39,11 +40,13 @@ FLAVOURS: Mapping[str, Flavour] = MappingProxyType(
             Flavour("docusaurus", frozenset({"{/*", "import"}), math=True, wikilinks=False,
                     ids_in_comments=True, anchors="docusaurus"),
             Flavour("github", math=True, anchors="github"),
-            Flavour("hugo", frozenset({"{{"}), wikilinks=False, anchors="github"),
-            Flavour("jekyll", frozenset({"{%"}), wikilinks=False),
-            Flavour("mkdocs", frozenset({"{#"}), math=True, admonitions=True, anchors="mkdocs"),
+            Flavour("hugo", frozenset({"{{"}), wikilinks=False, definition_lists=True,
+                    anchors="github"),
+            Flavour("jekyll", frozenset({"{%"}), wikilinks=False, definition_lists=True),
+            Flavour("mkdocs", frozenset({"{#"}), math=True, admonitions=True,
+                    definition_lists=True, anchors="mkdocs"),
             Flavour("obsidian", frozenset({"%%", "<%"}), math=True, anchors="obsidian"),
-            Flavour("pandoc", math=True, wikilinks=False, anchors="pandoc"),
+            Flavour("pandoc", math=True, wikilinks=False, definition_lists=True, anchors="pandoc"),
             Flavour("zola", frozenset({"{#", "{{"}), wikilinks=False),
         )
     }

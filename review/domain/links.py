@@ -163,16 +163,17 @@ def _readings(target: str) -> Iterator[tuple[str, str]]:
 
 
 def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
-    folders = [note_path.split("/")[:-1], []]
-    if name.startswith(("/", "@/")):
-        site_root = base.flavour.site_root
-        folders = [[]] if site_root is None else [site_root.split("/"), []]
-        name = name.removeprefix("@")
+    site_root = base.flavour.site_root
+    roots = [[]] if site_root is None else [site_root.split("/"), []]
+    is_of_root = name.startswith(("/", "@/"))
+    folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     for folder in folders:
-        path = _joined(folder, name)
+        path = _joined(folder, name.removeprefix("@") if is_of_root else name)
         for candidate in _files_of(path) if path else ():
             if candidate in base.known:
                 return candidate
+    if is_of_root and site_root is not None:  # sites write addresses in small letters
+        return _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
     return None
 
 

@@ -40,6 +40,7 @@ _SITE_LINK = re.compile(
 # By the mark that opens it: the one that closes it.
 _CLOSERS = {"%%": "%%", "<%": "%>", "{#": "#}", "{/*": "*/}", "{{": "}}", "{%": "%}"}
 _SLOTS = frozenset({"<%", "{{", "{%"})
+_CODE_SHORTCODE = re.compile(r"\{\{[<%]\s*(highlight|code-toggle|code|mermaid|math|katex)\b")
 _MARKER_LINE = re.compile(r"\{%|\{\{[<%]|:::")
 _MODULE_LINE = re.compile(r"(?:import|export)\s")
 _LONGEST_SLOT = 5_000  # characters
@@ -147,6 +148,12 @@ def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
         from mdit_py_plugins.admon import admon_plugin
 
         markdown.use(admon_plugin)
+    if flavour.definition_lists:
+        from mdit_py_plugins.deflist import deflist_plugin
+
+        markdown.use(deflist_plugin)
+    if "{{" in flavour.hides:
+        rules.before("fence", "code_shortcode", _shortcode, _ALWAYS_ENDS)
 
 
 def _tracked(rule: InlineRule) -> InlineRule:
@@ -235,6 +242,15 @@ def _push_link(state: StateInline, target: str, words: tuple[int, int]) -> Token
     state.push("text", "", 0).content = state.src[slice(*words)].strip() or target
     state.push("link_close", "a", -1)
     return opener
+
+
+def _shortcode(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """Read `{{< highlight … >}}` up to its end as code."""
+    begin = state.bMarks[start_line] + state.tShift[start_line]
+    found = _CODE_SHORTCODE.match(state.src, begin)
+    return found is not None and _block_rule(found[0], f"/{found[1]}", "code_block")(
+        state, start_line, end_line, silent
+    )
 
 
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:

@@ -14,9 +14,13 @@ from review.runners.rules.page import Page, Passage
 from review.runners.rules.word_lists import EMPTY_ALTERNATIVES
 from review.runners.rules.words import plain
 
-_HTML_IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_HTML_IMAGE = re.compile(r"<img\b[^<>]*\bsrc[^<>]*>", re.IGNORECASE)
 _HTML_ALT = re.compile(r"\balt\s?=|\brole\s?=\s?[\"']?(?:presentation|none)|\baria-", re.IGNORECASE)
 _FILE_NAME = re.compile(r"[^\s/]+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?|avif)", re.IGNORECASE)
+_PLAYER = re.compile(
+    r"https?://(?:[\w-]+\.)?(?:youtube\.com|youtu\.be|vimeo\.com|twitter\.com|x\.com)/",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(
     r"(?:img|image|screenshot|screen shot|picture|photo|dsc|figure|fig)[\s_-]*\d*"
 )
@@ -42,6 +46,8 @@ def _markdown_images(passage: Passage) -> Iterator[TypedFinding]:
     for link in passage.inline.links:
         if link.kind is not LinkKind.IMAGE:
             continue
+        if _PLAYER.match(link.target):
+            continue  # shown as a player, not as an image
         if not link.text.strip():
             yield _image_at(passage.block, link.start, "an image without alternative text")
         elif _is_no_description(link.text):

@@ -20,13 +20,15 @@ _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3
 _WORD = re.compile(r"[A-Za-z]+")
 _BRACKETED = re.compile(r"[(\[]\s*[\"'“*_]{0,3}([A-Z]{2,6})s?[\"'”*_]{0,3}\s*[)\],;:=]")
 _EXPLAINED = re.compile(
-    r"\b([A-Z]{2,6})s?[\"'”*_]{0,3}\s?(?:\(\s?([A-Za-z])|"
+    r"\b([A-Z]{2,6})s?[\"'”*_]{0,3}\s?(?:\(\s?([^\W\d_])|"
     r"(?:stands for|is short for|short for|means|abbreviates|refers to|is an?|is the|are)\s|"
     r"(?::|=|\u2013|\u2014|-)[*_]{0,3}\s)"
 )
 _SHORTEST_NAME = 4
+_LENGTH_OF_STATE = 2
 _SPOKEN = re.compile(r"[^AEIOUY]{0,2}(?:[AEIOUY]{1,2}[^AEIOUY]{1,2})*[AEIOUY]{0,2}")
 _NAME_BEFORE = re.compile(r"(?<=\w )[A-Z][a-z]+[ ]$")
+_PLACE_BEFORE = re.compile(r"[A-Z][a-z]+, $")  # San Francisco, CA
 _NAME_AFTER = re.compile(r" [A-Z][a-z]+\b")
 _READ = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 _SHORTEST_IN_LOWER_CASE = 3
@@ -80,7 +82,9 @@ def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
 
 
 def _is_surname(prose: str, found: re.Match[str]) -> bool:
-    """Whether it can be spoken as a word and a given name stands beside it: "OGINO Masanori"."""
+    """Whether it is a state, or can be spoken and a given name stands beside it: "OGINO Masanori"."""
+    if len(found[1]) == _LENGTH_OF_STATE:
+        return bool(_PLACE_BEFORE.search(prose, max(0, found.start() - 20), found.start()))
     if len(found[1]) < _SHORTEST_NAME or not _SPOKEN.fullmatch(found[1]):
         return False
     before = _NAME_BEFORE.search(prose, max(0, found.start() - 20), found.start())
@@ -116,7 +120,8 @@ def _named(texts: Iterable[str]) -> Iterator[str]:
         for found in _BRACKETED.finditer(text):
             yield found[1]
         for found in _EXPLAINED.finditer(text):
-            if found[2] is None or found[2].upper() == found[1][0]:
+            # In another script there is no telling the first letter.
+            if not found[2] or not found[2].isascii() or found[2].upper() == found[1][0]:
                 yield found[1]
 
 

@@ -37,6 +37,8 @@ class BlockKind(Enum):
     MATH = "math"
     RULE = "rule"
     MARKER = "marker"
+    TERM = "term"
+    DEFINITION = "definition"
 
 
 _LEAVES = {
@@ -53,6 +55,8 @@ _CONTAINERS = {
     "list_item": BlockKind.ITEM,
     "blockquote": BlockKind.QUOTE,
     "footnote_reference": BlockKind.FOOTNOTE,
+    "dt": BlockKind.TERM,
+    "dd": BlockKind.DEFINITION,
 }
 
 
@@ -62,7 +66,7 @@ class Block:
 
     `text` holds the lines joined by line feeds, without the marks of headings, items and
     quotations; of a table cell it is what stands in it, and `source` the row. `level` is a
-    heading's; `inside` says what it stands in, the outermost first. `gap_before` tells of a blank
+    heading's, and 1 of a cell of a table's header; `inside` says what it stands in, the outermost first. `gap_before` tells of a blank
     line above.
     """
 
@@ -129,14 +133,16 @@ class _Reader:
         self._item_starts = False  # the next paragraph is the first of its list item
         self._level = 0
         self._in_table = False
+        self._in_header = False
 
     def blocks(self) -> Iterator[Block]:
         for token in self._document.tokens:
             name, _, part = token.type.rpartition("_")
             if name in _CONTAINERS:
                 self._enter_or_leave(name, part)
-            elif token.type in ("table_open", "table_close"):
-                self._in_table = part == "open"
+            elif name in ("table", "thead"):
+                self._in_table = name == "thead" or part == "open"
+                self._in_header = name == "thead" and part == "open"
             elif token.type == "heading_open":
                 self._level = int(token.tag[1:])
             block = self._block_of(token)
@@ -165,14 +171,14 @@ class _Reader:
     def _text_block(self, token: Token) -> Block:
         text = token.content
         if self._in_table:
-            return self._made(token, BlockKind.CELL, text)
+            return self._made(token, BlockKind.CELL, text, level=int(self._in_header))
         level, self._level = self._level, 0
         if level:
             return self._made(token, BlockKind.HEADING, text, level=level)
         kind = self._inside[-1] if self._inside else BlockKind.PARAGRAPH
         if BlockKind.QUOTE in self._inside:
             kind = BlockKind.QUOTE
-        elif kind is BlockKind.ITEM and not self._item_starts:
+        elif kind is BlockKind.DEFINITION or (kind is BlockKind.ITEM and not self._item_starts):
             kind = BlockKind.PARAGRAPH
         elif kind is BlockKind.ITEM and (task := _TASK.match(text)):
             text = " " * task.end() + text[task.end() :]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from review.domain.anchors import letters_only
 from review.protocol.typed import WHOLE_NOTE, TypedFinding
+from review.runners.rules.blocks import BlockKind
 from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
-from review.runners.rules.word_lists import CARRIES_NOTHING, EMPTY_TITLES
+from review.runners.rules.word_lists import CARRIES_NOTHING, EMPTY_TITLES, NAMES_OF_THINGS
 from review.runners.rules.words import plain, word_count
 from review.vocabulary import Severity
 
@@ -18,6 +19,12 @@ _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
 _ASCII_ONLY = re.compile(r"[\x00-\x7f]*")
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
+_VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,4}){1,3}")
+_PARTIAL = re.compile(
+    r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
+    r"|components|\.github)/|/_[^/]+\.mdx?$"
+)
+_CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _DATE = re.compile(r"[\d\s./:_-]+")
 _FILE_NAME = re.compile(r"\S+\.(?:md|markdown|mdx|txt)", re.IGNORECASE)
 
@@ -39,25 +46,32 @@ def _missing_title(page: Page) -> Iterator[TypedFinding]:
 
 
 def _names_title(page: Page) -> bool:
-    """Whether the title is the file's name, or stands in frontmatter that cannot be read."""
-    if page.given.flavour.name == "obsidian":
+    """Whether the title is the file's name, is another note's, or cannot be read."""
+    if page.given.flavour.name == "obsidian" or _PARTIAL.search(page.given.note_path):
         return True
     return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
 
 
 def _title_differs(page: Page) -> Iterator[TypedFinding]:
     stated, heading = plain(page.field("title")), plain(page.title)
-    if not page.h1 or not stated or not heading:
+    if not page.h1 or not stated or not heading or not _opens_note(page):
         return
     if f" {stated} " in f" {heading} " or f" {heading} " in f" {stated} ":
         return
-    if letters_only(stated) == letters_only(heading):
+    one, other = set(stated.split()), set(heading.split())
+    if one <= other or other <= one or letters_only(stated) == letters_only(heading):
         return
     yield warn(
         f"the heading says {shown(page.title)}, the frontmatter's title {shown(page.field('title'))}",
         quote=page.quoted_line(page.title_line),
         line=page.title_line,
     )
+
+
+def _opens_note(page: Page) -> bool:
+    """Whether the first heading of level 1 stands above all text; further down it is a section's."""
+    first = next((block for block in page.blocks if block.kind in _CONTENT), None)
+    return first is not None and bool(page.h1) and first.line == page.title_line
 
 
 def _says_nothing(page: Page) -> Iterator[TypedFinding]:
@@ -71,8 +85,12 @@ def _says_nothing(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_empty_title(title: str, note_path: str) -> bool:
+    stem = note_path.rpartition("/")[2].rpartition(".")[0]
+    if title.startswith("`") or _VERSION.fullmatch(title):
+        return False
     if plain(title) in EMPTY_TITLES or _FILE_NAME.fullmatch(title):
-        return True
+        # What is documented may have that name: a function `Title`, say.
+        return plain(title) not in NAMES_OF_THINGS or plain(stem) != plain(title)
     # A note named by its day is a journal; there the date is what it is about.
     return bool(_DATE.fullmatch(title)) and letters_only(title) not in letters_only(note_path)
 

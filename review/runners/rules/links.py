@@ -23,7 +23,7 @@ _EXAMPLE_HOST = re.compile(
 _MOST_BROKEN = 1000
 _LONGEST_RUN = 7
 _LONGEST_NAME = 5  # words
-_QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`"
+_QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
     r"(?:[*_]{0,2}[\w][\w .()-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
@@ -75,7 +75,12 @@ def _is_named(text: str, url: InlineLink) -> bool:
     """Whether the address itself is what is talked about: it is quoted, or a label's definition."""
     before, after = text[max(0, url.start - 1) : url.start], text[url.end : url.end + 1]
     is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
-    return is_quoted or text[: url.start].rstrip().endswith("]:")
+    if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
+        return True
+    # A line of its own below its title.
+    above, _, line = text[: url.start].rpartition("\n")
+    rest = text[url.end :].partition("\n")[0]
+    return bool(above.strip()) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
 
 
 def _outside_links(passage: Passage) -> Iterator[InlineLink]:
@@ -109,7 +114,7 @@ def _walls(page: Page) -> Iterator[TypedFinding]:
 
 def _is_only_links(passage: Passage) -> bool:
     # A table of contents needs no reasons, and neither do words that are a reason themselves.
-    if not passage.links or all(link.target.startswith("#") for link in passage.links):
+    if not passage.links or all("#" in link.target for link in passage.links):
         return False
     shown_words = sum(word_count(link.text) for link in passage.links)
     is_title = shown_words > _LONGEST_NAME * len(passage.links)
@@ -131,7 +136,12 @@ def _vague_texts(page: Page) -> Iterator[TypedFinding]:
         if passage.block.kind is BlockKind.QUOTE:
             continue
         for link in passage.links:
-            if link.kind is not LinkKind.WIKILINK and plain(link.text) in VAGUE_LINK_TEXTS:
+            is_code = link.text.startswith("`")
+            if (
+                not is_code
+                and link.kind is not LinkKind.WIKILINK
+                and plain(link.text) in VAGUE_LINK_TEXTS
+            ):
                 yield link_finding(
                     passage, link, f"the link text {shown(link.text)} does not say where it leads"
                 )

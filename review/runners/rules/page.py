@@ -16,6 +16,8 @@ from review.runners.rules.values import RuleInput
 from review.vocabulary import ProblemCode
 
 _HTML_H1 = re.compile(r"<h1\b[^<>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
+_TITLE_KEYS = ("title", "name", "fullname", "linkTitle", "subject")
+_LEGAL = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice)[\w.-]*$", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _LINE_END = re.compile(r"\r\n?|\n")
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
@@ -24,6 +26,7 @@ _WITH_INLINE = _PROSE | {
     BlockKind.CELL,
     BlockKind.QUOTE,
     BlockKind.FOOTNOTE,
+    BlockKind.TERM,
 }
 _ADDRESSED = frozenset({LinkKind.INLINE, LinkKind.REFERENCE, LinkKind.WIKILINK})
 
@@ -101,6 +104,8 @@ class Page:
     @property
     def prose(self) -> Iterator[Passage]:
         """The author's own paragraphs and list items."""
+        if _LEGAL.search(self.given.note_path):
+            return iter(())  # nobody here wrote it
         return (passage for passage in self.passages if passage.block.kind in _PROSE)
 
     @cached_property
@@ -117,12 +122,16 @@ class Page:
     @property
     def title(self) -> str:
         """The title in words: the first H1, else the frontmatter's title; empty if none."""
-        return self.h1[0] if self.h1 else self.field("title")
+        return self.h1[0] if self.h1 else self.field(self._title_key)
 
     @property
     def title_line(self) -> int:
         """The line of the title; 0 if there is none."""
-        return self.h1[1] if self.h1 else self.field_line("title")
+        return self.h1[1] if self.h1 else self.field_line(self._title_key)
+
+    @property
+    def _title_key(self) -> str:
+        return next((key for key in _TITLE_KEYS if self.field(key)), "title")
 
     def anchors_of(self, path: str) -> Anchors | None:
         """Give the anchors of another note; None where they cannot be had."""
@@ -138,8 +147,9 @@ class Page:
         }
 
     def field(self, key: str) -> str:
-        """A scalar of the frontmatter without the blanks around it; empty if absent."""
-        return (self.frontmatter.text(key) or "").strip()
+        """A scalar of the frontmatter without the blanks around it; empty if absent or null."""
+        value = (self.frontmatter.text(key) or "").strip()
+        return "" if value in ("null", "~") else value
 
     def field_line(self, key: str) -> int:
         """The line a frontmatter key stands on; 0 if it does not."""

@@ -26,7 +26,7 @@ _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
 _PLACEHOLDER = re.compile(
-    rf"(?<![\w\"“\u2018'/-]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
+    rf"(?<![\w\"“\u2018'/-])(?<!\w[ ]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
     rf"|[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
@@ -84,7 +84,7 @@ _DATE = re.compile(
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
 _REPEATS = re.compile(
-    r"change[-_ ]?log|release[-_ ]?notes|what'?s[-_ ]new|history|\bnews\b|template|vorlage|mod[eè]le",
+    r"change[-_ ]?log|release[-_ ]?notes|what'?s[-_ ]new|history|\bnews\b|template|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
 _SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
@@ -104,7 +104,10 @@ def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
     first: dict[str, int] = {}
     for passage in page.prose:
         words = plain(passage.block.text)
-        # Pictures, code and addresses may be shown twice; a slot tells of a template.
+        # A step of instructions may be needed twice, and so may what leads up to an example, a
+        # picture, code and addresses; a slot tells of a template.
+        if passage.block.inside or passage.block.text.rstrip().endswith((":", "\uff1a")):
+            continue
         own_words = word_count(passage.prose.replace(OPAQUE, " "))
         if own_words < _FEWEST_REPEATED_WORDS[passage.block.kind] or _SLOT.search(passage.prose):
             continue
@@ -148,7 +151,7 @@ def _placeholders(page: Page) -> Iterator[TypedFinding]:
                 Severity.FAIL, "filler text stands for what is to be written", passage, found
             )
         if block.kind is BlockKind.CELL:
-            if _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
+            if not block.level and _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
                 yield warn("a table cell waits to be filled", quote=block.source, line=block.line)
         elif block.kind is not BlockKind.HEADING and _WHOLE_PLACEHOLDER.fullmatch(
             passage.prose.strip()

@@ -14,9 +14,11 @@ from review.runners.rules.words import is_ragged, sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words
 _WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
-_SEPARATORS = re.compile("[,;\u3001\uff0c\u00b7|]")
+_SEPARATORS = re.compile("[,;\uff1b\u3001\uff0c\u00b7|]")
 _GOES_ON = ("-", "'", "\u2019")
-_WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
+_WITHOUT_STOPS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)  # Thai, Lao, Burmese, Khmer
 _HOLDS_TOGETHER = "-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").

@@ -14,6 +14,11 @@ from review.runners.rules.words import plain
 from review.vocabulary import Severity
 
 _TOP = 1
+_POINTS = ".:!?*_ "
+_SKELETON = re.compile(
+    r"template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
+    re.IGNORECASE,
+)
 _LABEL_WITH_VALUE = re.compile(r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])\s*[^\s:]")
 _DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 
@@ -29,7 +34,8 @@ def _further_h1(page: Page) -> Iterator[TypedFinding]:
 
 
 def _skipped_levels(page: Page) -> Iterator[TypedFinding]:
-    above = _TOP
+    # Without a title the text is a piece of another, which begins at any level.
+    above = _TOP if page.title or not page.headings else page.headings[0].level
     for block in page.headings:
         if block.level > above + 1:
             yield warn(
@@ -41,6 +47,8 @@ def _skipped_levels(page: Page) -> Iterator[TypedFinding]:
 
 
 def _empty_sections(page: Page) -> Iterator[TypedFinding]:
+    if _SKELETON.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
+        return
     blocks = [block for block in page.blocks if not _is_invisible(block)]
     for block, below in pairwise([*blocks, None]):
         if block is None or block.kind is not BlockKind.HEADING or not plain(block.words):
@@ -62,7 +70,7 @@ def _says_something(heading: Block) -> bool:
 
 
 def _is_invisible(block: Block) -> bool:
-    return block.kind in (BlockKind.RULE, BlockKind.COMMENT, BlockKind.MARKER)
+    return block.kind in (BlockKind.RULE, BlockKind.COMMENT)
 
 
 def _twin_headings(page: Page) -> Iterator[TypedFinding]:
@@ -70,7 +78,9 @@ def _twin_headings(page: Page) -> Iterator[TypedFinding]:
     for block in page.headings:
         while path[-1][0] >= block.level:
             path.pop()
-        siblings, words = path[-1][1], plain(block.words)
+        siblings, words = path[-1][1], " ".join(block.words.casefold().split()).strip(_POINTS)
+        if _is_code(block):
+            words = ""  # the name of a file, whose state is shown again
         if words and words in siblings:
             yield warn(
                 f"the heading {shown(block.words)} stands on line {siblings[words]} already",
@@ -79,6 +89,11 @@ def _twin_headings(page: Page) -> Iterator[TypedFinding]:
             )
         siblings.setdefault(words, block.line)
         path.append((block.level, {}))
+
+
+def _is_code(heading: Block) -> bool:
+    children = heading.token.children or () if heading.token else ()
+    return bool(children) and all(token.type == "code_inline" for token in children)
 
 
 def _open_fences(page: Page) -> Iterator[TypedFinding]:

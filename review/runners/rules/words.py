@@ -21,7 +21,7 @@ _STOPS = "\u3002\uff01\uff1f\uff0e\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u13
 _TERMINATOR = re.compile(
     f"[.!?\u2026]+[\"'\u201d\u2019)\\]*_\u00bb]*|[{_STOPS}]+[\u300d\u300f\u201d\u2019\uff09\"')*_]*"
 )
-_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|\u2022)")
+_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|[\u2022\u2013\u2014])")
 _LAST_TOKEN = re.compile(r"[\w.]+$")
 _TOKEN_REACH = 16
 _FEWEST_LINES = 4
