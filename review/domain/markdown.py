@@ -60,6 +60,7 @@ class Document:
 def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> Document:
     """Read a text without its frontmatter; lines may end with a lone carriage return too."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
+    plain = plain if plain.endswith("\n") else f"{plain}\n"
     return Document(parser(flavour).parse(plain, new_env()), plain.split("\n"))
 
 

@@ -23,6 +23,7 @@ _EXAMPLE_HOST = re.compile(
 _MOST_BROKEN = 1000
 _LONGEST_RUN = 7
 _LONGEST_NAME = 5  # words
+_LONGEST_LABEL = 3  # words
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
     r"(?:[*_]{0,2}[\w][\w .()-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
@@ -97,7 +98,7 @@ def _outside_links(passage: Passage) -> Iterator[InlineLink]:
 
 
 def _walls(page: Page) -> Iterator[TypedFinding]:
-    if _INDEX.search(f"/{page.given.note_path.rpartition('/')[2]}") or _CONTENTS.search(page.title):
+    if _INDEX.search(f"/{page.given.note_path.rpartition('/')[2]}") or _lists_contents(page.title):
         return
     run: list[Passage] = []
     heading = ""
@@ -122,13 +123,17 @@ def _is_only_links(passage: Passage) -> bool:
 
 
 def _wall(run: Sequence[Passage], heading: str) -> Iterator[TypedFinding]:
-    if len(run) <= _LONGEST_RUN or _CONTENTS.search(heading):
+    if len(run) <= _LONGEST_RUN or _lists_contents(heading):
         return
     if len({passage.block.inside for passage in run}) > 1:
         return  # a tree: the contents of something
     block = run[0].block
     said = f"{len(run)} links in a row, and no word on why to follow any"
     yield warn(said, quote=block.excerpt(0), line=block.line)
+
+
+def _lists_contents(heading: str) -> bool:
+    return len(heading.split()) <= _LONGEST_LABEL and bool(_CONTENTS.search(heading))
 
 
 def _vague_texts(page: Page) -> Iterator[TypedFinding]:

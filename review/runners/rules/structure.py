@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind, split_cells
@@ -12,6 +13,9 @@ from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
 from review.runners.rules.words import plain
 from review.vocabulary import Severity
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _TOP = 1
 _POINTS = ".:!?*_ "
@@ -98,9 +102,16 @@ def _is_code(heading: Block) -> bool:
 
 def _open_fences(page: Page) -> Iterator[TypedFinding]:
     for block in page.blocks:
-        if not _is_fence(block) or _is_closed(block):
+        if not _is_fence(block) or block.token is None:
             continue
-        if any(line.strip() for line in page.document.lines[block.last_line - page.lines_above :]):
+        if _is_closed(block):
+            if not _opens_again(block.token):
+                continue
+            severity = Severity.FAIL
+            said = "the code fence opened here is not closed before the next one opens"
+        elif any(
+            line.strip() for line in page.document.lines[block.last_line - page.lines_above :]
+        ):
             severity = Severity.WARN
             said = (
                 "the code fence opened here ends with its list item or quotation, not with a fence"
@@ -109,10 +120,22 @@ def _open_fences(page: Page) -> Iterator[TypedFinding]:
             severity = Severity.FAIL
             said = "the code fence opened here is never closed: all that follows is code"
         yield finding(severity, said, quote=block.lines[0], line=block.line)
+        if severity is Severity.FAIL:
+            return  # from here on all fences are taken for their opposite
 
 
 def _is_fence(block: Block) -> bool:
     return block.token is not None and block.token.type == "fence"
+
+
+def _opens_again(fence: Token) -> bool:
+    """Whether a fence of the same width opens within: then the end that is there is the other's."""
+    marker = re.escape(fence.markup)
+    return bool(
+        re.search(
+            rf"^ {{0,3}}{marker}(?!{marker[-1]})[ \t]*\w+[ \t]*$", fence.content, re.MULTILINE
+        )
+    )
 
 
 def _is_closed(block: Block) -> bool:

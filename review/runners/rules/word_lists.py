@@ -127,7 +127,7 @@ EMPTY_ALTERNATIVES = _phrases("""
 
 # Only words that do not stand twice in good English, as in "had had", "that that", "log in in".
 NEVER_TWICE = _words("""
-    a an and are at be but by can could for from has have if into its may must of or our
+    a an and are at be but by can could for from has have if in into its may must of or our
     should the their these they this those to was we were when which will with would your
 """)
 
