@@ -54,6 +54,9 @@ class Config:
     :param gates_folder: root-relative POSIX folder of the gates.
     :param database: a path of an SQLite file, or a `postgres://` URL.
     :param max_note_bytes: bytes; a larger file is a problem.
+    :param flavour: dialect of Markdown the notes are written in; `anchors`: how headings become
+        anchors, empty for the flavour's way; `site_root`: root-relative folder of links from `/`.
+    :param strips_comments: whether comments are kept from models.
     :param uses_cache: whether a file's stat may answer for its text; not on a network share.
     :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
     :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
@@ -74,6 +77,10 @@ class Config:
     sweep_timeout: timedelta = DEFAULT_SWEEP_TIMEOUT
     sweep_attempts: int = DEFAULT_SWEEP_ATTEMPTS
     sweep_max_cost_usd: Decimal | None = None
+    flavour: str = "commonmark"
+    anchors: str = ""
+    site_root: str | None = None
+    strips_comments: bool = False
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
 

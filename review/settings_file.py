@@ -10,7 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -61,6 +61,20 @@ _Name = Annotated[str, Meta(min_length=1)]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
 _Positive = Annotated[int, Meta(ge=1)]
+# The names in `domain/flavours`, which this module must not import.
+_Flavour = Literal[
+    "commonmark",
+    "github",
+    "obsidian",
+    "dendron",
+    "zola",
+    "hugo",
+    "jekyll",
+    "mkdocs",
+    "docusaurus",
+    "pandoc",
+]
+_Anchors = Literal["github", "docusaurus", "mkdocs", "pandoc", "obsidian"]
 
 
 class Partition(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,6 +123,13 @@ class _Notes(
     excludes: tuple[_Name, ...] | UnsetType = UNSET
     max_note_bytes: _Positive | UnsetType = UNSET
     uses_cache: bool | UnsetType = UNSET
+    flavour: _Flavour | UnsetType = UNSET
+    anchors: _Anchors | UnsetType = UNSET
+    site_root: _Folder | UnsetType = UNSET
+
+
+class _Prompt(Struct, forbid_unknown_fields=True, rename={"strips_comments": "strip_comments"}):
+    strips_comments: bool | UnsetType = UNSET
 
 
 class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder"}):
@@ -137,7 +158,7 @@ class _Sweeps(
 
 
 _SECTIONS: Mapping[str, type[Struct]] = {
-    "notes": _Notes, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
+    "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
 }  # fmt: skip
 _TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
 

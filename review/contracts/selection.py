@@ -87,4 +87,4 @@ class SelectionJson(Document, kw_only=True):
     diffs: list[DiffJson]
     counts: dict[str, int]
     problems: list[ProblemJson]
-    renames: list[RenameJson]
+    renames: list[RenameJson] = []

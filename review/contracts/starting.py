@@ -9,7 +9,7 @@ class InitJson(Document, kw_only=True):
     """The answer of `review_init`; paths are relative to `into`.
 
     `kept` files were there and are not touched; of these, `differing` are not what the starter
-    set holds now.
+    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in.
     """
 
     schema: str = "review-init/1"
@@ -18,3 +18,4 @@ class InitJson(Document, kw_only=True):
     created: list[str]
     kept: list[str]
     differing: list[str]
+    flavour: str

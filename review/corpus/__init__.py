@@ -17,6 +17,7 @@ from review.corpus.notes import NoteFacts, NoteList, NoteLoader, read_note_text
 from review.corpus.reading import Reader, UnreadableFile
 from review.corpus.scanning import ScanRules
 from review.corpus.selection import NoSuchNote, Selector, scan, scan_some
+from review.domain.flavours import flavour_of
 from review.domain.identity import normalise_path, sha256_hex
 from review.domain.problems import Problem
 from review.vocabulary import ProblemCode
@@ -88,6 +89,10 @@ class Corpus:
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
         self._locator = Locator(self._root)
+        self._strip_comments = config.strips_comments
+        self.flavour = flavour_of(
+            config.flavour, anchors=config.anchors, site_root=config.site_root
+        )
         self._selector = Selector(self._root, rules=self._rules, locator=self._locator)
 
     def __enter__(self) -> Corpus:
@@ -188,7 +193,13 @@ class Corpus:
     def linker(self) -> Linker:
         from review.corpus.linking import Linker
 
-        return Linker(self._root, rules=self._rules, locator=self._locator)
+        return Linker(
+            self._root,
+            rules=self._rules,
+            locator=self._locator,
+            flavour=self.flavour,
+            strip_comments=self._strip_comments,
+        )
 
     @cached_property
     def _gates_by_path(self) -> dict[str, Gate]:

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from review.corpus.reading import UnreadableFile, read_file, resolve_inside
+from review.corpus.reading import UnreadableFile, decode, read_file, resolve_inside
 from review.corpus.scanning import MARKDOWN, Scanner
-from review.domain.links import extract_links, resolve_link, stems_of
-from review.protocol.prompt import LinkRow
+from review.domain.anchors import Anchors, anchors_of
+from review.domain.flavours import COMMONMARK, Flavour
+from review.domain.frontmatter import parse_frontmatter
+from review.domain.links import (
+    Link,
+    LinkBase,
+    LinkKind,
+    ResolvedLink,
+    extract_links,
+    resolve_link,
+    stems_of,
+)
+from review.domain.prompt_text import text_for_prompt
+from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
     from review.corpus.locating import Locator
     from review.corpus.scanning import ScanRules
 
 KB_FOLDER = "kb"
+_MAX_BYTES = 5_000_000
 _MAX_FILES = 50
-_MAX_BYTES = 2_000_000
+_MAX_LINKED_BYTES = 2_000_000
+_HEAD_BYTES = 2_000
+_ID = re.compile(rb"---\s.*?^id:[ \t]*[\"']?([\w.-]+)", re.DOTALL | re.MULTILINE)
 
 
 class RepositoryFiles(Collection[str]):
@@ -46,9 +63,11 @@ class RepositoryFiles(Collection[str]):
         return answer
 
     def __iter__(self) -> Iterator[str]:
+        """Walk the knowledge base, sorted by path."""
         return iter(self._paths)
 
     def __len__(self) -> int:
+        """Count the files of the knowledge base."""
         return len(self._paths)
 
     @cached_property
@@ -80,12 +99,25 @@ class RepositoryFiles(Collection[str]):
 class _LazyStems(Mapping[str, tuple[str, ...]]):
     """Paths by stem, read when the first wikilink asks: most notes have none."""
 
-    def __init__(self, files: RepositoryFiles) -> None:
+    def __init__(self, files: RepositoryFiles, root: str, flavour: Flavour) -> None:
         self._files = files
+        self._root = root
+        self._flavour = flavour
 
     @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
-        return stems_of(self._files)
+        stems = stems_of(self._files)
+        if self._flavour.name == "dendron":
+            stems = dict(self._ids()) | stems
+        return stems
+
+    def _ids(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the notes by the id in their frontmatter, which Dendron links to as well."""
+        for path in self._files:
+            with suppress(UnreadableFile):
+                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data
+                if path.endswith(".md") and (found := _ID.match(data[:_HEAD_BYTES])):
+                    yield found[1].decode("utf-8", "replace"), (path,)
 
     def __getitem__(self, stem: str) -> tuple[str, ...]:
         return self._stems[stem]
@@ -98,26 +130,59 @@ class _LazyStems(Mapping[str, tuple[str, ...]]):
 
 
 class Linker:
-    """Resolves the links of notes against the files there are now; `known` and `stems` are lazy."""
+    """Resolves the links of notes against the files there are now, as their flavour writes them."""
 
-    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
+    def __init__(
+        self,
+        root: str,
+        *,
+        rules: ScanRules,
+        locator: Locator,
+        flavour: Flavour = COMMONMARK,
+        strip_comments: bool = False,
+    ) -> None:
         files = RepositoryFiles(root, rules=rules, locator=locator)
-        self.known: Collection[str] = files
-        self.stems: Mapping[str, tuple[str, ...]] = _LazyStems(files)
+        self.flavour = flavour
+        self._root = root
+        self._strip_comments = strip_comments
+        self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
+        self._anchors: dict[str, Anchors | None] = {}
+
+    def links(self, text: str) -> tuple[Link, ...]:
+        """Give the links of a note, those within it included."""
+        return extract_links(text, self.flavour)
+
+    def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
+        """Say which file a target means in a note."""
+        return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
+
+    def anchors_of(self, path: str) -> Anchors | None:
+        """Give the anchors of a note as it stands now; None where it cannot be read."""
+        if path not in self._anchors:
+            self._anchors[path] = self._read_anchors(path)
+        return self._anchors[path]
+
+    def _read_anchors(self, path: str) -> Anchors | None:
+        if not path.endswith((".md", ".mdx")):
+            return None
+        try:
+            text = decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
+        except UnreadableFile:
+            return None
+        return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
+
+    def prompt_note(self, path: str, text: str) -> PromptNote:
+        """Give a note as a prompt holds it."""
+        shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
+        return PromptNote(path, shown, self.table(path, shown))
 
     def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
         """Give one row per target as written, in order; outside addresses and anchors have none."""
         rows: dict[str, str | None] = {}
-        for link in extract_links(text):
+        for link in self.links(text):
             if link.target.startswith("#") or rows.get(link.target):
                 continue
-            found = resolve_link(
-                link.target,
-                note_path=note_path,
-                known=self.known,
-                stems=self.stems,
-                kind=link.kind,
-            )
+            found = self.resolve(link.target, note_path=note_path, kind=link.kind)
             if not found.external:
                 rows[link.target] = found.path
         return tuple(LinkRow(target, path) for target, path in rows.items())
@@ -131,7 +196,7 @@ def read_linked_files(
     :param notes: path and text of each note; a note that links to another of them gets it too.
     """
     found: dict[str, bytes] = {}
-    left = _MAX_BYTES
+    left = _MAX_LINKED_BYTES
     for path in _targets(notes, linker):
         if len(found) == _MAX_FILES:
             break
@@ -145,7 +210,7 @@ def read_linked_files(
 
 
 def _targets(notes: Iterable[tuple[str, str]], linker: Linker) -> Iterable[str]:
-    rows = (row for path, text in notes for row in linker.table(path, text))
+    rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
     return dict.fromkeys(
         row.resolved for row in rows if row.resolved is not None and row.resolved.endswith(MARKDOWN)
     )

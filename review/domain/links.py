@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from review.domain.markdown_lines import Line, iter_lines
+from review.domain.flavours import COMMONMARK, Flavour
+from review.domain.frontmatter import parse_frontmatter
+from review.domain.markdown import LABEL, SPAN, WIKI_TARGET, inline_tokens, read_markdown
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 
 class LinkKind(StrEnum):
@@ -33,170 +37,43 @@ class Link:
     kind: LinkKind
 
 
-# Possessive quantifiers keep every pattern linear: no text makes them try a place twice.
-_DESTINATION = r"<([^<>\n]*+)>|((?:[^\s()<\\]|\\.)(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*+\))*+|)"
-_TITLE = r"""(?:\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)))?+"""
-_INLINE = re.compile(rf"\(\s*+(?:{_DESTINATION}){_TITLE}\s*+\)")
-_DEFINITION = re.compile(
-    r"^ {0,3}(?:>[> ]*)?\[((?:[^\[\]\\]|\\.){1,999}+)\]:\s*+(?:<([^<>\n]*+)>|(\S++))"
-    r"[ \t]*+(?:$|[\"'(])",  # a title may follow, prose may not: `[L]: still works` is a sentence
-    re.MULTILINE,
-)
-_TOKEN = re.compile(
-    r"\\.|`+|<!--|<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}+:|[^\s<>@:/]++@)[^\s<>]*+>|!?\[\[[^\[\]\n]++\]\]|!?\[|\]",
-    re.DOTALL,
-)
-_FULL_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_OPENS_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-+*][ \t]|\d{1,9}[.)][ \t]|\|)")
-_LONE_CR = re.compile(r"\r(?!\n)")
-_MAX_LABEL = 999
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
-def extract_links(text: str) -> tuple[Link, ...]:
-    """Give the links of `text` in order; fenced code, code spans and comments hold none."""
+def extract_links(text: str, flavour: Flavour = COMMONMARK) -> tuple[Link, ...]:
+    """Give the links of `text` in order; frontmatter, code, comments and HTML hold none."""
     if "[" not in text and "<" not in text:
         return ()
-    # A lone carriage return ends a line too; replacing it keeps the count of lines.
-    blocks = list(_blocks(_LONE_CR.sub("\n", text) if "\r" in text else text))
-    definitions: dict[str, str] = {}
-    for block in blocks:
-        for found in _DEFINITION.finditer(block.text) if "]:" in block.text else ():
-            label = _label(found[1])
-            if not label.startswith("^"):
-                definitions.setdefault(label, _read(found[2] or found[3] or ""))
-    return tuple(link for block in blocks for link in _Scanner(block, definitions).links())
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Lines that one link may span, joined by line feeds."""
-
-    text: str
-    first_line: int
-    starts: list[int]
-
-    def line_at(self, offset: int) -> int:
-        return self.first_line + bisect_right(self.starts, offset) - 1
-
-
-def _blocks(text: str) -> Iterator[_Block]:
-    lines: list[Line] = []
-    for line in iter_lines(text):
-        ends = line.in_fence or not line.text.strip()
-        if lines and (ends or _OPENS_BLOCK.match(line.text)):
-            yield from _block(lines)
-            lines = []
-        if not ends:
-            lines.append(line)
-    yield from _block(lines)
-
-
-def _block(lines: list[Line]) -> Iterator[_Block]:
-    joined = "\n".join(line.text for line in lines)
-    if "[" not in joined and "<" not in joined:
-        return
-    starts = [0]
-    for line in lines[:-1]:
-        starts.append(starts[-1] + len(line.text) + 1)
-    yield _Block(joined, lines[0].number, starts)
-
-
-class _Scanner:
-    """Walks the marks of one block once, from left to right."""
-
-    def __init__(self, block: _Block, definitions: dict[str, str]) -> None:
-        self._block = block
-        self._text = block.text
-        self._definitions = definitions
-        self._open: list[tuple[int, bool]] = []  # where each open bracket stands; is it an image
-        self._fences: dict[int, list[int]] | None = None
-        self._found: list[tuple[int, Link]] = []
-
-    def links(self) -> list[Link]:
-        position = 0
-        while token := _TOKEN.search(self._text, position):
-            position = self._step(token)
-        return [link for _, link in sorted(self._found, key=lambda entry: entry[0])]
-
-    def _step(self, token: re.Match[str]) -> int:
-        """Take one mark; say where the next one may stand."""
-        mark, end = token[0], token.end()
-        if mark[0] == "`":
-            return self._after_code(len(mark), end)
-        if mark == "<!--":
-            closed = self._text.find("-->", end)
-            return len(self._text) if closed < 0 else closed
-        if mark == "]":
-            return self._close(end)
-        if mark in ("[", "!["):
-            self._open.append((token.start(), mark[0] == "!"))
-        elif mark[0] == "<":
-            address = mark[1:-1]
-            scheme = "" if ":" in address.partition("@")[0] else "mailto:"
-            self._add(token.start(), scheme + address, LinkKind.AUTOLINK)
-        elif mark[0] != "\\":
-            return self._wikilink(token)
-        return end
-
-    def _wikilink(self, token: re.Match[str]) -> int:
-        is_embed = token[0][0] == "!"
-        if _INLINE.match(self._text, token.end()):  # `[[1]](x.md)` is a link with brackets in it
-            self._open.append((token.start(), is_embed))
-            return token.start() + 1 + is_embed
-        target = token[0].strip("![]").partition("|")[0].rstrip("\\").strip()
-        self._add(token.start(), target, LinkKind.EMBED if is_embed else LinkKind.WIKILINK)
-        return token.end()
-
-    def _after_code(self, length: int, end: int) -> int:
-        """Skip the code span that a run of backticks opens, if a run like it closes it."""
-        if self._fences is None:
-            self._fences = {}
-            for run in re.finditer("`+", self._text):
-                self._fences.setdefault(len(run[0]), []).append(run.start())
-        starts = self._fences.get(length, [])
-        following = bisect_right(starts, end - 1)
-        return starts[following] + length if following < len(starts) else end
-
-    def _close(self, end: int) -> int:
-        """Read what follows a closing bracket, and with it the link it may end."""
-        if not self._open:
-            return end
-        start, is_image = self._open.pop()
-        if found := _INLINE.match(self._text, end):
-            target = _read(found[1] if found[1] is not None else found[2])
-            self._add(start, target, LinkKind.EMBED if is_image else LinkKind.INLINE)
-            return found.end()
-        return self._reference(start, end, is_image=is_image) if self._definitions else end
-
-    def _reference(self, start: int, end: int, *, is_image: bool) -> int:
-        """Read `[text][label]`, `[label][]` or `[label]`, if the label is defined anywhere."""
-        full = _FULL_LABEL.match(self._text, end)
-        label = full[1] if full and full[1].strip() else ""
-        inner = start + 1 + is_image
-        if not label and end - inner <= _MAX_LABEL:
-            label = self._text[inner : end - 1]
-        target = self._definitions.get(_label(label), "")
-        if not target or self._text.startswith(":", end):
-            return end
-        self._add(start, target, LinkKind.EMBED if is_image else LinkKind.REFERENCE)
-        return full.end() if full else end
-
-    def _add(self, start: int, target: str, kind: LinkKind) -> None:
-        if target:
-            self._found.append((start, Link(target, self._block.line_at(start), kind)))
-
-
-def _label(raw: str) -> str:
-    return " ".join(raw.casefold().split())
-
-
-def _read(written: str) -> str:
-    return (
-        html.unescape(_ESCAPED.sub(r"\1", written))
-        if "\\" in written or "&" in written
-        else written
+    offset = parse_frontmatter(text).body_offset
+    first_line = len(_LINE_END.findall(text, 0, offset)) + 1
+    document = read_markdown(text[offset:].removeprefix("\ufeff"), flavour)
+    return tuple(
+        Link(target, first_line + line + token.content.count("\n", 0, start), kind)
+        for token, line in inline_tokens(document)
+        for start, target, kind in _links_in(token)
     )
+
+
+def _links_in(block: Token) -> list[tuple[int, str, LinkKind]]:
+    found = []
+    for token in block.children or ():
+        if token.type in ("link_open", "image") and SPAN in token.meta:
+            target = str(token.attrGet("href") or token.attrGet("src") or "")
+            if target:
+                found.append((token.meta[SPAN][0], target, link_kind(token, block.content)))
+    return sorted(found)
+
+
+def link_kind(token: Token, content: str) -> LinkKind:
+    """Say how the link that `token` opens is written in `content`."""
+    if token.type == "image":
+        return LinkKind.EMBED
+    if WIKI_TARGET in token.meta:
+        return LinkKind(token.meta[WIKI_TARGET])
+    if token.info == "auto":
+        return LinkKind.AUTOLINK
+    is_inline = content.startswith("(", token.meta[LABEL][1] + 1)
+    return LinkKind.INLINE if is_inline else LinkKind.REFERENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +86,8 @@ class ResolvedLink:
 
 
 _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
+_ALIAS = re.compile(r"@\w+/|~/")
+_DENDRON = "dendron://"
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
 
 
@@ -221,53 +100,90 @@ def stems_of(paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {stem: tuple(sorted(found)) for stem, found in stems.items()}
 
 
+@dataclass(frozen=True)
+class LinkBase:
+    """The paths that links may mean, the same by file name (`stems_of`), and how links are written."""
+
+    known: Collection[str]
+    stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    flavour: Flavour = COMMONMARK
+
+
 def resolve_link(
-    target: str,
-    *,
-    note_path: str,
-    known: Collection[str],
-    stems: Mapping[str, tuple[str, ...]],
-    kind: LinkKind | None = None,
+    target: str, *, note_path: str, base: LinkBase, kind: LinkKind | None = None
 ) -> ResolvedLink:
-    """Say which of the `known` paths a target means; never one outside the root.
+    """Say which of the known paths a target means; never one outside the root.
 
     Tried in order: from the note's folder, from the root, and for wikilinks and embeds (or an
     unknown kind without `.md`) by file name, the nearest one first. `.md` may be left out. Percent
-    signs are decoded, and the whole target is tried before it is cut at `#`.
+    signs are decoded, and the whole target is tried before it is cut at `#` and `?`. A link from
+    the root of a site whose folder is not known counts as an outside address.
     """
     if target.startswith("#"):
         return ResolvedLink(note_path, unquote(target[1:]))
+    if target.startswith(_DENDRON) and base.flavour.target_last:
+        target, kind = target.removeprefix(_DENDRON).partition("/")[2], LinkKind.WIKILINK
     if not target.startswith(("https:", "http:", "mailto:")):
-        by_name = stems if kind in _BY_NAME else {}
-        if kind is None and target.partition("#")[0].endswith(".md"):
-            by_name = {}
+        is_named = kind in _BY_NAME and not (
+            kind is None and target.partition("#")[0].endswith(".md")
+        )
         for name, anchor in _readings(target):
-            path = _by_path(name, note_path, known) or _by_stem(name, note_path, by_name)
+            path = _by_path(name, note_path, base)
+            path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
             if path:
                 return ResolvedLink(path, anchor)
-    if _EXTERNAL.match(target):
+    if _EXTERNAL.match(target) or _is_of_a_site(target, base):
         return ResolvedLink(None, "", external=True)
     return ResolvedLink(None, unquote(target.partition("#")[2]))
+
+
+def _is_of_a_site(target: str, base: LinkBase) -> bool:
+    """Tell a link from the root of a site, whose folder is not known, from one to a file of ours."""
+    if _ALIAS.match(target):
+        return True
+    if base.flavour.site_root is not None or not target.startswith(("/", "@/")):
+        return False
+    if target.startswith("@"):
+        return True
+    first, _, rest = target[1:].partition("/")
+    names_a_note = rest.partition("#")[0].endswith(".md") and first in base.known
+    return not names_a_note and base.flavour.name != "github"
 
 
 def _readings(target: str) -> Iterator[tuple[str, str]]:
     """Every way to read a target as a name and an anchor, the most literal one first."""
     written = unicodedata.normalize("NFC", target)
     name, _, anchor = written.partition("#")
-    for whole, rest in ((written, ""), (name, unquote(anchor)))[: 2 if "#" in written else 1]:
+    anchor = unquote(anchor)
+    readings = dict.fromkeys(((written, ""), (name, anchor), (name.partition("?")[0], anchor)))
+    for whole, rest in readings:
         yield whole, rest
         if "%" in whole:
             yield unicodedata.normalize("NFC", unquote(whole)), rest
 
 
-def _by_path(name: str, note_path: str, known: Collection[str]) -> str | None:
-    folders = ([],) if name.startswith("/") else (note_path.split("/")[:-1], [])
+def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
+    site_root = base.flavour.site_root
+    roots = [[]] if site_root is None else [site_root.split("/"), []]
+    is_of_root = name.startswith(("/", "@/"))
+    folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     for folder in folders:
-        path = _joined(folder, name)
-        for candidate in (path, f"{path}.md"):
-            if path and candidate in known:
+        path = _joined(folder, name.removeprefix("@") if is_of_root else name)
+        for candidate in _files_of(path) if path else ():
+            if candidate in base.known:
                 return candidate
+    if is_of_root and site_root is not None:  # sites write addresses in small letters
+        return _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
     return None
+
+
+def _files_of(path: str) -> Iterator[str]:
+    """Yield what a path may be a name of: the file, or the note that a site makes a page of."""
+    yield path
+    yield f"{path}.md"
+    yield f"{path}.mdx"
+    if path.endswith(".html"):
+        yield f"{path.removesuffix('.html')}.md"
 
 
 def _joined(folder: list[str], name: str) -> str | None:

@@ -15,15 +15,14 @@ from review.conf import RULES_PARTITION, Config
 from review.corpus.gate_definition import read_definition
 from review.corpus.linking import Linker, read_linked_files
 from review.domain.identity import gate_id_of
-from review.domain.links import extract_links, resolve_link
 from review.errors import Conflict
 from review.models import ReviewJob, ReviewPair
 from review.orchestration.provenance import PartitionMismatch
 from review.protocol.sentinels import end_line, start_line
+from review.protocol.typed import render_typed_review
 from review.queries.left_runs import run_folder
 from review.runners.outcome import RunnerOutcome
 from review.runners.rules.judging import RULES, judge
-from review.runners.rules.rendering import render_block
 from review.runners.rules.values import RuleInput, RuleLink
 from review.runners.running import RunRequest, not_prepared, run_review, scratch_folder
 from review.runners.spec import RunnerSpec
@@ -82,7 +81,12 @@ class RulesExecutor:
             gate_id = _gate_id(pair, self.config)
             names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
             review = judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
-            blocks += [start_line(*names), render_block(review).rstrip("\n"), end_line(*names), ""]
+            blocks += [
+                start_line(*names),
+                render_typed_review(review).rstrip("\n"),
+                end_line(*names),
+                "",
+            ]
         return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"))
 
 
@@ -144,16 +148,19 @@ class ProcessExecutor:
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
     text, note_path = pair.note_snapshot.text, pair.note.path
     links = []
-    for link in extract_links(text):
-        found = resolve_link(
-            link.target,
-            note_path=note_path,
-            known=linker.known,
-            stems=linker.stems,
-            kind=link.kind,
+    for link in linker.links(text):
+        found = linker.resolve(link.target, note_path=note_path, kind=link.kind)
+        links.append(
+            RuleLink(
+                target=link.target,
+                line=link.line,
+                resolved=found.path,
+                external=found.external,
+                anchor=found.anchor,
+                kind=link.kind,
+            )
         )
-        links.append(RuleLink(link.target, link.line, found.path, found.external))
-    return RuleInput(note_path=note_path, text=text, links=tuple(links))
+    return RuleInput(note_path, text, tuple(links), linker.flavour, linker.anchors_of)
 
 
 def _rule_of(pair: ReviewPair, config: Config) -> str:

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import review
 from review.artifacts.whole_files import make_folder, make_private_folder, write_whole_new
 from review.conf import REPORTS_FOLDER
+from review.domain.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
 
 MANIFEST_NAME = "manifest.toml"
 NOTES_FOLDER = "kb/notes"
+SETTINGS = "kb/review.toml"
+_MARKERS = (
+    (".obsidian", "obsidian"),
+    ("dendron.yml", "dendron"),
+    ("docusaurus.config.*", "docusaurus"),
+    ("mkdocs.yml", "mkdocs"),
+    ("hugo.*", "hugo"),
+    ("zola.toml", "zola"),
+    ("_config.yml", "jekyll"),
+)
+_MAX_SETTINGS = 100_000
 _PACKAGE = Path(review.__file__).parent
 
 
@@ -40,12 +52,23 @@ class Initialised:
     created: tuple[str, ...]
     kept: tuple[str, ...]
     differing: tuple[str, ...]
+    flavour: str
 
 
 @dataclass(frozen=True)
 class _Item:
     target: str
     source: Path
+    flavour: str = COMMONMARK.name
+
+    @property
+    def content(self) -> bytes:
+        """The bytes to copy; the settings name the flavour that the notes seem to have."""
+        content = self.source.read_bytes()
+        if self.target != SETTINGS or self.flavour == COMMONMARK.name:
+            return content
+        unset = f'# flavour = "{COMMONMARK.name}"'.encode()
+        return content.replace(unset, f'flavour = "{self.flavour}"'.encode())
 
 
 def initialise(request: InitRequest) -> Initialised:
@@ -58,7 +81,9 @@ def initialise(request: InitRequest) -> Initialised:
     :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
     :raises ArtifactNotWritten: the system refused.
     """
-    items = sorted(_items(), key=lambda item: item.target)
+    flavour = guess_flavour(request.into)
+    items = [replace(item, flavour=flavour) for item in _items()]
+    items.sort(key=lambda item: item.target)
     for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
         _refuse_taken(request.into, folder)
     created: list[_Item] = []
@@ -73,7 +98,20 @@ def initialise(request: InitRequest) -> Initialised:
         created=tuple(sorted(item.target for item in created)),
         kept=tuple(item.target for item in kept),
         differing=tuple(item.target for item in kept if _differs(item, request.into)),
+        flavour=flavour,
     )
+
+
+def guess_flavour(root: Path) -> str:
+    """Name the dialect of Markdown that the files beside the notes tell of."""
+    for folder in (root, root / "kb", root / NOTES_FOLDER):
+        for marker, flavour in _MARKERS:
+            if any(folder.glob(marker)):
+                return flavour
+        site = folder / "config.toml"
+        if site.is_file():
+            return "zola" if b"base_url" in site.read_bytes()[:_MAX_SETTINGS] else "hugo"
+    return COMMONMARK.name
 
 
 def _items() -> Iterator[_Item]:
@@ -125,15 +163,15 @@ def _place(item: _Item, request: InitRequest) -> bool:
         return True
     if path.is_relative_to(request.into / REPORTS_FOLDER):
         make_private_folder(request.into / REPORTS_FOLDER)
-    return write_whole_new(path, item.source.read_bytes())
+    return write_whole_new(path, item.content)
 
 
 def _differs(item: _Item, into: Path) -> bool:
     path = into / item.target
     try:
         # By their sizes first: in the place of a file there may be a device that never ends.
-        if not path.is_file() or path.stat().st_size != item.source.stat().st_size:
+        if not path.is_file() or path.stat().st_size != len(item.content):
             return True
-        return path.read_bytes() != item.source.read_bytes()
+        return path.read_bytes() != item.content
     except OSError:
         return True

@@ -81,8 +81,7 @@ class NoteShelf:
     def for_prompt(self, note: ShelvedNote) -> PromptNote:
         """The note with its links resolved."""
         if note.for_prompt is None:
-            links = self._corpus.linker.table(note.path, note.text)
-            note.for_prompt = PromptNote(note.path, note.text, links)
+            note.for_prompt = self._corpus.linker.prompt_note(note.path, note.text)
         return note.for_prompt
 
     def _read(self, path: str) -> ShelvedNote:

@@ -9,7 +9,7 @@ from review.conf import Config
 from review.corpus import Corpus
 from review.domain.identity import gate_id_of, sha256_hex
 from review.models import Acceptance, CurrentAcceptance, ReviewJob, ReviewStore
-from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
+from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 from review.queries.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
 
 _EVENTS_AT_ONCE = 500
@@ -68,8 +68,6 @@ def _request(job: ReviewJob, corpus: Corpus, gates_folder: str) -> PromptRequest
         pairs=[
             PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
         ],
-        notes=[
-            PromptNote(path, text, corpus.linker.table(path, text)) for path, text in notes.items()
-        ],
+        notes=[corpus.linker.prompt_note(path, text) for path, text in notes.items()],
         gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
     )

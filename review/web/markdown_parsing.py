@@ -8,26 +8,29 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Any
 
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
+from review.domain.flavours import COMMONMARK, Flavour
 from review.domain.links import LinkKind
+from review.domain.markdown import COMMENT, MARKER, MATH, TEMPLATE, WIKI_TARGET, new_parser
+from review.web.highlighting import highlighted
 from review.web.task_lists import task_lists
 
 # The address of a page for a link as it is written; None where we have no page for it.
 LinkTo = Callable[[str, LinkKind], str | None]
 
-_WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]++)\]\](?!\()")
 _OUTSIDE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _NOT_SLUG = re.compile(r"[^\w\- ]")
 _DEEPEST_HEADING = 6
-_KIND = "kind"
+_OURS = "trusted"  # tokens with HTML that we made
+_CALLOUT = re.compile(r"\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
+_ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Dressing:
     prefix: str
     headings: tuple[int, int]
     places: Places
+    flavour: Flavour = COMMONMARK
     _link_ends: list[bool] = field(default_factory=list)
     _slugs: Counter[str] = field(default_factory=Counter)
     # A text that has no heading of the first level loses none by it.
@@ -62,15 +66,18 @@ class Dressing:
 
     def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
         """The tokens of `text`, ready to be rendered."""
-        tokens = parser().parse(text, env)
+        tokens = parser(self.flavour).parse(text, env)
         levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
         self._lift = min(levels, default=1) - 1
         for token, following in pairwise((*tokens, None)):
             if token is not None and token.type.startswith("heading_"):
                 self._dress_heading(token, following)
+            if token is not None and token.type in ("th_open", "td_open"):
+                _align(token)
             if token is not None and token.children:
                 self._link_ends = []
                 token.children = [self._dress_inline(child) for child in _named(token.children)]
+        _mark_callouts(tokens)
         return list(self._placed(tokens))
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
@@ -93,7 +100,7 @@ class Dressing:
 
     def _dress_link(self, token: Token) -> Token:
         href = str(token.attrGet("href") or "")
-        address = self._address(href, token.meta.get(_KIND, LinkKind.INLINE))
+        address = self._address(href, LinkKind(token.meta.get(WIKI_TARGET, LinkKind.INLINE)))
         self._link_ends.append(address is None)
         if address is None:
             token.tag = "span"
@@ -110,7 +117,7 @@ class Dressing:
     def _image(self, token: Token) -> Token:
         """An image is told, never loaded: a page asks no other site, and serves no file."""
         source = str(token.attrGet("src") or "")
-        told = Token("html_inline", "", 0)
+        told = Token(_OURS, "", 0)
         label = "".join(child.content for child in token.children or ()) or "without a description"
         address = source if _OUTSIDE.match(source) else None
         if address and not self._link_ends:
@@ -163,40 +170,26 @@ _NO_PLACE = frozenset(
 
 
 @cache
-def parser() -> MarkdownIt:
-    """The one parser: CommonMark without HTML, with tables, footnotes, tasks and wikilinks."""
-    markdown = MarkdownIt("commonmark", {"html": False, "linkify": True})
-    markdown.enable(["table", "strikethrough", "linkify"])
+def parser(flavour: Flavour) -> MarkdownIt:
+    """The parser of the rules, with footnotes at the end and tasks; HTML and comments are shown."""
+    markdown = new_parser(flavour, draws_math=True)
+    markdown.options["linkify"] = True
+    markdown.enable("linkify")
     # Without a scheme `README.md` would be taken for a site in Moldova.
     if markdown.linkify is not None:
         markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     markdown.use(footnote_plugin)
     markdown.use(task_lists)
-    markdown.inline.ruler.before("link", "wikilink", _wikilink)
     # Anything wider than the page scrolls in itself, and can be reached by keyboard for it.
-    markdown.add_render_rule("fence", _code)
-    markdown.add_render_rule("code_block", _code)
+    for name in ("fence", "code_block", MARKER, "html_block", f"{MATH}_block", f"{COMMENT}_block"):
+        markdown.add_render_rule(name, _code)
+    for name in ("html_inline", TEMPLATE, COMMENT):
+        markdown.add_render_rule(name, _as_text)
+    markdown.add_render_rule(MATH, _formula)
+    markdown.add_render_rule(_OURS, _as_it_is)
     markdown.add_render_rule("table_open", _table_open)
     markdown.add_render_rule("table_close", _table_close)
     return markdown
-
-
-def _wikilink(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] not in "![":
-        return False
-    found = _WIKILINK.match(state.src, state.pos)
-    if found is None:
-        return False
-    if not silent:
-        target, _, label = found[2].partition("|")
-        target = target.rstrip("\\").strip()
-        opener = state.push("link_open", "a", 1)
-        opener.attrs = {"href": target}
-        opener.meta = {_KIND: LinkKind.EMBED if found[1] else LinkKind.WIKILINK}
-        state.push("text", "", 0).content = label.strip() or target
-        state.push("link_close", "a", -1)
-    state.pos = found.end()
-    return True
 
 
 def _named(children: Sequence[Token]) -> Iterator[Token]:
@@ -208,8 +201,26 @@ def _named(children: Sequence[Token]) -> Iterator[Token]:
             yield Token("text", "", 0, content=str(token.attrGet("href") or "link"))
 
 
+def _align(cell: Token) -> None:
+    side = _ALIGNED.get(str(cell.attrGet("style")))
+    cell.attrs = {"class": side} if side else {}
+
+
+def _mark_callouts(tokens: Sequence[Token]) -> None:
+    """Turn a quotation that begins with `[!NOTE] words` into a box with these words above it."""
+    for opening, _paragraph, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if opening.type != "blockquote_open" or text.type != "inline":
+            continue
+        found = _CALLOUT.match(text.content)
+        if found is not None and text.children:
+            opening.attrJoin("class", "callout")
+            title = found[2].strip() or found[1].capitalize()
+            rest = list(dropwhile(lambda token: token.type != "softbreak", text.children))[1:]
+            text.children = [_html(format_html('<b class="word">{}</b><br>', title)), *rest]
+
+
 def _html(content: str) -> Token:
-    token = Token("html_block", "", 0)
+    token = Token(_OURS, "", 0)
     token.content = content
     return token
 
@@ -222,8 +233,20 @@ def _code(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _e
         '<pre tabindex="0"{}{}><code>{}</code></pre>\n',
         format_html(' id="{}"', name) if name else "",
         format_html(' class="{}"', classes) if classes else "",
-        token.content,
+        highlighted(token.content, token.info) if token.type == "fence" else token.content,
     )
+
+
+def _as_text(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return str(escape(tokens[index].content))
+
+
+def _as_it_is(_renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
+    return tokens[index].content
+
+
+def _formula(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return format_html('<code class="math">{}</code>', tokens[index].content)
 
 
 def _table_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

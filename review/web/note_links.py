@@ -9,7 +9,7 @@ from django.urls import reverse
 from review.conf import Config
 from review.corpus import Corpus
 from review.domain.identity import BadPath, gate_id_of
-from review.domain.links import LinkKind, resolve_link
+from review.domain.links import LinkKind
 from review.web.rendering import Look
 
 
@@ -21,16 +21,13 @@ class NoteLinks:
         self._corpus = corpus
         self._note_path = note_path
         self._config = config
+        self.flavour = corpus.flavour
 
     def __call__(self, target: str, kind: LinkKind) -> str | None:
         """The address of the page, or None."""
-        linker = self._corpus.linker
-        found = resolve_link(
-            target,
-            note_path=self._note_path,
-            known=linker.known,
-            stems=linker.stems,
-            kind=None if kind is LinkKind.REFERENCE else kind,
+        is_reference = kind is LinkKind.REFERENCE
+        found = self._corpus.linker.resolve(
+            target, note_path=self._note_path, kind=None if is_reference else kind
         )
         address = page_of(found.path, config=self._config) if found.path else None
         if address is None or not found.anchor:

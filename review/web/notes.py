@@ -222,7 +222,7 @@ def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) ->
     if by_lines:
         return render_plain(text, quotes=marks)
     links = NoteLinks(corpus, shown.now.path, config=config)
-    look = Look(link_to=links, headings=(2, 3))
+    look = Look(link_to=links, headings=(2, 3), flavour=links.flavour)
     return render_markdown(text, line_anchors=True, quotes=marks, look=look)
 
 

@@ -12,8 +12,11 @@ import nh3
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
+from review.domain.flavours import COMMONMARK, Flavour
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.links import LinkKind
+from review.domain.markdown import new_env
+from review.web.highlighting import CLASSES
 from review.web.markdown_parsing import Dressing, LinkTo, Places, parser
 
 # A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
@@ -34,7 +37,8 @@ _CONTROLS = {
 _CLASSES = {
     "finding-note", "footnote-backref", "footnote-item", "footnote-ref", "footnotes",
     "footnotes-list", "frontmatter", "image", "no-page", "quoted", "wide", "word",
-    "contains-task-list", "task-list-item", "info", "warn", "fail",
+    "contains-task-list", "task-list-item", "info", "warn", "fail", "callout", "math",
+    "right", "center", *CLASSES.values(),
 }  # fmt: skip
 _LONE_CR = re.compile(r"\r(?!\n)")
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -61,6 +65,7 @@ class Look:
     link_to: LinkTo | None = None
     prefix: str = "text-"
     headings: tuple[int, int] = (1, 2)
+    flavour: Flavour = COMMONMARK
 
 
 def render_markdown(
@@ -89,9 +94,10 @@ def render_markdown(
             notes=[(mark.line, finding_note(mark)) for mark in quotes if mark.line > above],
             with_lines=line_anchors,
         ),
+        flavour=look.flavour,
     )
-    env = {"docId": look.prefix.rstrip("-")}
-    markdown = parser()
+    env = {"docId": look.prefix.rstrip("-"), **new_env()}
+    markdown = parser(look.flavour)
     tokens = dressing.tokens(body, env)
     html = markdown.renderer.render(tokens, markdown.options, env)
     head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
@@ -229,6 +235,9 @@ def _cleaner() -> nh3.Cleaner:
                 "h5",
                 "h6",
                 "blockquote",
+                "code",
+                "td",
+                "th",
             ),
             _CLASSES,
         ),

@@ -135,6 +135,7 @@ def _html(shown: ReviewJson, part: Part, text: KeptText, links: NoteLinks) -> Sa
             link_to=None if part is Part.GATE else links,
             # A review's own headings begin at the third level (the prompt's template).
             headings=(0, 3) if part is Part.REVIEW else (2, 3),
+            flavour=links.flavour,
         ),
     )
 

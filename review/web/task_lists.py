@@ -54,6 +54,6 @@ def _mark_task(token: Token, *, item: Token | None, paragraph: Token | None, aro
 
 
 def _html(content: str) -> Token:
-    token = Token("html_inline", "", 0)
+    token = Token("trusted", "", 0)
     token.content = content
     return token

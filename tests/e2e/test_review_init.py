@@ -171,3 +171,28 @@ class TestWheel:
         assert {name for name in named if not (starter / name).exists()} == set(copies)
         assert all((REPOSITORY / name).exists() for name in copies)
         assert all(target == f"review/starter/{name}" for name, target in copies.items())
+
+
+class TestFlavour:
+    @pytest.mark.parametrize(
+        ("marker", "text", "flavour"),
+        [
+            ("kb/notes/.obsidian/app.json", "{}", "obsidian"),
+            ("dendron.yml", "", "dendron"),
+            ("docusaurus.config.ts", "", "docusaurus"),
+            ("mkdocs.yml", "", "mkdocs"),
+            ("config.toml", 'base_url = "x"', "zola"),
+            ("config.toml", 'baseURL = "x"', "hugo"),
+            ("README.md", "", "commonmark"),
+        ],
+    )
+    def test_is_guessed_from_what_stands_beside_the_notes(self, tmp_path, marker, text, flavour):
+        place = tmp_path / marker
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+        done = init(tmp_path)
+
+        notes = tomllib.loads((tmp_path / "kb/review.toml").read_text())["notes"]
+        assert done.json["flavour"] == notes.get("flavour", "commonmark") == flavour
+        assert init(tmp_path).json["differing"] == []

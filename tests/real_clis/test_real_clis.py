@@ -158,7 +158,10 @@ class TestSuccess:
         assert outcome.telemetry["output_tokens"] == 7
         assert outcome.telemetry["session_id"]
         assert ("cost_usd" in outcome.telemetry) == (runner == "claude-code")
-        names = [re.sub(r"-2026-01-15$", "", name) for name in (outcome.telemetry or {}).get("models", ())]
+        names = [
+            re.sub(r"-2026-01-15$", "", name)
+            for name in (outcome.telemetry or {}).get("models", ())
+        ]
         assert names == ([] if runner == "codex" else [MODELS[runner]])
 
     @pytest.mark.parametrize("runner", each("claude-code", "codex"))

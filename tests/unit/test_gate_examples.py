@@ -11,9 +11,10 @@ import pytest
 from review.conf import DEFAULT_GATES_FOLDER
 from review.domain.frontmatter import parse_frontmatter
 from review.domain.links import extract_links
+from review.protocol.typed import TypedReview
 from review.runners.rules.judging import RULES, judge
 from review.runners.rules.names import RULE_NAMES
-from review.runners.rules.values import RuleInput, RuleLink, RuleReview
+from review.runners.rules.values import RuleInput, RuleLink
 from review.vocabulary import Decision, Severity
 
 GATES_FOLDER = Path(__file__).resolve().parents[2] / DEFAULT_GATES_FOLDER
@@ -32,7 +33,7 @@ class Example:
     text: str
     label: str
 
-    def judged_by(self, rule: str) -> RuleReview:
+    def judged_by(self, rule: str) -> TypedReview:
         text = self.text + "\n"
         if self.language == "yaml" and not text.startswith("---"):
             text = f"---\n{text}---\n"

@@ -10,10 +10,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import conf, store
+from review.domain.flavours import COMMONMARK
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.options import path
 from review.orchestration.initialising import Initialised, InitRequest, initialise
+
+_FLAVOUR = (
+    'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
+    " under [notes]"
+)
 
 
 class Command(ReviewCommand):
@@ -56,6 +62,8 @@ class Command(ReviewCommand):
             self._print_json(into, done, dry_run=options["dry_run"])
         else:
             self.write_lines(_lines(done, dry_run=options["dry_run"]))
+            if done.flavour != COMMONMARK.name:
+                self.notice(_FLAVOUR.format(done.flavour))
             where = shlex.quote(str(into))
             first = f"cd {where} && commonplace review_target_selector --all-gates"
             self.notice(f"next: {'the same without --dry-run' if options['dry_run'] else first}")
@@ -70,6 +78,7 @@ class Command(ReviewCommand):
                 created=list(done.created),
                 kept=list(done.kept),
                 differing=list(done.differing),
+                flavour=done.flavour,
             )
         )
 

@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.checks import Check, shown, warn
 from review.runners.rules.inline import LinkKind
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import EMPTY_ALTERNATIVES
 from review.runners.rules.words import plain
 
-_HTML_IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_HTML_IMAGE = re.compile(r"<img\b[^<>]*\bsrc[^<>]*>", re.IGNORECASE)
 _HTML_ALT = re.compile(r"\balt\s?=|\brole\s?=\s?[\"']?(?:presentation|none)|\baria-", re.IGNORECASE)
 _FILE_NAME = re.compile(r"[^\s/]+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?|avif)", re.IGNORECASE)
+_PLAYER = re.compile(
+    r"https?://(?:[\w-]+\.)?(?:youtube\.com|youtu\.be|vimeo\.com|twitter\.com|x\.com)/",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(
     r"(?:img|image|screenshot|screen shot|picture|photo|dsc|figure|fig)[\s_-]*\d*"
 )
@@ -25,23 +29,25 @@ _LONGEST_HEADING = 80
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
 
-def _images(page: Page) -> Iterator[RuleFinding]:
+def _images(page: Page) -> Iterator[TypedFinding]:
     for passage in page.passages:
         yield from _markdown_images(passage)
         for offset, tag in passage.inline.images_in_html:
             if not _HTML_ALT.search(tag):
                 yield _image_at(passage.block, offset, "an image without alternative text")
     for block in page.blocks:
-        if block.kind is BlockKind.HTML and not block.text.lstrip().startswith("<!--"):
+        if block.kind is BlockKind.HTML:
             for found in _HTML_IMAGE.finditer(block.text):
                 if not _HTML_ALT.search(found[0]):
                     yield _image_at(block, found.start(), "an image without alternative text")
 
 
-def _markdown_images(passage: Passage) -> Iterator[RuleFinding]:
+def _markdown_images(passage: Passage) -> Iterator[TypedFinding]:
     for link in passage.inline.links:
         if link.kind is not LinkKind.IMAGE:
             continue
+        if _PLAYER.match(link.target):
+            continue  # shown as a player, not as an image
         if not link.text.strip():
             yield _image_at(passage.block, link.start, "an image without alternative text")
         elif _is_no_description(link.text):
@@ -58,11 +64,11 @@ def _is_no_description(text: str) -> bool:
     )
 
 
-def _image_at(block: Block, offset: int, said: str) -> RuleFinding:
+def _image_at(block: Block, offset: int, said: str) -> TypedFinding:
     return warn(said, quote=block.excerpt(offset), line=block.line_at(offset))
 
 
-def _bold_headings(page: Page) -> Iterator[RuleFinding]:
+def _bold_headings(page: Page) -> Iterator[TypedFinding]:
     for block, below in pairwise(page.blocks):
         text = block.text.strip()
         if block.kind is not BlockKind.PARAGRAPH or block.in_list or not block.gap_before:

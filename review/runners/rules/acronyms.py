@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.checks import Check, warn
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
 
 _ACRONYM = re.compile(
@@ -20,17 +20,23 @@ _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3
 _WORD = re.compile(r"[A-Za-z]+")
 _BRACKETED = re.compile(r"[(\[]\s*[\"'“*_]{0,3}([A-Z]{2,6})s?[\"'”*_]{0,3}\s*[)\],;:=]")
 _EXPLAINED = re.compile(
-    r"\b([A-Z]{2,6})s?[\"'”*_]{0,3}\s?(?:\(\s?([A-Za-z])|"
+    r"\b([A-Z]{2,6})s?[\"'”*_]{0,3}\s?(?:\(\s?([^\W\d_])|"
     r"(?:stands for|is short for|short for|means|abbreviates|refers to|is an?|is the|are)\s|"
     r"(?::|=|\u2013|\u2014|-)[*_]{0,3}\s)"
 )
+_SHORTEST_NAME = 4
+_LENGTH_OF_STATE = 2
+_SPOKEN = re.compile(r"[^AEIOUY]{0,2}(?:[AEIOUY]{1,2}[^AEIOUY]{1,2})*[AEIOUY]{0,2}")
+_NAME_BEFORE = re.compile(r"(?<=\w )[A-Z][a-z]+[ ]$")
+_PLACE_BEFORE = re.compile(r"[A-Z][a-z]+, $")  # San Francisco, CA
+_NAME_AFTER = re.compile(r" [A-Z][a-z]+\b")
 _READ = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 _SHORTEST_IN_LOWER_CASE = 3
 _CONTEXT = 40  # characters
 _MOST_ACRONYMS = 300  # each is looked for in the whole note
 
 
-def _undefined(page: Page) -> Iterator[RuleFinding]:
+def _undefined(page: Page) -> Iterator[TypedFinding]:
     first: dict[str, tuple[Passage, int]] = {}
     for passage in page.passages:
         if passage.block.kind in _READ:
@@ -42,7 +48,7 @@ def _undefined(page: Page) -> Iterator[RuleFinding]:
             yield _finding(acronym, passage, offset)
 
 
-def _finding(acronym: str, passage: Passage, offset: int) -> RuleFinding:
+def _finding(acronym: str, passage: Passage, offset: int) -> TypedFinding:
     block = passage.block
     return warn(
         f"{acronym} is spelled out nowhere in the note",
@@ -59,7 +65,7 @@ def _acronyms_in(prose: str) -> Iterator[tuple[str, int]]:
         acronym = found[1]
         if acronym in COMMON_ACRONYMS or acronym in WORDS_IN_CAPITALS or _ROMAN.fullmatch(acronym):
             continue
-        if not _stands_in_capitals(prose, found):
+        if not _stands_in_capitals(prose, found) and not _is_surname(prose, found):
             yield acronym, found.start()
 
 
@@ -73,6 +79,16 @@ def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
     before = prose[max(0, found.start() - 24) : found.start()].split()
     beside = [word.strip("*_\"'") for word in (*after[:1], *before[-1:])]
     return any(_ANY_CAPITALS.fullmatch(word) for word in beside)
+
+
+def _is_surname(prose: str, found: re.Match[str]) -> bool:
+    """Whether it is a state, or can be spoken and a given name stands beside it: "OGINO Masanori"."""
+    if len(found[1]) == _LENGTH_OF_STATE:
+        return bool(_PLACE_BEFORE.search(prose, max(0, found.start() - 20), found.start()))
+    if len(found[1]) < _SHORTEST_NAME or not _SPOKEN.fullmatch(found[1]):
+        return False
+    before = _NAME_BEFORE.search(prose, max(0, found.start() - 20), found.start())
+    return bool(before or _NAME_AFTER.match(prose, found.end()))
 
 
 class _Known:
@@ -104,7 +120,8 @@ def _named(texts: Iterable[str]) -> Iterator[str]:
         for found in _BRACKETED.finditer(text):
             yield found[1]
         for found in _EXPLAINED.finditer(text):
-            if found[2] is None or found[2].upper() == found[1][0]:
+            # In another script there is no telling the first letter.
+            if not found[2] or not found[2].isascii() or found[2].upper() == found[1][0]:
                 yield found[1]
 
 
@@ -113,9 +130,8 @@ def _linked(page: Page) -> Iterator[str]:
     for passage in page.passages:
         for link in passage.links:
             yield from _ANY_CAPITALS.findall(link.text)
-        if passage.block.kind is BlockKind.TABLE:
-            for cell in re.split(r"[|\n]", passage.prose):
-                yield cell.strip(" \t*_`:")
+        if passage.block.kind is BlockKind.CELL:
+            yield passage.prose.strip(" \t\n*_`:")
         if passage.block.kind is BlockKind.HEADING:
             yield from _ANY_CAPITALS.findall(passage.prose)
 

@@ -5,22 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.runners.rules.checks import WHOLE_NOTE, Check, finding, shown, warn
+from review.domain.anchors import letters_only
+from review.protocol.typed import WHOLE_NOTE, TypedFinding
+from review.runners.rules.blocks import BlockKind
+from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
-from review.runners.rules.values import RuleFinding
-from review.runners.rules.word_lists import CARRIES_NOTHING, EMPTY_TITLES
-from review.runners.rules.words import letters_only, plain, word_count
+from review.runners.rules.word_lists import CARRIES_NOTHING, EMPTY_TITLES, NAMES_OF_THINGS
+from review.runners.rules.words import plain, word_count
 from review.vocabulary import Severity
 
 _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
 _ASCII_ONLY = re.compile(r"[\x00-\x7f]*")
+_TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
+_VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,4}){1,3}")
+_PARTIAL = re.compile(
+    r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
+    r"|components|\.github)/|/_[^/]+\.mdx?$"
+)
+_CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _DATE = re.compile(r"[\d\s./:_-]+")
 _FILE_NAME = re.compile(r"\S+\.(?:md|markdown|mdx|txt)", re.IGNORECASE)
 
 
-def _unreadable(page: Page) -> Iterator[RuleFinding]:
+def _unreadable(page: Page) -> Iterator[TypedFinding]:
     problem = page.frontmatter.problem
     if problem is not None:
         yield finding(
@@ -31,18 +40,26 @@ def _unreadable(page: Page) -> Iterator[RuleFinding]:
         )
 
 
-def _missing_title(page: Page) -> Iterator[RuleFinding]:
-    if not plain(page.title):
+def _missing_title(page: Page) -> Iterator[TypedFinding]:
+    if not plain(page.title) and not _names_title(page):
         yield warn("there is neither a heading of level 1 nor a title", quote="", line=WHOLE_NOTE)
 
 
-def _title_differs(page: Page) -> Iterator[RuleFinding]:
+def _names_title(page: Page) -> bool:
+    """Whether the title is the file's name, is another note's, or cannot be read."""
+    if page.given.flavour.name == "obsidian" or _PARTIAL.search(page.given.note_path):
+        return True
+    return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
+
+
+def _title_differs(page: Page) -> Iterator[TypedFinding]:
     stated, heading = plain(page.field("title")), plain(page.title)
-    if not page.has_h1 or not stated or not heading:
+    if not page.h1 or not stated or not heading or not _opens_note(page):
         return
     if f" {stated} " in f" {heading} " or f" {heading} " in f" {stated} ":
         return
-    if letters_only(stated) == letters_only(heading):
+    one, other = set(stated.split()), set(heading.split())
+    if one <= other or other <= one or letters_only(stated) == letters_only(heading):
         return
     yield warn(
         f"the heading says {shown(page.title)}, the frontmatter's title {shown(page.field('title'))}",
@@ -51,7 +68,13 @@ def _title_differs(page: Page) -> Iterator[RuleFinding]:
     )
 
 
-def _says_nothing(page: Page) -> Iterator[RuleFinding]:
+def _opens_note(page: Page) -> bool:
+    """Whether the first heading of level 1 stands above all text; further down it is a section's."""
+    first = next((block for block in page.blocks if block.kind in _CONTENT), None)
+    return first is not None and bool(page.h1) and first.line == page.title_line
+
+
+def _says_nothing(page: Page) -> Iterator[TypedFinding]:
     title = page.title
     if title and _is_empty_title(title, page.given.note_path):
         yield warn(
@@ -62,13 +85,17 @@ def _says_nothing(page: Page) -> Iterator[RuleFinding]:
 
 
 def _is_empty_title(title: str, note_path: str) -> bool:
+    stem = note_path.rpartition("/")[2].rpartition(".")[0]
+    if title.startswith("`") or _VERSION.fullmatch(title):
+        return False
     if plain(title) in EMPTY_TITLES or _FILE_NAME.fullmatch(title):
-        return True
+        # What is documented may have that name: a function `Title`, say.
+        return plain(title) not in NAMES_OF_THINGS or plain(stem) != plain(title)
     # A note named by its day is a journal; there the date is what it is about.
     return bool(_DATE.fullmatch(title)) and letters_only(title) not in letters_only(note_path)
 
 
-def _missing_description(page: Page) -> Iterator[RuleFinding]:
+def _missing_description(page: Page) -> Iterator[TypedFinding]:
     if page.field("description"):
         return
     line = page.field_line("description")
@@ -78,7 +105,7 @@ def _missing_description(page: Page) -> Iterator[RuleFinding]:
     yield warn(said, quote=page.quoted_line(line), line=line)
 
 
-def _description_length(page: Page) -> Iterator[RuleFinding]:
+def _description_length(page: Page) -> Iterator[TypedFinding]:
     description = page.field("description")
     words = word_count(description)
     if not description:
@@ -93,7 +120,7 @@ def _description_length(page: Page) -> Iterator[RuleFinding]:
     yield warn(said, quote=page.quoted_line(line), line=line)
 
 
-def _repeats_title(page: Page) -> Iterator[RuleFinding]:
+def _repeats_title(page: Page) -> Iterator[TypedFinding]:
     description, title = plain(page.field("description")), plain(page.title)
     if not description or not title or _adds_something(description, title):
         return

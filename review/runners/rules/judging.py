@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from review.domain.identity import near_matches
 from review.errors import InputRejected
+from review.protocol.typed import TypedReview
 from review.runners.rules import (
     accessibility,
     acronyms,
@@ -17,7 +18,7 @@ from review.runners.rules import (
     sentence,
     structure,
 )
-from review.runners.rules.values import Rule, RuleInput, RuleReview
+from review.runners.rules.values import Rule, RuleInput
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -43,7 +44,7 @@ class UnknownRule(InputRejected):
     """A gate names a rule that there is not."""
 
 
-def judge(rule_name: str, given: RuleInput) -> RuleReview:
+def judge(rule_name: str, given: RuleInput) -> TypedReview:
     """Judge one note by one rule: total on any text, in time that grows with its length.
 
     :raises UnknownRule: when there is no rule of that name.

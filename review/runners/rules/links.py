@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import MOST_FINDINGS, Check, link_finding, shown, warn
+from review.runners.rules.checks import Check, line_finding, link_finding, shown, warn
 from review.runners.rules.inline import InlineLink, LinkKind
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding, RuleLink
+from review.runners.rules.values import RuleLink
 from review.runners.rules.word_lists import VAGUE_LINK_TEXTS
 from review.runners.rules.words import plain, word_count
 
@@ -19,23 +20,35 @@ _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^{$]*[{$])"
 )
-_NEAR = 80  # characters
-_LONGEST_PART = 600  # characters
+_MOST_BROKEN = 1000
 _LONGEST_RUN = 7
-_FEWEST_WORDS_ABOUT = 2
+_LONGEST_NAME = 5  # words
+_LONGEST_LABEL = 3  # words
+_QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
+_METADATA = re.compile(
+    r"(?:[*_]{0,2}[\w][\w .()-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+)
+_INDEX = re.compile(
+    r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
+    re.IGNORECASE,
+)
+_CONTENTS = re.compile(
+    r"\b(?:contents?|toc|index|overview|table|chapters?|pages?|sections?|list|links|see also|related|"
+    r"references?|further reading|navigation|menu|sitemap|glossary|archives?|catalog(?:ue)?|directory|"
+    r"inhalt\w*|[üu]bersicht|verzeichnis|siehe auch|sommaire|liens|voir aussi|[íi]ndice|enlaces|"
+    r"map of content|moc)\b|目[录次錄]|索引|链接|参考|目录|содержание|оглавление|ссылки|см\. также|목차|참고|링크",
+    re.IGNORECASE,
+)
 
 
-def _unresolved(page: Page) -> Iterator[RuleFinding]:
+def _unresolved(page: Page) -> Iterator[TypedFinding]:
     broken = [
         link
         for link in page.given.links
         if link.resolved is None and not link.external and _is_address(link)
     ]
-    for number, link in enumerate(broken):
-        # Looking for the place takes as long as its line, and only the first are listed.
-        line = page.quoted_line(link.line) if number < MOST_FINDINGS else ""
-        said = f"the link {shown(link.target)} leads nowhere"
-        yield warn(said, quote=_around(line, link.target), line=link.line)
+    for link in broken[:_MOST_BROKEN]:
+        yield line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -47,23 +60,28 @@ def _is_address(link: RuleLink) -> bool:
     return not hidden and not _TEMPLATE.search(target)
 
 
-def _around(line: str, target: str) -> str:
-    """Give the part of a line that shows the link: from its opening bracket if that is near."""
-    at = line.find(target)
-    opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
-    start = opening if opening >= 0 else max(at, 0)
-    if line.startswith("[[", start - 1):
-        start -= 1
-    return line[start : start + _LONGEST_PART]
-
-
-def _bare_urls(page: Page) -> Iterator[RuleFinding]:
+def _bare_urls(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
+        text = passage.block.text
+        if _METADATA.fullmatch(text.strip()):
+            continue
         for url in _outside_links(passage):
-            has_slot = passage.block.text.startswith("<", url.end)
-            if not has_slot and not _EXAMPLE_HOST.match(url.target):
+            has_slot = text.startswith("<", url.end)
+            if not has_slot and not _EXAMPLE_HOST.match(url.target) and not _is_named(text, url):
                 said = "a naked address: a reader cannot tell what it leads to"
                 yield link_finding(passage, url, said)
+
+
+def _is_named(text: str, url: InlineLink) -> bool:
+    """Whether the address itself is what is talked about: it is quoted, or a label's definition."""
+    before, after = text[max(0, url.start - 1) : url.start], text[url.end : url.end + 1]
+    is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
+    if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
+        return True
+    # A line of its own below its title.
+    above, _, line = text[: url.start].rpartition("\n")
+    rest = text[url.end :].partition("\n")[0]
+    return bool(above.strip()) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
 
 
 def _outside_links(passage: Passage) -> Iterator[InlineLink]:
@@ -79,41 +97,56 @@ def _outside_links(passage: Passage) -> Iterator[InlineLink]:
             yield url
 
 
-def _walls(page: Page) -> Iterator[RuleFinding]:
+def _walls(page: Page) -> Iterator[TypedFinding]:
+    if _INDEX.search(f"/{page.given.note_path.rpartition('/')[2]}") or _lists_contents(page.title):
+        return
     run: list[Passage] = []
+    heading = ""
     for passage in page.passages:
+        if passage.block.kind is BlockKind.HEADING:
+            heading = passage.block.text
         if passage.block.kind is BlockKind.ITEM and _is_only_links(passage):
             run.append(passage)
             continue
-        yield from _wall(run)
+        yield from _wall(run, heading)
         run = []
-    yield from _wall(run)
+    yield from _wall(run, heading)
 
 
 def _is_only_links(passage: Passage) -> bool:
-    # A table of contents needs no reasons.
-    if not passage.links or all(link.target.startswith("#") for link in passage.links):
+    # A table of contents needs no reasons, and neither do words that are a reason themselves.
+    if not passage.links or all("#" in link.target for link in passage.links):
         return False
     shown_words = sum(word_count(link.text) for link in passage.links)
-    return word_count(passage.prose) - shown_words < _FEWEST_WORDS_ABOUT
+    is_title = shown_words > _LONGEST_NAME * len(passage.links)
+    return word_count(passage.prose) <= shown_words and not is_title
 
 
-def _wall(run: Iterable[Passage]) -> Iterator[RuleFinding]:
-    items = list(run)
-    if len(items) > _LONGEST_RUN:
-        block = items[0].block
-        said = f"{len(items)} links in a row, and no word on why to follow any"
-        yield warn(
-            said, quote=block.excerpt(len(block.text) - len(block.text.lstrip())), line=block.line
-        )
+def _wall(run: Sequence[Passage], heading: str) -> Iterator[TypedFinding]:
+    if len(run) <= _LONGEST_RUN or _lists_contents(heading):
+        return
+    if len({passage.block.inside for passage in run}) > 1:
+        return  # a tree: the contents of something
+    block = run[0].block
+    said = f"{len(run)} links in a row, and no word on why to follow any"
+    yield warn(said, quote=block.excerpt(0), line=block.line)
 
 
-def _vague_texts(page: Page) -> Iterator[RuleFinding]:
+def _lists_contents(heading: str) -> bool:
+    return len(heading.split()) <= _LONGEST_LABEL and bool(_CONTENTS.search(heading))
+
+
+def _vague_texts(page: Page) -> Iterator[TypedFinding]:
     for passage in page.passages:
         if passage.block.kind is BlockKind.QUOTE:
             continue
         for link in passage.links:
-            if link.kind is not LinkKind.WIKILINK and plain(link.text) in VAGUE_LINK_TEXTS:
+            is_code = link.text.startswith("`")
+            if (
+                not is_code
+                and link.kind is not LinkKind.WIKILINK
+                and plain(link.text) in VAGUE_LINK_TEXTS
+            ):
                 yield link_finding(
                     passage, link, f"the link text {shown(link.text)} does not say where it leads"
                 )

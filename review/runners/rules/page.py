@@ -7,19 +7,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from review.domain.anchors import Anchors
 from review.domain.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.markdown_lines import Line, iter_lines
-from review.domain.regions import Regions, regions_of
-from review.runners.rules.block_reading import read_blocks
-from review.runners.rules.blocks import Block, BlockKind
+from review.domain.markdown import Document, read_markdown
+from review.runners.rules.blocks import Block, BlockKind, read_blocks
 from review.runners.rules.inline import Inline, InlineLink, LinkKind, read_inline
 from review.runners.rules.values import RuleInput
 from review.vocabulary import ProblemCode
 
-_LONE_CR = re.compile(r"\r(?!\n)")
+_HTML_H1 = re.compile(r"<h1\b[^<>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
+_TITLE_KEYS = ("title", "name", "fullname", "linkTitle", "subject")
+_LEGAL = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice)[\w.-]*$", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 _LINE_END = re.compile(r"\r\n?|\n")
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
-_WITH_INLINE = _PROSE | {BlockKind.HEADING, BlockKind.TABLE, BlockKind.QUOTE, BlockKind.FOOTNOTE}
+_WITH_INLINE = _PROSE | {
+    BlockKind.HEADING,
+    BlockKind.CELL,
+    BlockKind.QUOTE,
+    BlockKind.FOOTNOTE,
+    BlockKind.TERM,
+}
 _ADDRESSED = frozenset({LinkKind.INLINE, LinkKind.REFERENCE, LinkKind.WIKILINK})
 
 
@@ -53,17 +61,15 @@ class Page:
         return parse_frontmatter(self.given.text)
 
     @cached_property
-    def regions(self) -> Regions:
-        """The parts a gate can watch."""
-        return regions_of(self.given.text, self.frontmatter)
+    def document(self) -> Document:
+        """The parsed text below the frontmatter."""
+        body = self.given.text[self._body_offset :].removeprefix("\ufeff")
+        return read_markdown(body, self.given.flavour)
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
-        """The lines below the frontmatter, numbered as in the file."""
-        text, offset = self.given.text, self._body_offset
-        above = len(_LINE_END.findall(text, 0, offset))
-        body = _LONE_CR.sub("\n", text[offset:]).removeprefix("\ufeff")
-        return tuple(line._replace(number=line.number + above) for line in iter_lines(body))
+    def lines_above(self) -> int:
+        """The number of lines above the body."""
+        return len(_LINE_END.findall(self.given.text, 0, self._body_offset))
 
     @property
     def _body_offset(self) -> int:
@@ -77,48 +83,73 @@ class Page:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks of the body."""
-        return read_blocks(self.lines)
+        return read_blocks(self.document, first_line=self.lines_above + 1)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """The blocks that hold inline markup, code and HTML left out."""
         return tuple(
-            Passage(block, read_inline(block.text))
+            Passage(block, read_inline(block.text, block.token))
             for block in self.blocks
-            if block.kind in _WITH_INLINE
+            if block.kind in _WITH_INLINE and block.token is not None
         )
 
     @property
     def headings(self) -> tuple[Block, ...]:
-        """The headings in order."""
-        return tuple(block for block in self.blocks if block.kind is BlockKind.HEADING)
+        """The headings in order, without those in quotations and lists."""
+        return tuple(
+            block for block in self.blocks if block.kind is BlockKind.HEADING and not block.inside
+        )
 
     @property
     def prose(self) -> Iterator[Passage]:
         """The author's own paragraphs and list items."""
+        if _LEGAL.search(self.given.note_path):
+            return iter(())  # nobody here wrote it
         return (passage for passage in self.passages if passage.block.kind in _PROSE)
 
-    @property
-    def has_h1(self) -> bool:
-        """Whether the title is a heading of the body."""
-        return self.regions.title_offset is not None
+    @cached_property
+    def h1(self) -> tuple[str, int] | None:
+        """The words and the line of the first heading of level 1, which may be HTML."""
+        for block in self.blocks:
+            if block.kind is BlockKind.HEADING and block.level == 1 and not block.inside:
+                return block.words, block.line
+            found = _HTML_H1.search(block.text) if block.kind is BlockKind.HTML else None
+            if found is not None:
+                return _TAG.sub("", found[1]).strip(), block.line_at(found.start())
+        return None
 
     @property
     def title(self) -> str:
         """The title in words: the first H1, else the frontmatter's title; empty if none."""
-        return self.regions.title_text.strip()
+        return self.h1[0] if self.h1 else self.field(self._title_key)
 
-    @cached_property
+    @property
     def title_line(self) -> int:
         """The line of the title; 0 if there is none."""
-        for block in self.headings:
-            if block.level == 1 and self.has_h1:
-                return block.line
-        return self.field_line("title") if self.title else 0
+        return self.h1[1] if self.h1 else self.field_line(self._title_key)
+
+    @property
+    def _title_key(self) -> str:
+        return next((key for key in _TITLE_KEYS if self.field(key)), "title")
+
+    def anchors_of(self, path: str) -> Anchors | None:
+        """Give the anchors of another note; None where they cannot be had."""
+        return self.given.anchors_of(path) if self.given.anchors_of else None
+
+    @cached_property
+    def footnotes(self) -> dict[str, int]:
+        """The lines of the footnotes by name, which is case-folded."""
+        return {
+            str(token.meta["label"]).casefold(): self.lines_above + 1 + token.map[0]
+            for token in self.document.tokens
+            if token.type == "footnote_reference_open" and token.map is not None
+        }
 
     def field(self, key: str) -> str:
-        """A scalar of the frontmatter without the blanks around it; empty if absent."""
-        return (self.frontmatter.text(key) or "").strip()
+        """A scalar of the frontmatter without the blanks around it; empty if absent or null."""
+        value = (self.frontmatter.text(key) or "").strip()
+        return "" if value in ("null", "~") else value
 
     def field_line(self, key: str) -> int:
         """The line a frontmatter key stands on; 0 if it does not."""

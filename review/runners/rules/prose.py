@@ -7,11 +7,18 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.runners.rules.blocks import BlockKind, split_cells
+from review.protocol.typed import TypedFinding
+from review.runners.rules.blocks import BlockKind
 from review.runners.rules.checks import Check, finding, shown, warn
+from review.runners.rules.inline import OPAQUE
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.values import RuleFinding
-from review.runners.rules.words import plain, sentences, word_count
+from review.runners.rules.words import (
+    ends_few_sentences,
+    is_ragged,
+    plain,
+    sentences,
+    word_count,
+)
 from review.vocabulary import Severity
 
 _FEWEST_REPEATED_WORDS = {BlockKind.PARAGRAPH: 12, BlockKind.ITEM: 20}
@@ -19,7 +26,7 @@ _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
 _PLACEHOLDER = re.compile(
-    rf"(?<![\w\"“\u2018'/-]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
+    rf"(?<![\w\"“\u2018'/-])(?<!\w[ ]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
     rf"|[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
@@ -59,17 +66,50 @@ _POSITION = re.compile(
     r"|\b(?:afore|above-?)mentioned\b",
     re.IGNORECASE,
 )
+_DATE_KEYS = (
+    "date",
+    "created",
+    "published",
+    "publishDate",
+    "pubDate",
+    "posted",
+    "lastmod",
+    "updated",
+)
+_DATE = re.compile(
+    r"(?<!\d)(?:19|20)\d\d[-/._]?(?:0[1-9]|1[0-2])(?:[-/._]?(?:[0-2]\d|3[01]))?(?!\d)"
+    r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
+    r"|(?:19|20)\d\d\s?年"
+)
+_HEAD_LINES = 12
+_HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
+_REPEATS = re.compile(
+    r"change[-_ ]?log|release[-_ ]?notes|what'?s[-_ ]new|history|\bnews\b|template|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
+    re.IGNORECASE,
+)
+_SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
 _POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
-_QUOTES = "\"'“”\u2018\u2019«»„"
+# Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
+    r"|(?<!\w)['\u2018][^'\u2018\u2019\n]{1,200}['\u2019](?!\w)"
+)
 
 
-def _repeated_paragraphs(page: Page) -> Iterator[RuleFinding]:
+def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
+    if _REPEATS.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
+        return
     first: dict[str, int] = {}
     for passage in page.prose:
         words = plain(passage.block.text)
-        if word_count(words) < _FEWEST_REPEATED_WORDS[passage.block.kind]:
+        # A step of instructions may be needed twice, and so may what leads up to an example, a
+        # picture, code and addresses; a slot tells of a template.
+        if passage.block.inside or passage.block.text.rstrip().endswith((":", "\uff1a")):
+            continue
+        own_words = word_count(passage.prose.replace(OPAQUE, " "))
+        if own_words < _FEWEST_REPEATED_WORDS[passage.block.kind] or _SLOT.search(passage.prose):
             continue
         if words in first:
             yield warn(
@@ -80,10 +120,10 @@ def _repeated_paragraphs(page: Page) -> Iterator[RuleFinding]:
         first.setdefault(words, passage.block.line)
 
 
-def _long_paragraphs(page: Page) -> Iterator[RuleFinding]:
+def _long_paragraphs(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
-        words = word_count(passage.prose)
-        if words > _LONGEST_PARAGRAPH:
+        words = max(map(word_count, _HARD_BREAK.split(passage.prose)))
+        if words > _LONGEST_PARAGRAPH and not _is_no_prose(passage):
             yield warn(
                 f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}",
                 quote=passage.block.text.lstrip(),
@@ -91,7 +131,17 @@ def _long_paragraphs(page: Page) -> Iterator[RuleFinding]:
             )
 
 
-def _placeholders(page: Page) -> Iterator[RuleFinding]:
+def _is_no_prose(passage: Passage) -> bool:
+    """Whether it is a table of contents, a list without bullets, or a log that was pasted."""
+    linked = sum(word_count(link.text) for link in passage.links)
+    return (
+        linked * 2 > word_count(passage.prose)
+        or is_ragged(passage.block.text)
+        or ends_few_sentences(passage.prose)
+    )
+
+
+def _placeholders(page: Page) -> Iterator[TypedFinding]:
     for passage in page.passages:
         block = passage.block
         if block.kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
@@ -100,8 +150,9 @@ def _placeholders(page: Page) -> Iterator[RuleFinding]:
             yield _placed(
                 Severity.FAIL, "filler text stands for what is to be written", passage, found
             )
-        if block.kind is BlockKind.TABLE:
-            yield from _unfilled_cells(passage)
+        if block.kind is BlockKind.CELL:
+            if not block.level and _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
+                yield warn("a table cell waits to be filled", quote=block.source, line=block.line)
         elif block.kind is not BlockKind.HEADING and _WHOLE_PLACEHOLDER.fullmatch(
             passage.prose.strip()
         ):
@@ -112,28 +163,32 @@ def _placeholders(page: Page) -> Iterator[RuleFinding]:
                 yield _placed(Severity.WARN, "a mark of work to be done", passage, found)
 
 
-def _unfilled_cells(passage: Passage) -> Iterator[RuleFinding]:
-    for number, row in enumerate(passage.prose.split("\n"), start=passage.block.line):
-        if any(_WHOLE_PLACEHOLDER.fullmatch(cell.strip()) for cell in split_cells(row)):
-            yield warn("a table cell waits to be filled", quote=row, line=number)
-
-
-def _relative_dates(page: Page) -> Iterator[RuleFinding]:
+def _relative_dates(page: Page) -> Iterator[TypedFinding]:
+    if _is_dated(page):
+        return
     for passage in page.prose:
-        prose = passage.prose
-        for start, end in sentences(prose):
-            sentence = prose[start:end]
-            if _YEAR.search(sentence):
-                continue
-            for found in _AGEING.finditer(sentence):
-                if not _is_quoted(sentence, found):
-                    yield _aged(Severity.WARN, passage, start, found)
-            for found in _VAGUE_NOW.finditer(sentence):
-                if not _is_quoted(sentence, found):
-                    yield _aged(Severity.INFO, passage, start, found)
+        for start, end in sentences(passage.prose):
+            sentence = passage.prose[start:end]
+            if not _YEAR.search(sentence):
+                yield from _dates_in(sentence, passage, start)
 
 
-def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> RuleFinding:
+def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFinding]:
+    for severity, pattern in ((Severity.WARN, _AGEING), (Severity.INFO, _VAGUE_NOW)):
+        for found in pattern.finditer(sentence):
+            if not _is_quoted(sentence, found):
+                yield _aged(severity, passage, start, found)
+
+
+def _is_dated(page: Page) -> bool:
+    """Whether the note says which day it is of; then "yesterday" means one day whenever it is read."""
+    if any(page.field(key) for key in _DATE_KEYS):
+        return True
+    head = "\n".join(page.document.lines[:_HEAD_LINES])
+    return any(_DATE.search(text) for text in (page.given.note_path, page.title, head))
+
+
+def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> TypedFinding:
     offset = start + found.start()
     return finding(
         severity,
@@ -144,12 +199,13 @@ def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]
 
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
-    before = text[max(0, found.start() - 1) : found.start()]
-    after = text[found.end() : found.end() + 2]
-    return before in _QUOTES and before != "" and any(char in _QUOTES for char in after)
+    return any(
+        quoted.start() < found.start() and found.end() < quoted.end()
+        for quoted in _QUOTED.finditer(text)
+    )
 
 
-def _positions(page: Page) -> Iterator[RuleFinding]:
+def _positions(page: Page) -> Iterator[TypedFinding]:
     above = {block.line: before.kind for before, block in pairwise(page.blocks)}
     below = {block.line: after.kind for block, after in pairwise(page.blocks)}
     for passage in page.prose:
@@ -174,7 +230,7 @@ def _unlinked(passage: Passage) -> Iterator[re.Match[str]]:
             yield found
 
 
-def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> RuleFinding:
+def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> TypedFinding:
     block, offset = passage.block, found.start()
     quote = block.excerpt(offset, before=_CONTEXT)
     return finding(severity, said, quote=quote, line=block.line_at(offset))

@@ -6,27 +6,34 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from review.protocol.typed import TypedFinding
 from review.runners.rules.checks import Check, shown, warn
 from review.runners.rules.page import Page
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.word_lists import NEVER_TWICE
-from review.runners.rules.words import sentences, word_count
+from review.runners.rules.words import is_ragged, sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words
 _WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
-_SEPARATORS = re.compile("[,;\u3001\uff0c\u00b7|]")
+_SEPARATORS = re.compile("[,;\uff1b\u3001\uff0c\u00b7|]")
+_PHRASAL = re.compile(
+    r"\b(?:log|sign|zoom|opt|check|fill|plug|hand|turn|tune|kick|step|typ|mov|com|liv|pull)\w*\s$|\b(?:came|built|set|put)\s$"
+)
+_GOES_ON = ("-", "'", "\u2019")
+_WITHOUT_STOPS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)  # Thai, Lao, Burmese, Khmer
 _HOLDS_TOGETHER = "-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").
 
 
-def _overlong(page: Page) -> Iterator[RuleFinding]:
+def _overlong(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         prose = passage.prose
         for start, end in sentences(prose):
             sentence = prose[start:end]
             words = word_count(sentence)
-            if words <= _LONGEST_SENTENCE or _is_enumeration(sentence, words):
+            if words <= _LONGEST_SENTENCE or _is_no_sentence(sentence, words):
                 continue
             yield warn(
                 f"a sentence of {words} words, over {_LONGEST_SENTENCE}",
@@ -35,16 +42,19 @@ def _overlong(page: Page) -> Iterator[RuleFinding]:
             )
 
 
-def _is_enumeration(sentence: str, words: int) -> bool:
-    return len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words
+def _is_no_sentence(sentence: str, words: int) -> bool:
+    """Whether it is an enumeration, a list without bullets, or in a script without full stops."""
+    if len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words or is_ragged(sentence):
+        return True
+    return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
 
 
-def _doubled(page: Page) -> Iterator[RuleFinding]:
+def _doubled(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         text = passage.block.text
         for first, second in pairwise(_WORD.finditer(passage.prose)):
             word = second[0]
-            if word not in NEVER_TWICE or first[0].lower() != word:
+            if word not in NEVER_TWICE or not _is_same_word(passage.prose, first, word):
                 continue
             if _stand_side_by_side(text, first, second):
                 yield warn(
@@ -54,14 +64,26 @@ def _doubled(page: Page) -> Iterator[RuleFinding]:
                 )
 
 
+def _is_same_word(prose: str, first: re.Match[str], word: str) -> bool:
+    """Not in "AND and OR" and "Move To to …", where the first is a name; a sentence may begin so."""
+    if first[0] == word:
+        return True
+    before = prose[: first.start()].rstrip()
+    return first[0] == word.capitalize() and (not before or before[-1] in ".!?:\n")
+
+
 def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Not in "for for-await", and not where the doubled word is the subject: 'the "the the" typo'."""
+    if first[0].lower() == "in" and _PHRASAL.search(
+        text, max(0, first.start() - 20), first.start()
+    ):
+        return False
     before = text[max(0, first.start() - 1) : first.start()]
     if before in _HOLDS_TOGETHER and before:
         return False
     return (
         text[first.end() : second.start()].isspace()
-        and text[second.end() : second.end() + 1] != "-"
+        and text[second.end() : second.end() + 1] not in _GOES_ON
     )
 
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from review.domain.markdown_lines import Line
-from review.runners.rules.blocks import Block, BlockKind, is_delimiter_row, split_cells
+from review.protocol.typed import TypedFinding
+from review.runners.rules.blocks import Block, BlockKind, split_cells
 from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
-from review.runners.rules.values import RuleFinding
 from review.runners.rules.words import plain
 from review.vocabulary import Severity
 
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 _TOP = 1
+_POINTS = ".:!?*_ "
+_SKELETON = re.compile(
+    r"template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
+    re.IGNORECASE,
+)
+_LABEL_WITH_VALUE = re.compile(r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])\s*[^\s:]")
+_DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 
 
-def _further_h1(page: Page) -> Iterator[RuleFinding]:
+def _further_h1(page: Page) -> Iterator[TypedFinding]:
     tops = [block for block in page.headings if block.level == _TOP]
     for block in tops[1:]:
         yield warn(
@@ -26,8 +37,9 @@ def _further_h1(page: Page) -> Iterator[RuleFinding]:
         )
 
 
-def _skipped_levels(page: Page) -> Iterator[RuleFinding]:
-    above = _TOP
+def _skipped_levels(page: Page) -> Iterator[TypedFinding]:
+    # Without a title the text is a piece of another, which begins at any level.
+    above = _TOP if page.title or not page.headings else page.headings[0].level
     for block in page.headings:
         if block.level > above + 1:
             yield warn(
@@ -38,31 +50,44 @@ def _skipped_levels(page: Page) -> Iterator[RuleFinding]:
         above = block.level
 
 
-def _empty_sections(page: Page) -> Iterator[RuleFinding]:
+def _empty_sections(page: Page) -> Iterator[TypedFinding]:
+    if _SKELETON.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
+        return
     blocks = [block for block in page.blocks if not _is_invisible(block)]
     for block, below in pairwise([*blocks, None]):
-        if block is None or block.kind is not BlockKind.HEADING or not plain(block.text):
+        if block is None or block.kind is not BlockKind.HEADING or not plain(block.words):
+            continue
+        if block.inside or _says_something(block):
             continue
         if below is None or (below.kind is BlockKind.HEADING and below.level <= block.level):
             yield warn(
-                f"nothing stands under {shown(block.text)}", quote=block.text, line=block.line
+                f"nothing stands under {shown(block.words)}", quote=block.text, line=block.line
             )
 
 
+def _says_something(heading: Block) -> bool:
+    """Whether a heading is the content itself: a link, or a label with its value."""
+    children = heading.token.children or () if heading.token else ()
+    return bool(_LABEL_WITH_VALUE.match(heading.words)) or any(
+        token.type in ("link_open", "image") for token in children
+    )
+
+
 def _is_invisible(block: Block) -> bool:
-    comment = block.kind is BlockKind.HTML and block.text.lstrip().startswith("<!--")
-    return block.kind is BlockKind.RULE or comment
+    return block.kind in (BlockKind.RULE, BlockKind.COMMENT)
 
 
-def _twin_headings(page: Page) -> Iterator[RuleFinding]:
+def _twin_headings(page: Page) -> Iterator[TypedFinding]:
     path: list[tuple[int, dict[str, int]]] = [(0, {})]  # level, and its subheadings by words
     for block in page.headings:
         while path[-1][0] >= block.level:
             path.pop()
-        siblings, words = path[-1][1], plain(block.text)
+        siblings, words = path[-1][1], " ".join(block.words.casefold().split()).strip(_POINTS)
+        if _is_code(block):
+            words = ""  # the name of a file, whose state is shown again
         if words and words in siblings:
             yield warn(
-                f"the heading {shown(block.text)} stands on line {siblings[words]} already",
+                f"the heading {shown(block.words)} stands on line {siblings[words]} already",
                 quote=block.text,
                 line=block.line,
             )
@@ -70,68 +95,96 @@ def _twin_headings(page: Page) -> Iterator[RuleFinding]:
         path.append((block.level, {}))
 
 
-def _open_fences(page: Page) -> Iterator[RuleFinding]:
-    opener: Line | None = None
-    for line in page.lines:
-        if opener is not None and not line.in_fence:
-            yield warn(
-                "the code fence opened here ends with its list item or quotation, not with a fence",
-                quote=opener.text,
-                line=opener.number,
+def _is_code(heading: Block) -> bool:
+    children = heading.token.children or () if heading.token else ()
+    return bool(children) and all(token.type == "code_inline" for token in children)
+
+
+def _open_fences(page: Page) -> Iterator[TypedFinding]:
+    for block in page.blocks:
+        if not _is_fence(block) or block.token is None:
+            continue
+        if _is_closed(block):
+            if not _opens_again(block.token):
+                continue
+            severity = Severity.FAIL
+            said = "the code fence opened here is not closed before the next one opens"
+        elif any(
+            line.strip() for line in page.document.lines[block.last_line - page.lines_above :]
+        ):
+            severity = Severity.WARN
+            said = (
+                "the code fence opened here ends with its list item or quotation, not with a fence"
             )
-            opener = None
-        if line.is_fence_marker:
-            opener = line if opener is None or _has_language(line) else None
-    if opener is not None:
-        yield finding(
-            Severity.FAIL,
-            "the code fence opened here is never closed: all that follows is code",
-            quote=opener.text,
-            line=opener.number,
+        else:
+            severity = Severity.FAIL
+            said = "the code fence opened here is never closed: all that follows is code"
+        yield finding(severity, said, quote=block.lines[0], line=block.line)
+        if severity is Severity.FAIL:
+            return  # from here on all fences are taken for their opposite
+
+
+def _is_fence(block: Block) -> bool:
+    return block.token is not None and block.token.type == "fence"
+
+
+def _opens_again(fence: Token) -> bool:
+    """Whether a fence of the same width opens within: then the end that is there is the other's."""
+    marker = re.escape(fence.markup)
+    return bool(
+        re.search(
+            rf"^ {{0,3}}{marker}(?!{marker[-1]})[ \t]*\w+[ \t]*$", fence.content, re.MULTILINE
         )
+    )
 
 
-def _has_language(line: Line) -> bool:
-    return bool(line.text.lstrip("> \t-*+").strip("`~ \t"))
+def _is_closed(block: Block) -> bool:
+    if block.token is None:
+        return True
+    lines_with_markers = block.last_line - block.line + 1
+    return lines_with_markers - block.token.content.count("\n") > 1
 
 
-def _uneven_tables(page: Page) -> Iterator[RuleFinding]:
+def _uneven_tables(page: Page) -> Iterator[TypedFinding]:
     for block in page.blocks:
         if block.kind is BlockKind.TABLE:
             yield from _uneven_rows(block)
+        elif block.kind is BlockKind.PARAGRAPH:
+            yield from _uneven_header(block)
 
 
-def _uneven_rows(table: Block) -> Iterator[RuleFinding]:
-    header, delimiter, *rows = table.lines
+def _uneven_rows(table: Block) -> Iterator[TypedFinding]:
+    _header, delimiter, *rows = table.lines
     width = len(split_cells(delimiter))
-    if len(split_cells(header)) != width:
-        yield warn(
-            f"the header has {len(split_cells(header))} cells, the dashes below it {width}: this "
-            "is not shown as a table",
-            quote=header,
-            line=table.line,
-        )
-        return
     for number, row in enumerate(rows, start=table.line + 2):
         cells = len(split_cells(row))
         if cells > width:
             said = f"this row has {cells} cells under {width} headers: what is over is not shown"
             yield warn(said, quote=row, line=number)
-        elif 1 < cells < width and not is_delimiter_row(row):
+        elif 1 < cells < width and row.strip(" |:-"):
             said = f"this row has {cells} cells under {width} headers"
             yield finding(Severity.INFO, said, quote=row, line=number)
 
 
-def _nameless_fences(page: Page) -> Iterator[RuleFinding]:
-    for block in page.blocks:
-        marker, *inside = block.lines
-        if block.kind is not BlockKind.CODE or not marker.lstrip("> \t-*+").startswith(
-            ("```", "~~~")
-        ):
+def _uneven_header(block: Block) -> Iterator[TypedFinding]:
+    """Find a row of dashes whose number differs from the header's: that makes no table."""
+    for number, (header, delimiter) in enumerate(pairwise(block.lines), start=block.line):
+        if not _DELIMITER_ROW.fullmatch(delimiter) or "|" not in header:
             continue
-        if not marker.lstrip("> \t-*+").strip("`~ \t"):
+        cells, width = len(split_cells(header)), len(split_cells(delimiter))
+        if cells != width and width > 1:
+            said = (
+                f"the header has {cells} cells, the dashes below it {width}: this is not shown as "
+                "a table"
+            )
+            yield warn(said, quote=header, line=number)
+
+
+def _nameless_fences(page: Page) -> Iterator[TypedFinding]:
+    for block in page.blocks:
+        if _is_fence(block) and block.token is not None and not block.token.info.strip():
+            quote = next((line for line in block.lines[1:] if line.strip()), "")
             said = "the code fence does not name its language"
-            quote = next((line for line in inside if line.strip()), "")
             yield finding(Severity.INFO, said, quote=quote, line=block.line)
 
 

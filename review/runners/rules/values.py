@@ -1,11 +1,14 @@
-"""What a rule is given and what it gives back."""
+"""What a rule is given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from review.vocabulary import Decision, Severity
+from review.domain.anchors import Anchors
+from review.domain.flavours import COMMONMARK, Flavour
+from review.domain.links import LinkKind
+from review.protocol.typed import TypedReview
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,39 +19,22 @@ class RuleLink:
     line: int
     resolved: str | None
     external: bool
+    anchor: str = ""
+    kind: LinkKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """One note as it was snapshotted, and where its links lead."""
+    """One note as it was snapshotted, and where its links lead.
+
+    :param anchors_of: the anchors of a note by its path; None where they cannot be had.
+    """
 
     note_path: str
     text: str
     links: tuple[RuleLink, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFinding:
-    """One place to look at.
-
-    `quote` stands in one line of the note, runs of blanks made one, or is empty; `line` counts from 1 and is 0 where the
-    note as a whole is meant.
-    """
-
-    severity: Severity
-    text: str
-    quote: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class RuleReview:
-    """What a rule says of a note; the decision is that of its gravest finding."""
-
-    decision: Decision
-    summary: str
-    findings: tuple[RuleFinding, ...]
-    suggestion: str
+    flavour: Flavour = COMMONMARK
+    anchors_of: Callable[[str], Anchors | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +44,4 @@ class Rule:
     name: str
     title: str
     description: str
-    judge: Callable[[RuleInput], RuleReview]
+    judge: Callable[[RuleInput], TypedReview]

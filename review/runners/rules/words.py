@@ -16,12 +16,18 @@ _UNSPACED_PER_WORD = 3
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _PUNCTUATION = re.compile("[!-/:-@\\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 _JOINERS = re.compile("[\u2013\u2014/]")
+# Full stops of other scripts: ideographic, Devanagari, Arabic, Urdu, Armenian, Ethiopic, Burmese, Khmer.
+_STOPS = "\u3002\uff01\uff1f\uff0e\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u1367\u1368\u104a\u104b\u17d4\u17d5"
 _TERMINATOR = re.compile(
-    "[.!?\u2026]+[\"'\u201d\u2019)\\]*_]*|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d]*"
+    f"[.!?\u2026]+[\"'\u201d\u2019)\\]*_\u00bb]*|[{_STOPS}]+[\u300d\u300f\u201d\u2019\uff09\"')*_]*"
 )
-_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|\u2022)")
+_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|[\u2022\u2013\u2014])")
 _LAST_TOKEN = re.compile(r"[\w.]+$")
 _TOKEN_REACH = 16
+_FEWEST_LINES = 4
+_WRAPPED = 0.6  # of the longest line
+_MOST_SHORT = 0.3  # of the lines
+_MOST_WORDS_A_STOP = 60
 _NORMALISED = 2000  # characters
 
 
@@ -40,9 +46,23 @@ def plain(text: str) -> str:
     return " ".join(_PUNCTUATION.sub(" ", _normal(text).casefold()).split())
 
 
-def letters_only(text: str) -> str:
-    """Keep letters and digits: what a heading and its anchor have in common."""
-    return "".join(char for char in _normal(text).casefold() if char.isalnum())
+def is_ragged(text: str) -> bool:
+    """Whether lines end where their author ended them: a list, a log, a table of contents, a poem.
+
+    The lines of a paragraph that was wrapped are about as long as each other, the last excepted.
+    """
+    lines = text.strip().split("\n")
+    if len(lines) < _FEWEST_LINES:
+        return False
+    longest = max(map(len, lines))
+    short = sum(1 for line in lines[:-1] if len(line) < longest * _WRAPPED)
+    return short > len(lines) * _MOST_SHORT
+
+
+def ends_few_sentences(text: str) -> bool:
+    """Whether a text has too few full stops to be prose."""
+    stops = len(_TERMINATOR.findall(text))
+    return word_count(text) > _MOST_WORDS_A_STOP * max(stops, 1)
 
 
 def _normal(text: str) -> str:
@@ -72,7 +92,7 @@ def _sentence_ends(text: str) -> Iterator[int]:
 
 
 def _ends_sentence(text: str, found: re.Match[str]) -> bool:
-    if found[0][0] in "\u3002\uff01\uff1f":
+    if found[0][0] in _STOPS:
         return True
     following = text[found.end() : found.end() + 1]
     if following and not following.isspace():

@@ -61,7 +61,7 @@ class TestTable:
             pytest.param("[x](none.md)", "none.md", None, id="dead"),
             pytest.param("[[nobody]]", "nobody", None, id="dead-wikilink"),
             pytest.param("[x](../../../../etc/passwd)", "../../../../etc/passwd", None, id="out"),
-            pytest.param("[x](/.env)", "/.env", None, id="dot-file"),
+            pytest.param("[x](../../.env)", "../../.env", None, id="dot-file"),
             pytest.param("[x](/docs/.hidden/x.md)", "/docs/.hidden/x.md", None, id="hidden-folder"),
             pytest.param(
                 "[x](/kb/reports/reviews/r.md)", "/kb/reports/reviews/r.md", None, id="reports"
@@ -125,21 +125,21 @@ class TestTable:
 
 class TestKnown:
     def test_lists_the_files_of_the_knowledge_base(self, root):
-        known = make_corpus(root).linker.known
+        known = make_corpus(root).linker.base.known
 
         assert "kb/assets/picture.png" in list(known)
         assert len(known) == len(list(known)) == 7
         assert not [path for path in known if path.startswith(("src/", "kb/reports/"))]
 
     def test_says_what_is_there_beyond_it(self, root):
-        known = make_corpus(root).linker.known
+        known = make_corpus(root).linker.base.known
 
         assert "src/tool.py" in known
         assert "src/none.py" not in known
         assert 5 not in known
 
     def test_gives_paths_by_stem(self, root):
-        stems = make_corpus(root).linker.stems
+        stems = make_corpus(root).linker.base.stems
 
         assert stems["stem"] == ("kb/notes/area/deep/stem.md",)
         assert "nobody" not in stems

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from review.protocol.typed import TypedReview
 from review.runners.rules.judging import judge
-from review.runners.rules.values import RuleInput, RuleLink, RuleReview
+from review.runners.rules.values import RuleInput, RuleLink
 
 NOTE = "kb/notes/a.md"
 
 
 def review_of(
     rule: str, text: str, *, links: tuple[RuleLink, ...] = (), path: str = NOTE
-) -> RuleReview:
+) -> TypedReview:
     return judge(rule, RuleInput(path, text, links))
 
 

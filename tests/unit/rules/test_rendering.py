@@ -11,9 +11,9 @@ from review.protocol.findings import read_findings
 from review.protocol.parser import ExpectedPair, parse_output
 from review.protocol.quotes import locate_quote
 from review.protocol.sentinels import end_line, start_line
+from review.protocol.typed import TypedFinding, TypedReview, finding_text, render_typed_review
 from review.runners.rules.judging import RULES, judge
-from review.runners.rules.rendering import finding_text, render_block
-from review.runners.rules.values import RuleFinding, RuleInput, RuleReview
+from review.runners.rules.values import RuleInput
 from review.vocabulary import Decision, DecisionSource, Severity
 from tests.unit.rules.judged import NOTE, review_of
 from tests.unit.rules.test_judging import NOTES
@@ -37,28 +37,28 @@ HOSTILE = (
 )
 
 
-def read_back(review: RuleReview) -> RuleReview:
+def read_back(review: TypedReview) -> TypedReview:
     """What the ordinary parser makes of the rendered review; its prose is not read back."""
-    text = render_block(review)
+    text = render_typed_review(review)
     decision = read_decision(text)
     findings = tuple(
-        RuleFinding(found.severity, found.text, found.quote, 0) for found in read_findings(text)
+        TypedFinding(found.severity, found.text, found.quote, 0) for found in read_findings(text)
     )
-    return RuleReview(decision.decision, "", findings, "")
+    return TypedReview(decision.decision, findings)
 
 
-def expected_of(review: RuleReview) -> RuleReview:
+def expected_of(review: TypedReview) -> TypedReview:
     findings = tuple(
-        RuleFinding(found.severity, finding_text(found), found.quote, 0)
+        TypedFinding(found.severity, finding_text(found), found.quote, 0)
         for found in review.findings
     )
-    return RuleReview(review.decision, "", findings, "")
+    return TypedReview(review.decision, findings)
 
 
-def output_of(review: RuleReview) -> bytes:
+def output_of(review: TypedReview) -> bytes:
     lines = (
         start_line(TOKEN, 1, NOTE, GATE),
-        render_block(review),
+        render_typed_review(review),
         end_line(TOKEN, 1, NOTE, GATE),
     )
     return "\n".join(lines).encode("utf-8", "replace")
@@ -66,9 +66,11 @@ def output_of(review: RuleReview) -> bytes:
 
 class TestRenderBlock:
     def test_writes_the_template(self):
-        finding = RuleFinding(Severity.WARN, "a row too long", "| a | b |", 7)
+        finding = TypedFinding(Severity.WARN, "a row too long", "| a | b |", 7)
 
-        text = render_block(RuleReview(Decision.WARN, "One row.", (finding,), "Shorten it."))
+        text = render_typed_review(
+            TypedReview(Decision.WARN, (finding,), "One row.", "Shorten it.")
+        )
 
         assert text == (
             "### Summary\n\nOne row.\n\n"
@@ -78,14 +80,14 @@ class TestRenderBlock:
         )
 
     def test_leaves_the_line_out_where_the_whole_note_is_meant(self):
-        finding = RuleFinding(Severity.WARN, "there is no title", "", 0)
+        finding = TypedFinding(Severity.WARN, "there is no title", "", 0)
 
-        assert "- WARN: there is no title\n" in render_block(
-            RuleReview(Decision.WARN, "No.", (finding,), "Add one.")
+        assert "- WARN: there is no title\n" in render_typed_review(
+            TypedReview(Decision.WARN, (finding,), "No.", "Add one.")
         )
 
     def test_declares_a_result_line_even_without_findings(self):
-        text = render_block(review_of("empty-sections", "# A\n\nText.\n"))
+        text = render_typed_review(review_of("empty-sections", "# A\n\nText.\n"))
 
         assert read_decision(text).source is DecisionSource.RESULT_LINE
         assert read_findings(text) == ()

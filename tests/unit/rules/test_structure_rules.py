@@ -90,8 +90,9 @@ class TestUnclosedFences:
         assert review.decision is Decision.FAIL
         assert (review.findings[0].line, review.findings[0].quote) == (3, "python")
 
-    def test_names_the_later_of_two_openings(self):
-        assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [7]
+    def test_names_the_earlier_of_two_openings(self):
+        assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [1]
+        assert lines_of("unclosed-fences", "````md\n```sh\nb\n```\n````\n") == []
 
     def test_warns_of_one_that_ends_with_its_list_item(self):
         review = review_of("unclosed-fences", "- a\n\n  ```sh\n  x\n\ntext\n")

@@ -1,0 +1,54 @@
+"""Reviews that are data from the start, and the one text that they are written as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from review.vocabulary import Decision, Severity
+
+WHOLE_NOTE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFinding:
+    """One place to look at.
+
+    `quote` stands in one line of the note, runs of blanks made one, or is empty; `line` counts
+    from 1 and is 0 where the note as a whole is meant.
+    """
+
+    severity: Severity
+    text: str
+    quote: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypedReview:
+    """A review whose decision and findings nobody has to read out of a text."""
+
+    decision: Decision
+    findings: tuple[TypedFinding, ...] = ()
+    summary: str = ""
+    suggestion: str = "None."
+
+
+def render_typed_review(review: TypedReview) -> str:
+    """Write a review as the template has it, without sentinels; it ends in its result line."""
+    listed = "\n".join(_bullet(found) for found in review.findings) or "None."
+    return (
+        f"### Summary\n\n{review.summary}\n\n"
+        f"### Findings\n\n{listed}\n\n"
+        f"### Suggested revision\n\n{review.suggestion}\n\n"
+        f"## Result: {review.decision.value.upper()}\n"
+    )
+
+
+def finding_text(found: TypedFinding) -> str:
+    """Give what a finding says, its line included: the text the parser reads back."""
+    return found.text if found.line == WHOLE_NOTE else f"{found.text} (line {found.line})"
+
+
+def _bullet(found: TypedFinding) -> str:
+    bullet = f"- {found.severity.value.upper()}: {finding_text(found)}"
+    return f"{bullet}\n  > {found.quote}" if found.quote else bullet

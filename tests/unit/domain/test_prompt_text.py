@@ -1,0 +1,70 @@
+"""What of a note a model is given."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.domain.flavours import FLAVOURS
+from review.domain.prompt_text import text_for_prompt
+
+DATA = "iVBORw0KGgo" * 40
+
+
+class TestPictures:
+    @pytest.mark.parametrize(
+        "picture",
+        [
+            pytest.param(f"![a](data:image/png;base64,{DATA}==)", id="markdown"),
+            pytest.param(f'<img src="data:image/svg+xml;base64,{DATA}">', id="html"),
+            pytest.param(f"[i]: <data:image/png;base64,{DATA}>", id="definition"),
+            pytest.param(f'<img src="data:image/png;base64,\n{DATA}\n{DATA}\nab=">', id="lines"),
+        ],
+    )
+    def test_are_a_placeholder_of_one_line(self, picture):
+        shown = text_for_prompt(f"Before.\n\n{picture}\n\nAfter the picture it goes on.\n")
+
+        assert len(shown) < 160
+        assert "characters left out>" in shown
+        assert "After the picture it goes on." in shown
+
+    def test_that_are_short_stay(self):
+        text = "![dot](data:image/gif;base64,R0lGODlhAQABAAAAACw=)\n"
+
+        assert text_for_prompt(text) == text
+
+
+class TestComments:
+    @pytest.mark.parametrize(
+        ("flavour", "comment"),
+        [
+            ("commonmark", "<!-- secret -->"),
+            ("commonmark", "<!--\nsecret\n\n```\n-->"),
+            ("commonmark", "[//]: # (secret)"),
+            ("obsidian", "%%\nsecret\n\n%%"),
+            ("obsidian", "Words %% secret %% and words"),
+            ("mkdocs", "{# secret #}"),
+            ("docusaurus", "{/* secret */}"),
+            ("commonmark", "> quoted <!-- secret --> text"),
+        ],
+    )
+    def test_are_kept_from_models_where_that_is_asked_for(self, flavour, comment):
+        text = f"---\ntitle: T\n---\n# A\n\n{comment}\n\nShown.\n"
+
+        shown = text_for_prompt(text, FLAVOURS[flavour], strip_comments=True)
+
+        assert "secret" not in shown
+        assert shown.startswith("---\ntitle: T\n---\n# A\n")
+        assert shown.endswith("Shown.\n")
+        assert "secret" in text_for_prompt(text, FLAVOURS[flavour])
+
+    @pytest.mark.parametrize(
+        ("flavour", "text"),
+        [
+            ("commonmark", "```\n<!-- x -->\n[//]: # (x)\n```\n"),
+            ("commonmark", "In code `<!-- x -->` it stays.\n"),
+            ("commonmark", "%% no comment here %%\n"),
+            ("obsidian", "100 %% is text\n"),
+        ],
+    )
+    def test_in_code_or_of_another_flavour_are_text(self, flavour, text):
+        assert text_for_prompt(text, FLAVOURS[flavour], strip_comments=True) == text
