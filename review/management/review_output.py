@@ -11,7 +11,8 @@ from review.vocabulary import DispositionState
 
 _SOURCES = {
     "result-line": "its result line says so",
-    "declared": "declared at the edge of the text, not in a result line",
+    "declared": "declared in the text, not in a result line",
+    "typed": "reported as data, not as text",
     None: "no decision could be read",
 }
 _NOT_ACCEPTED = {

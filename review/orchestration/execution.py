@@ -76,18 +76,17 @@ class RulesExecutor:
         return lambda _number, _stop: self._judge(job, pairs)
 
     def _judge(self, job: ReviewJob, pairs: Sequence[ReviewPair]) -> RunnerOutcome:
+        reviews = {
+            pair.ordinal: judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
+            for pair in pairs
+        }
         blocks = []
         for pair in pairs:
             gate_id = _gate_id(pair, self.config)
             names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
-            review = judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
-            blocks += [
-                start_line(*names),
-                render_typed_review(review).rstrip("\n"),
-                end_line(*names),
-                "",
-            ]
-        return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"))
+            text = render_typed_review(reviews[pair.ordinal]).rstrip("\n")
+            blocks += [start_line(*names), text, end_line(*names), ""]
+        return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"), typed=reviews)
 
 
 @dataclass(frozen=True)

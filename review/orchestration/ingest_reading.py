@@ -17,7 +17,7 @@ from review.orchestration.ingest_request import (
     NothingMissing,
     ProvenanceDisagrees,
 )
-from review.orchestration.judging import gate_ids_of, parse_for_job
+from review.orchestration.judging import gate_ids_of, parse_for_job, typed_output
 from review.orchestration.provenance import validate_provenance
 from review.protocol.parser import ParsedOutput
 from review.queries.job_board import unknown_job
@@ -73,7 +73,10 @@ class JobReader:
         _check_provenance(job, self._request, self._config)
         raw = _read_output(job, self._request, self._config)
         gate_ids = gate_ids_of(pairs, gates_folder=self._config.gates_folder)
-        parsed = parse_for_job(raw, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
+        if self._request.typed:
+            parsed = typed_output(self._request.typed, pairs=pairs)
+        else:
+            parsed = parse_for_job(raw, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
         if not parsed.has_own_blocks:
             raise _no_blocks(job, parsed)
         return ReadJob(job, pairs, gate_ids, raw, parsed, _stored_texts(pairs))

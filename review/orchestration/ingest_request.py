@@ -8,6 +8,7 @@ from typing import Any
 
 from review.errors import Conflict, InputRejected
 from review.models import Provenance
+from review.protocol.typed import TypedReview
 from review.vocabulary import FailureCode
 
 
@@ -55,6 +56,7 @@ class IngestRequest:
     :param provenance: who ran the job, for jobs that nobody claimed.
     :param telemetry: evidence from the parent's harness, kept as it is.
     :param failure: why the job fails, whatever its output holds.
+    :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
     """
 
     actor: str
@@ -64,3 +66,4 @@ class IngestRequest:
     telemetry: Mapping[str, Any] | None = None
     all_or_nothing: bool = False
     failure: RunFailed | None = None
+    typed: Mapping[int, TypedReview] = field(default_factory=dict)

@@ -13,9 +13,10 @@ from review.models import ReviewJob, ReviewPair
 from review.orchestration.known_findings import KnownFindings, NewFinding
 from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
-from review.protocol.parser import ExpectedPair, ParsedOutput, parse_output
+from review.protocol.parser import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quotes import locate_findings, quote_lines
-from review.vocabulary import Decision, PairStatus
+from review.protocol.typed import TypedReview, finding_text, render_typed_review
+from review.vocabulary import Decision, DecisionSource, PairStatus
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
 MAX_REVIEW_CHARACTERS = 600_000
@@ -75,10 +76,29 @@ def parse_for_job(
     return parse_output(data, token=token, expected=expected)
 
 
+def typed_output(
+    reviews: Mapping[int, TypedReview], *, pairs: Sequence[ReviewPair]
+) -> ParsedOutput:
+    """Return reviews that came as data, by ordinal, as if they had been parsed."""
+    return ParsedOutput(
+        blocks={
+            ordinal: ParsedBlock(ordinal, render_typed_review(review).rstrip("\n"), review)
+            for ordinal, review in reviews.items()
+        },
+        missing={
+            pair.ordinal: "no review for this pair" for pair in pairs if pair.ordinal not in reviews
+        },
+        problems=(),
+        self_reported_model=None,
+        foreign_tokens=(),
+        has_own_blocks=True,
+    )
+
+
 def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:
     """Read the blocks of the pairs that are not completed yet, by pair key."""
     return {
-        pair.pk: read_review(parsed.blocks[pair.ordinal].text)
+        pair.pk: _read_block(parsed.blocks[pair.ordinal])
         for pair in pairs
         if pair.status != PairStatus.COMPLETED and pair.ordinal in parsed.blocks
     }
@@ -104,6 +124,17 @@ def make_reviews(
         findings = _new_findings(pair, review.findings, known, earlier) if review.findings else ()
         reviews.append(NewReview(pair, review.text, decision, findings, other is not None))
     return tuple(reviews)
+
+
+def _read_block(block: ParsedBlock) -> ReadReview:
+    if block.typed is None:
+        return read_review(block.text)
+    findings = tuple(
+        ParsedFinding(number, found.severity, finding_text(found), found.quote, found.line or None)
+        for number, found in enumerate(block.typed.findings, 1)
+    )
+    decision = ParsedDecision(block.typed.decision, DecisionSource.TYPED, "")
+    return ReadReview(block.text, decision, findings)
 
 
 def read_review(text: str) -> ReadReview:

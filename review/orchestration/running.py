@@ -255,12 +255,15 @@ def _close(job: ReviewJob, runs: _Runs, worker: Worker, stop: threading.Event) -
 
 def _take_in(job: ReviewJob, runs: _Runs, worker: Worker) -> IngestedJobJson:
     # Runs before the last one have left no whole review, or there would be no other run.
-    text = runs.outcomes[-1].text if runs.outcomes else None
+    last = runs.outcomes[-1] if runs.outcomes else RunnerOutcome()
+    text = last.text
     telemetry = telemetry_of(runs.outcomes)
     failure = None if runs.failure is None else RunFailed(runs.failure.code, runs.failure.reason)
     if text is not None:
         ArtifactStore(worker.config).keep_input(job.bundle_output_path, text)
-        request = IngestRequest(actor=worker.actor, telemetry=telemetry, failure=failure)
+        request = IngestRequest(
+            actor=worker.actor, telemetry=telemetry, failure=failure, typed=last.typed
+        )
         try:
             return ingest_job(job.pk, request=request, config=worker.config, now=worker.clock())
         except (NoOutput, NoBlocks) as refused:

@@ -18,6 +18,7 @@ from typing import Literal
 from review.domain.markdown_lines import Walker, iter_lines
 from review.protocol.near_sentinels import near_sentinels
 from review.protocol.sentinels import Sentinel, read_sentinel
+from review.protocol.typed import TypedReview
 
 _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
@@ -51,10 +52,11 @@ class ExpectedPair:
 
 @dataclass(frozen=True)
 class ParsedBlock:
-    """The text between a pair's sentinels."""
+    """The text between a pair's sentinels; `typed` is the same review as data, if it came so."""
 
     ordinal: int
     text: str
+    typed: TypedReview | None = None
 
 
 @dataclass(frozen=True)
