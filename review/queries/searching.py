@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from review.conf import Config
 from review.corpus import Corpus, NoteFacts, UnreadableFile
 from review.domain.excerpts import Part, excerpt
 from review.domain.frontmatter import parse_frontmatter
-from review.models import Finding, JobEvent, ReviewPair, ReviewStore, ReviewText, batched
+from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
 from review.queries.review_details import gate_label
 from review.store.word_index import Entry, WordIndex
 from review.vocabulary import JobStatus, PairStatus
 
 PER_KIND = 50
+_MAX_JUMPS = 10
+_KEY_DIGITS = 18
+_FINGERPRINT = re.compile("[0-9a-f]{6,16}")
 _BEGUN, _PAIRS, _EVENTS = "begun", "pairs", "job-events"
 _EVENTS_AT_ONCE = 100
 _PAIRS_AT_ONCE = 500
@@ -35,15 +40,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class FoundNote:
-    """A note that holds the words."""
-
     path: str
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
 class FoundFinding:
-    """A finding that holds the words, as its latest review has it."""
+    """A finding as its latest review reports it."""
 
     fingerprint: str
     note_path: str
@@ -54,8 +57,6 @@ class FoundFinding:
 
 @dataclass(frozen=True)
 class FoundReview:
-    """A review that holds the words."""
-
     pair_id: int
     note_path: str
     gate_id: str
@@ -65,9 +66,10 @@ class FoundReview:
 
 @dataclass(frozen=True)
 class Found:
-    """What holds all the words, the best first; not all was looked at unless `complete`.
+    """A page of what holds all the words, the best first.
 
-    :param counts: how many of each kind, of those that are not shown too; at most `PER_KIND`.
+    :param counts: how many of each kind there are.
+    :param complete: False while texts are still being indexed.
     """
 
     notes: tuple[FoundNote, ...] = ()
@@ -99,27 +101,34 @@ class Searcher:
         self._path = config.index_path.with_suffix(".words")
 
     def search(
-        self, words: Sequence[str], *, kinds: Iterable[Kind] = tuple(Kind), seconds: float
+        self,
+        words: Sequence[str],
+        *,
+        kinds: Collection[Kind] = tuple(Kind),
+        offset: int = 0,
+        seconds: float,
     ) -> Found:
         """Find what holds all the words.
 
+        :param offset: how many of each kind to leave out, of those that earlier pages show.
         :param seconds: how long to read what the index lacks before searching it.
         """
-        wanted = set(kinds)
         with self._open() as index:
             complete = self._catch_up(index, _Patience(seconds))
-            names = {kind: index.find(words, kind=kind, limit=PER_KIND) for kind in Kind}
-        shown = {kind: names[kind] if kind in wanted else [] for kind in Kind}
+            names = {
+                kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
+            }
+            counts = {kind: index.count(words, kind=kind) for kind in Kind}
         return Found(
-            notes=tuple(self._notes(shown[Kind.NOTE], words)),
-            findings=tuple(self._findings(shown[Kind.FINDING], words)),
-            reviews=tuple(self._reviews(shown[Kind.REVIEW], words)),
-            counts={kind: len(names[kind]) for kind in Kind},
+            notes=tuple(self._notes(names.get(Kind.NOTE, ()), words)),
+            findings=tuple(self._findings(names.get(Kind.FINDING, ()), words)),
+            reviews=tuple(self._reviews(names.get(Kind.REVIEW, ()), words)),
+            counts=counts,
             complete=complete,
         )
 
     def catch_up(self, *, seconds: float) -> bool:
-        """Read what the index lacks; answers whether it lacks nothing any more."""
+        """Index what is missing; return whether nothing is missing any more."""
         with self._open() as index:
             return self._catch_up(index, _Patience(seconds))
 
@@ -152,7 +161,7 @@ class Searcher:
             yield Entry(Kind.NOTE, note.path, note.path, text, note.sha256)
 
     def _add_reviews(self, index: WordIndex, patience: _Patience) -> bool:
-        """Reviews in the order of their pairs; a pair whose review came late has left an event."""
+        """Add reviews in the order of their pairs, then those of jobs that were ingested since."""
         if not index.mark(_BEGUN):
             index.add((), marks={_BEGUN: 1, _EVENTS: _last_event()})
         return self._add_pairs(index, patience) and self._add_events(index, patience)
@@ -168,7 +177,6 @@ class Searcher:
             index.add(_review_entries(keys), marks={_PAIRS: keys[-1]})
 
     def _add_events(self, index: WordIndex, patience: _Patience) -> bool:
-        """The reviews of jobs that were ingested since; one that is known is read again."""
         while True:
             rows = JobEvent.objects.filter(pk__gt=index.mark(_EVENTS)).order_by("pk")
             events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
@@ -213,6 +221,34 @@ class Searcher:
                 note, gate, decision, text = rows[key]
                 gate_id = gate_label(gate, self._gates_folder)
                 yield FoundReview(key, note, gate_id, decision, excerpt(text, words))
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Something that a query names by its number or fingerprint."""
+
+    kind: str
+    key: str
+    text: str = ""
+
+
+def find_jumps(query: str) -> list[Jump]:
+    """The job and the review of this number, and the findings whose fingerprint begins so."""
+    word = query.strip().lower()
+    found: list[Jump] = []
+    if word.isascii() and word.isdigit() and len(word) <= _KEY_DIGITS:
+        tables: dict[str, QuerySet[Any]] = {
+            "job": ReviewJob.objects.all(),
+            "review": ReviewPair.objects.completed(),
+        }
+        found = [Jump(kind, word) for kind, rows in tables.items() if rows.filter(pk=word).exists()]
+    if _FINGERPRINT.fullmatch(word):
+        # A range, which an index answers; "g" comes after every hexadecimal digit.
+        marks = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
+        rows = marks.order_by("fingerprint", "pk").values_list("fingerprint", "text")
+        latest = dict(rows[:_MAX_JUMPS])
+        found += [Jump("finding", fingerprint, text) for fingerprint, text in latest.items()]
+    return found
 
 
 _CLOSED = (JobStatus.COMPLETED, JobStatus.FAILED)

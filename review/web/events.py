@@ -18,12 +18,10 @@ from review.contracts.job_pages import (
     EventListJson,
     JobEventJson,
 )
-from review.queries.act_log import Act, ActPage, newest_acts
-from review.queries.act_streams import ActFilter, ActKind, Place
+from review.queries.act_log import Act, ActFilter, ActKind, ActPage, Place, newest_acts
 from review.vocabulary import DispositionState, JobStatus
 from review.web.facets import make_facet
-from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters
-from review.web.numbers import read_number
+from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters, read_number
 from review.web.pages import page
 from review.web.paging import Paged, document_url, read_place, write_place
 
@@ -70,7 +68,6 @@ def events(request: HttpRequest) -> HttpResponse:
             "facets": _facets(filters),
             "paged": part,
             "events": list(shown_acts(part.items)),
-            "looked_back_to": found.looked_back_to,
         },
         document=lambda: _document(part),
     )

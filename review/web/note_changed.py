@@ -11,8 +11,7 @@ from django.utils.safestring import SafeString
 
 from review.orchestration.picking import Pick
 from review.queries.note_page import NotePage
-from review.queries.note_rows import PairRow
-from review.queries.note_since import Since, read_since
+from review.queries.note_pairs import PairRow, Since, read_since
 from review.vocabulary import Staleness
 from review.web.diff_view import render_diff
 from review.web.note_links import diff_page
@@ -68,7 +67,7 @@ class Changed:
 
 def read_changed(shown: NotePage) -> Changed:
     """What changed since each accepted text of the note, and the gates that changed themselves."""
-    rows = [row for row in shown.pairs if not row.gone]
+    rows = [row for row in shown.pairs if not row.is_gone]
     left = _ROOM
     texts: list[ShownSince] = []
     for since in read_since(rows, shown.now.text):
@@ -82,7 +81,7 @@ def read_changed(shown: NotePage) -> Changed:
         gates=_gates(shown, changed),
         reasons=reasons,
         stale=reasons.total(),
-        accepted=sum(row.note_snapshot_id is not None for row in rows),
+        accepted=sum(row.accepted_at is not None for row in rows),
     )
 
 
@@ -99,7 +98,7 @@ def _shown(shown: NotePage, since: Since, html: SafeString) -> ShownSince:
 
 def _is_acked(shown: NotePage, row: PairRow) -> bool:
     """Whether an ack of the note's change alone makes the pair fresh."""
-    only_the_note = row.reasons == (Staleness.NOTE_CHANGED,)
+    only_the_note = row.reasons == [Staleness.NOTE_CHANGED]
     return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
 
 
@@ -117,7 +116,7 @@ def _change_page(shown: NotePage, gate_id: str, row: PairRow) -> str:
 
 def can_pick(shown: NotePage, row: PairRow) -> bool:
     """Whether the pair can be acked or asked for."""
-    return shown.now.facts is not None and not row.gone
+    return shown.now.facts is not None and not row.is_gone
 
 
 def pick_of(shown: NotePage, row: PairRow) -> Pick:

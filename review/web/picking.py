@@ -20,7 +20,7 @@ from review.orchestration.picking import Pick, ack_picks, request_reviews
 from review.queries.knowledge_base import open_corpus
 from review.vocabulary import Grouping
 from review.web.acting import actor, after_post, field, require_permission, required
-from review.web.numbers import read_number
+from review.web.filters import read_number
 from review.web.words import count_words
 
 _NONE = "-"

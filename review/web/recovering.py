@@ -21,7 +21,8 @@ from review.queries.job_board import show_jobs
 from review.queries.knowledge_base import open_corpus
 from review.queries.recoverable import outputs_of
 from review.runners.process_table import ProcessTable
-from review.web.acting import SeeOther, actor, field, require_permission
+from review.vocabulary import JobStatus
+from review.web.acting import SeeOther, actor, field, may, require_permission
 from review.web.words import count_words
 
 PERMISSION = "review.change_reviewjob"
@@ -35,7 +36,7 @@ class NoJobNamed(UsageRefused):
 
 @dataclass(frozen=True)
 class Plan:
-    """What would become of one job; `lost_output` is what of its output would not be taken."""
+    """What would become of one job; `lost_output` says what output would not be ingested."""
 
     job: JobJson
     outcome: RecoveredJson
@@ -55,27 +56,27 @@ _WORDS = {
         "Ingest now",
         "Ingest",
         "ingested",
-        "The output that is there is ingested. Complete reviews are kept and accepted; a job that "
-        "lacks one ends failed, and takes the missing ones later.",
+        "The output is ingested. Complete reviews are kept and accepted; a job with missing reviews "
+        "fails, and can be ingested again once its output holds them.",
     ),
     RecoveryAction.FAIL: _Words(
         "Fail",
         "Fail",
         "failed",
-        "The job is failed, and its pairs are missing. They are stale, so the next selection "
+        "The job fails and its pairs are marked as missing. They stay stale, so the next selection "
         "lists them.",
     ),
     RecoveryAction.REPLACE: _Words(
         "Replace",
         "Replace",
         "replaced",
-        "The job is failed, and a new one is queued for the same pairs, from today's texts. What a "
-        "late worker writes for the old job is not taken.",
+        "The job fails, and a new one is queued for the same pairs with the current texts. Output that "
+        "a late worker writes for the old job is not ingested.",
     ),
 }
 
 
-_LOST = {"complete": "complete", "partial": "holds some of its reviews"}
+_LOST = {"complete": "complete", "partial": "partial"}
 
 
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
@@ -102,6 +103,18 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
         "refused": answer.refused,
     }
     return TemplateResponse(request, "admin/review/reviewjob/recover.html", context)
+
+
+def possible_actions(request: HttpRequest, job: JobJson) -> list[RecoveryAction]:
+    """The actions that would not be refused for a job, for who may take them."""
+    if job.status == JobStatus.COMPLETED or not may(request, PERMISSION):
+        return []
+    ids = [job.review_job_id]
+    return [
+        action
+        for action in RecoveryAction
+        if not _recover(request, action, ids, dry_run=True).refused
+    ]
 
 
 def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:

@@ -119,7 +119,7 @@ def _beside(filters: Filters, shown: ReviewJson) -> Neighbours | None:
     if filters.one("from") != FROM_LOOKS:
         return None
     key = (shown.note_path, shown.gate_path, shown.review_pair_id)
-    return neighbours(filters, key, now=timezone.now())
+    return neighbours(filters, key)
 
 
 def _text(shown: ReviewJson, part: Part) -> KeptText:

@@ -209,7 +209,7 @@ class TestList:
             write_note(root, f"n{number}.md")
             review_pairs(root, (f"n{number}.md", f"prose/g{number}"), review=WARN)
 
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             web.get("/gates/")
-        with django_assert_max_num_queries(18):
+        with django_assert_max_num_queries(26):
             web.get("/gates/prose/g3")
