@@ -39,10 +39,10 @@ _SCHEMA = (
         for kind in KINDS
     ),
 )
-# A text that was replaced or removed has no item any more.
+# A text that was replaced or removed has no item any more. A cross join keeps the order: words first.
 _MATCHES = """
-    FROM {kind}_words AS words JOIN items ON items.id = words.rowid
-    WHERE {kind}_words MATCH ? AND words.rowid >= ? AND items.kind = ?
+    FROM {kind}_words AS words CROSS JOIN items
+    WHERE items.id = words.rowid AND {kind}_words MATCH ? AND words.rowid >= ? AND items.kind = ?
 """
 _FIND = f"SELECT items.name {_MATCHES} ORDER BY bm25({{kind}}_words, 4.0, 1.0), items.name LIMIT ? OFFSET ?"
 _OLDEST_RANKED = """
@@ -174,7 +174,7 @@ class WordIndex:
     def _condition(self, words: Sequence[str], kind: str) -> tuple[str, int | str, str]:
         *whole, last = (f'"{word.replace(chr(34), " ")}"' for word in words)
         query = " AND ".join((*whole, f"{last} *"))
-        oldest = self._fetch(_OLDEST_RANKED.format(kind=kind), (query, MAX_RANKED))
+        oldest = self._fetch(_OLDEST_RANKED.format(kind=kind), (query, MAX_RANKED - 1))
         return query, oldest[0][0] if oldest else 0, kind
 
     def _add(self, entry: Entry) -> None:

@@ -66,7 +66,7 @@ class TestFinding:
         assert index.find(["claim"], kind="note", limit=1) == ["claim.md"]
 
     def test_only_the_latest_are_ranked_where_very_many_hold_a_word(self, index, monkeypatch):
-        monkeypatch.setattr("review.store.word_index.MAX_RANKED", 1)
+        monkeypatch.setattr("review.store.word_index.MAX_RANKED", 2)
         index.add([note("new.md", "claim")])
 
         assert index.find(["claim"], kind="note", limit=9) == ["claim.md", "new.md"]
