@@ -29,8 +29,6 @@ ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | A
 
 
 class ActKind(StrEnum):
-    """What was acted on."""
-
     JOB = "job"
     FINDING = "finding"
     REVIEW = "review"
@@ -57,7 +55,6 @@ class ActFilter:
     job_id: int | None = None
 
     def asked(self) -> tuple[ActKind, ...]:
-        """The kinds that can match."""
         implied = set()
         if self.to_statuses or self.job_id is not None:
             implied.add(ActKind.JOB)

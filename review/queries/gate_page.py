@@ -41,7 +41,6 @@ class GateCover:
         return sum(self.counts.values())
 
     def share(self, word: str) -> int:
-        """Percent of the fresh pairs with this decision."""
         return round(100 * self.counts[word] / self.fresh) if self.fresh else 0
 
 

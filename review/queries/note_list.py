@@ -60,7 +60,6 @@ class NoteListing:
 
 
 def list_notes(states: PairStates, request: ListRequest) -> NoteListing:
-    """The page of the list that is asked for."""
     names = request.partitions or states.partitions
     folders: Counter[str] = Counter()
     present: Counter[str] = Counter()

@@ -31,37 +31,28 @@ _NOTES_AT_ONCE = 100
 
 
 class Kind(StrEnum):
-    """What is searched."""
-
     NOTE = "note"
     FINDING = "finding"
     REVIEW = "review"
 
 
 @dataclass(frozen=True)
-class FoundNote:
-    path: str
+class Hit:
+    """A text that holds the words.
+
+    :param key: a note's path, a finding's fingerprint or a review's number.
+    :param word: a finding's severity or a review's decision.
+    """
+
+    key: str
     parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True)
-class FoundFinding:
-    """A finding as its latest review reports it."""
-
-    fingerprint: str
     note_path: str
-    gate_id: str
-    severity: str
-    parts: tuple[Part, ...]
+    gate_id: str = ""
+    word: str = ""
 
-
-@dataclass(frozen=True)
-class FoundReview:
-    pair_id: int
-    note_path: str
-    gate_id: str
-    decision: str
-    parts: tuple[Part, ...]
+    @property
+    def excerpt(self) -> str:
+        return "".join(part.text for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -72,9 +63,7 @@ class Found:
     :param complete: False while texts are still being indexed.
     """
 
-    notes: tuple[FoundNote, ...] = ()
-    findings: tuple[FoundFinding, ...] = ()
-    reviews: tuple[FoundReview, ...] = ()
+    hits: Mapping[Kind, Sequence[Hit]] = field(default_factory=dict)
     counts: Mapping[Kind, int] = field(default_factory=dict)
     complete: bool = True
 
@@ -92,10 +81,7 @@ class _Patience:
 
 
 class Searcher:
-    """Searches one knowledge base and its store."""
-
     def __init__(self, corpus: Corpus, *, config: Config) -> None:
-        """Search the base of `config`."""
         self._corpus = corpus
         self._gates_folder = config.gates_folder
         self._path = config.index_path.with_suffix(".words")
@@ -119,13 +105,9 @@ class Searcher:
                 kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
             }
             counts = {kind: index.count(words, kind=kind) for kind in Kind}
-        return Found(
-            notes=tuple(self._notes(names.get(Kind.NOTE, ()), words)),
-            findings=tuple(self._findings(names.get(Kind.FINDING, ()), words)),
-            reviews=tuple(self._reviews(names.get(Kind.REVIEW, ()), words)),
-            counts=counts,
-            complete=complete,
-        )
+        read = {Kind.NOTE: self._notes, Kind.FINDING: self._findings, Kind.REVIEW: self._reviews}
+        hits = {kind: list(read[kind](names[kind], words)) for kind in kinds}
+        return Found(hits, counts, complete)
 
     def catch_up(self, *, seconds: float) -> bool:
         """Index what is missing; return whether nothing is missing any more."""
@@ -189,7 +171,7 @@ class Searcher:
             keys = list(texts.values_list("pk", flat=True))
             index.add(_review_entries(keys), marks={_EVENTS: events[-1][0]})
 
-    def _notes(self, paths: Iterable[str], words: Sequence[str]) -> Iterator[FoundNote]:
+    def _notes(self, paths: Sequence[str], words: Sequence[str]) -> Iterator[Hit]:
         for path in paths:
             try:
                 text = self._corpus.read_note(path).text
@@ -199,9 +181,9 @@ class Searcher:
             parts = excerpt(body, words)
             if not any(part.found for part in parts):
                 parts = excerpt(text, words)
-            yield FoundNote(path, parts)
+            yield Hit(path, parts, path)
 
-    def _findings(self, marks: Sequence[str], words: Sequence[str]) -> Iterator[FoundFinding]:
+    def _findings(self, marks: Sequence[str], words: Sequence[str]) -> Iterator[Hit]:
         columns = ("fingerprint", "pair__note__path", "pair__gate__path", "severity", "text")
         rows = Finding.objects.filter(fingerprint__in=marks).order_by("pk").values_list(*columns)
         latest = {row[0]: row for row in rows}
@@ -209,9 +191,9 @@ class Searcher:
             if mark in latest:
                 _mark, note, gate, severity, text = latest[mark]
                 gate_id = gate_label(gate, self._gates_folder)
-                yield FoundFinding(mark, note, gate_id, severity, excerpt(text, words))
+                yield Hit(mark, excerpt(text, words), note, gate_id, severity)
 
-    def _reviews(self, names: Sequence[str], words: Sequence[str]) -> Iterator[FoundReview]:
+    def _reviews(self, names: Sequence[str], words: Sequence[str]) -> Iterator[Hit]:
         keys = [int(name) for name in names]
         pairs = ReviewPair.objects.filter(pk__in=keys, status=PairStatus.COMPLETED)
         columns = ("note__path", "gate__path", "decision", "review_text__text")
@@ -220,7 +202,7 @@ class Searcher:
             if key in rows:
                 note, gate, decision, text = rows[key]
                 gate_id = gate_label(gate, self._gates_folder)
-                yield FoundReview(key, note, gate_id, decision, excerpt(text, words))
+                yield Hit(str(key), excerpt(text, words), note, gate_id, decision)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,6 @@ class ShownAct:
 
 
 def events(request: HttpRequest) -> HttpResponse:
-    """Who did what."""
     filters = parse_filters(request, _KNOWN)
     found = newest_acts(
         _wanted(filters),

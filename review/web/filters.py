@@ -47,18 +47,15 @@ class Filters:
 
     @property
     def narrowed(self) -> bool:
-        """Whether anything but the place in the list is asked for."""
         return any(name not in _ALWAYS for name in self.values)
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """Names and values for hidden inputs, without the place in the list."""
         kept = ((name, self.values[name]) for name in self.values if name not in _ALWAYS)
         return [(name, value) for name, values in kept for value in values]
 
     @property
     def query(self) -> str:
-        """The filters as a query string, without the place in the list and without `?`."""
         return urlencode(self.fields)
 
     def url(self, **changes: Value) -> str:

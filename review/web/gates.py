@@ -31,7 +31,6 @@ _LINES = "lines"
 
 
 def gates(request: HttpRequest) -> HttpResponse:
-    """All gates, lens by lens."""
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
     config = conf.current()
     with open_corpus(config) as corpus:
@@ -69,7 +68,6 @@ def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
 
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
-    """One gate."""
     filters = parse_filters(request, {"as": [_LINES], "against": None})
     config = conf.current()
     answer = pair_states()
@@ -137,7 +135,6 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
 
 
 def _state(decision: str) -> str:
-    """The state of a fresh pair with this decision."""
     return FRESH if decision == Decision.PASS else decision
 
 

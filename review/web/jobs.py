@@ -52,8 +52,6 @@ _FILES: tuple[JobFile, ...] = get_args(JobFile)
 
 @dataclass(frozen=True)
 class ShownFile:
-    """A file of a job as the page shows it: its beginning, and whether that is all."""
-
     title: str
     name: str
     facts: JobFileJson
@@ -70,7 +68,6 @@ class ShownJob:
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
-    """The jobs, newest first."""
     filters = parse_filters(request, _KNOWN)
     needing = _needing() if filters.all("needs") else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
@@ -108,7 +105,6 @@ def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
 
 
 def _needing() -> dict[str, list[int]]:
-    """Jobs that need attention, by why."""
     recovery = recoverable().value
 
     def ids(entries: list[RecoverableJson]) -> list[int]:
@@ -155,7 +151,6 @@ def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
-    """One job: what it asked, what came back, who moved it, and what may be done."""
     parse_filters(request, {})
     details = read_job(job_id, config=conf.current(), processes=ProcessTable(), now=timezone.now())
     return page(

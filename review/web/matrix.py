@@ -43,8 +43,6 @@ _MODES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A link that changes one thing about the page."""
-
     label: str
     url: str
     selected: bool
@@ -52,7 +50,6 @@ class Choice:
 
 
 def matrix(request: HttpRequest) -> HttpResponse:
-    """Notes against gates."""
     filters = parse_filters(request, _KNOWN)
     place = read_place(filters, str)
     answer = pair_states()
@@ -147,7 +144,6 @@ def _fold(filters: Filters, shown: Matrix) -> Choice | None:
 
 
 def _crumbs(filters: Filters, folder: str) -> list[Choice]:
-    """Links to the folders above, the outermost first."""
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(len(parts) + 1)]
     return [
@@ -184,7 +180,6 @@ def _document(filters: Filters, shown: Matrix, answer: Answer[PairStates]) -> Ma
 
 @require_POST
 def request_cells(request: HttpRequest) -> HttpResponse:
-    """Queue jobs for the ticked cells, rows and columns of a page of the matrix."""
     require_permission(request, "review.change_reviewjob")
     partition = required(request, "model", max_length=200)
     grouping = Grouping.GATE if request.POST.get("grouping") == Grouping.GATE else Grouping.NOTE

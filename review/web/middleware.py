@@ -32,14 +32,10 @@ MAX_ADMIN_SEARCH = 200
 
 
 class AddressTooLong(UsageRefused):
-    """The part of the address after `?` is too long, or has too many fields."""
-
     code = "address-too-long"
 
 
 class LoginNeeded(UsageRefused):
-    """Nobody is logged in."""
-
     code = "login-needed"
 
 
@@ -137,7 +133,6 @@ class AccessMiddleware:
 
 
 def _claims_a_login(request: HttpRequest) -> bool:
-    """Whether the store has to be asked who this is; logging in counts."""
     return request.session.session_key is not None or request.method == "POST"
 
 

@@ -31,7 +31,6 @@ class StaleGate:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the change is trivial in every partition."""
         return all(row.change is not None and row.change.trivial for row in self.rows)
 
 
@@ -115,12 +114,10 @@ def _change_page(shown: NotePage, gate_id: str, row: PairRow) -> str:
 
 
 def can_pick(shown: NotePage, row: PairRow) -> bool:
-    """Whether the pair can be acked or asked for."""
     return shown.now.facts is not None and not row.is_gone
 
 
 def pick_of(shown: NotePage, row: PairRow) -> Pick:
-    """The pair with the texts that the page shows."""
     facts = shown.now.facts
     return Pick(
         note_path=shown.now.path,

@@ -61,7 +61,6 @@ _STATE_LABELS = {state: label(state) for state in STATES} | {
 
 
 def notes(request: HttpRequest) -> HttpResponse:
-    """The notes, those with the most to do first."""
     filters = parse_filters(request, _KNOWN)
     by_path = filters.one("sort") == _BY_PATH
     answer = pair_states()
@@ -121,7 +120,6 @@ def _list_context(
 
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
-    """One note."""
     filters = parse_filters(request, {"model": None, "as": [_LINES]})
     config = conf.current()
     place = read_place(filters, int)
@@ -202,7 +200,6 @@ def _groups(shown: NotePage) -> list[dict[str, Any]]:
 
 
 def _row(shown: NotePage, row: PairRow, name: str) -> dict[str, Any]:
-    """A row with the links and the value that its page gives it."""
     changed = row.accepted_at is not None and bool(row.reasons) and not row.is_gone
     return {
         "pair": row,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -34,49 +33,13 @@ class NoJobNamed(UsageRefused):
     """The address names no job, or too many."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What would become of one job; `lost_output` says what output would not be ingested."""
-
-    job: JobJson
-    outcome: RecoveredJson
-    lost_output: str
-
-
-@dataclass(frozen=True)
-class _Words:
-    title: str
-    verb: str
-    done: str
-    what: str
-
-
-_WORDS = {
-    RecoveryAction.INGEST: _Words(
-        "Ingest now",
-        "Ingest",
-        "ingested",
-        "The output is ingested. Complete reviews are kept and accepted; a job with missing reviews "
-        "fails, and can be ingested again once its output holds them.",
-    ),
-    RecoveryAction.FAIL: _Words(
-        "Fail",
-        "Fail",
-        "failed",
-        "The job fails and its pairs are marked as missing. They stay stale, so the next selection "
-        "lists them.",
-    ),
-    RecoveryAction.REPLACE: _Words(
-        "Replace",
-        "Replace",
-        "replaced",
-        "The job fails, and a new one is queued for the same pairs with the current texts. Output that "
-        "a late worker writes for the old job is not ingested.",
-    ),
+_DONE = {
+    RecoveryAction.INGEST: "ingested",
+    RecoveryAction.FAIL: "failed",
+    RecoveryAction.REPLACE: "replaced",
 }
-
-
-_LOST = {"complete": "complete", "partial": "partial"}
+# Output that failing or replacing a job leaves out.
+_LOST = ("complete", "partial")
 
 
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
@@ -95,10 +58,8 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
     jobs = show_jobs(ids, gates_folder=conf.current().gates_folder)
     context = {
         **around,
-        "title": f"{_WORDS[wanted].title}: {count_words(len(ids), 'job')}",
-        "words": _WORDS[wanted],
+        "title": f"{wanted.value.capitalize()}: {count_words(len(ids), 'job')}",
         "action": wanted.value,
-        "asks_reason": wanted is not RecoveryAction.INGEST,
         "plans": list(_plans(answer.done, jobs, wanted)),
         "refused": answer.refused,
     }
@@ -159,17 +120,21 @@ def _job_ids(words: Sequence[str]) -> list[int]:
 
 def _plans(
     outcomes: Sequence[RecoveredJson], jobs: Sequence[JobJson], action: RecoveryAction
-) -> Iterator[Plan]:
+) -> Iterator[dict[str, Any]]:
     by_id = {job.review_job_id: job for job in jobs}
     loses = action is not RecoveryAction.INGEST
     states = outputs_of(list(by_id), config=conf.current()) if loses else {}
     for outcome in outcomes:
         state = states.get(outcome.review_job_id, "")
-        yield Plan(by_id[outcome.review_job_id], outcome, _LOST.get(state, ""))
+        yield {
+            "job": by_id[outcome.review_job_id],
+            "outcome": outcome,
+            "lost_output": state if state in _LOST else "",
+        }
 
 
 def _told(done: Sequence[RecoveredJson], action: RecoveryAction) -> str:
-    return f"{_WORDS[action].done}: " + "; ".join(_outcome(item) for item in done)
+    return f"{_DONE[action]}: " + "; ".join(_outcome(item) for item in done)
 
 
 def _outcome(item: RecoveredJson) -> str:

@@ -48,8 +48,6 @@ class NoDecision(UsageRefused):
 
 @dataclass(frozen=True)
 class Tab:
-    """One of the texts of a review."""
-
     label: str
     url: str
     selected: bool
@@ -69,7 +67,6 @@ class Origin:
 
 
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
-    """One review, or one of the texts that it judged."""
     filters = parse_filters(request, _KNOWN)
     config = conf.current()
     corpus = open_corpus(config)
@@ -214,7 +211,6 @@ def _digests_now(corpus: Corpus, shown: ReviewJson) -> dict[str, str]:
 
 @require_POST
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
-    """Record what a person read in a review."""
     require_permission(request, "review.change_reviewpair")
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:

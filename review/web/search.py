@@ -19,7 +19,7 @@ from review.contracts.search import (
     JumpJson,
     SearchJson,
 )
-from review.domain.excerpts import Part, wanted_words
+from review.domain.excerpts import wanted_words
 from review.errors import ReviewError
 from review.queries.knowledge_base import open_corpus
 from review.queries.searching import PER_KIND, Found, Jump, Kind, Searcher, find_jumps
@@ -37,7 +37,6 @@ _LABELS: dict[str, str] = {Kind.NOTE: "notes", Kind.FINDING: "findings", Kind.RE
 
 
 def search(request: HttpRequest) -> HttpResponse:
-    """What holds all the words, and what is named by its number or fingerprint."""
     filters = parse_filters(request, {"q": None, "kind": [kind.value for kind in Kind]})
     query = " ".join(filters.all("q"))
     words = wanted_words(query)
@@ -93,9 +92,19 @@ def _context(filters: Filters, words: tuple[str, ...], found: Found) -> dict[str
         "query": " ".join(filters.all("q")),
         "kinds": kinds,
         "words": words,
-        "found": found,
+        "complete": found.complete,
         "total": sum(counts[kind] or 0 for kind in kinds or Kind),
-        "urls": {kind.value: filters.url(kind=kind.value) for kind in Kind},
+        "groups": [
+            {
+                "kind": kind.value,
+                "title": _LABELS[kind],
+                "hits": hits,
+                "count": found.counts[kind],
+                "url": filters.url(kind=kind.value) if len(found.hits) > 1 else "",
+            }
+            for kind, hits in found.hits.items()
+            if hits
+        ],
         "facets": [make_facet(filters, "kind", "Show", counts, labels=_LABELS)],
     }
 
@@ -108,33 +117,30 @@ def _document(filters: Filters, found: Found, part: Paged[Any], jumps: list[Jump
         next=document_url(part.next_url),
         jumps=[JumpJson(kind=jump.kind, key=jump.key) for jump in jumps],
         notes=[
-            FoundNoteJson(note_path=item.path, excerpt=_text(item.parts)) for item in found.notes
+            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt)
+            for hit in found.hits.get(Kind.NOTE, ())
         ],
         findings=[
             FoundFindingJson(
-                fingerprint=item.fingerprint,
-                note_path=item.note_path,
-                gate_id=item.gate_id,
-                severity=item.severity,
-                text=_text(item.parts),
+                fingerprint=hit.key,
+                note_path=hit.note_path,
+                gate_id=hit.gate_id,
+                severity=hit.word,
+                text=hit.excerpt,
             )
-            for item in found.findings
+            for hit in found.hits.get(Kind.FINDING, ())
         ],
         reviews=[
             FoundReviewJson(
-                review_pair_id=item.pair_id,
-                note_path=item.note_path,
-                gate_id=item.gate_id,
-                decision=item.decision,
-                excerpt=_text(item.parts),
+                review_pair_id=int(hit.key),
+                note_path=hit.note_path,
+                gate_id=hit.gate_id,
+                decision=hit.word,
+                excerpt=hit.excerpt,
             )
-            for item in found.reviews
+            for hit in found.hits.get(Kind.REVIEW, ())
         ],
     )
-
-
-def _text(parts: tuple[Part, ...]) -> str:
-    return "".join(part.text for part in parts)
 
 
 urlpatterns = [path("search", search, name="search")]

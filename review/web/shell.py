@@ -32,7 +32,6 @@ PLACES = (
 
 
 def shell(request: HttpRequest) -> Mapping[str, Any]:
-    """Context of every template."""
     here = request.path
     return {
         "places": PLACES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
@@ -66,35 +66,6 @@ class Share:
         return f"{100 * self.stale / max(1, self.total):.2f}"
 
 
-@dataclass(frozen=True)
-class Lens:
-    """The gates of one lens, and all of them together."""
-
-    share: Share
-    gates: tuple[Share, ...]
-
-
-@dataclass(frozen=True)
-class PartitionCover:
-    """How much of what it owes a model partition has judged."""
-
-    share: Share
-    in_flight: int
-    lenses: tuple[Lens, ...]
-
-
-@dataclass(frozen=True)
-class ToRecover:
-    """Jobs that need the same action; `all_url` previews it for all of them (or the first many)."""
-
-    kind: str
-    title: str
-    entries: tuple[RecoverableJson, ...]
-    total: int
-    action: str
-    all_url: str
-
-
 def _group(
     kind: str,
     title: str,
@@ -102,23 +73,24 @@ def _group(
     action: RecoveryAction | None,
     *,
     spared: Container[int] = (),
-) -> ToRecover:
-    """Group jobs of a kind; those that are `spared` are listed, and left out of the common action."""
-    found = [entry.review_job_id for entry in entries if entry.review_job_id not in spared]
-    ids = ",".join(map(str, found[:MAX_AT_ONCE]))
+) -> dict[str, Any]:
+    """Group jobs that need the same action, with the address that previews it for all of them.
+
+    :param spared: jobs that are listed, and left out of the common action.
+    """
+    ids = [entry.review_job_id for entry in entries if entry.review_job_id not in spared]
     url = reverse("admin:review_reviewjob_recover", args=[action.value]) if action else ""
-    return ToRecover(
-        kind=kind,
-        title=title,
-        entries=tuple(entries[:SHOWN_JOBS]),
-        total=len(entries),
-        action=action.value if action else "",
-        all_url=f"{url}?ids={ids}" if url and ids else "",
-    )
+    return {
+        "kind": kind,
+        "title": title,
+        "entries": entries[:SHOWN_JOBS],
+        "total": len(entries),
+        "action": action.value if action else "",
+        "all_url": f"{url}?ids={','.join(map(str, ids[:MAX_AT_ONCE]))}" if url and ids else "",
+    }
 
 
 def start(request: HttpRequest) -> HttpResponse:
-    """What needs a person, and how much is covered."""
     parse_filters(request, {})
     return page(
         request,
@@ -186,19 +158,16 @@ def _running_sweeps() -> list[Any]:
     return list(by_process.annotate(jobs=Count("pk"), since=Min("started_at")).order_by("since"))
 
 
-def _cover(partition: PartitionStatusJson) -> PartitionCover:
-    applicable = [gate for gate in partition.gates if gate.applicable]
-    return PartitionCover(
-        share=_total(partition.model_partition, [_share(gate) for gate in applicable]),
-        in_flight=partition.in_flight,
-        lenses=tuple(_lenses(applicable)),
-    )
-
-
-def _lenses(gates: Sequence[GateStatusJson]) -> Iterator[Lens]:
-    for name, members in groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0]):
-        shares = tuple(_share(gate) for gate in members)
-        yield Lens(_total(name, shares), shares)
+def _cover(partition: PartitionStatusJson) -> dict[str, Any]:
+    """The gates of a partition, folded into their lenses, and these into the partition."""
+    shares = [_share(gate) for gate in partition.gates if gate.applicable]
+    by_lens = groupby(shares, key=lambda share: share.name.partition("/")[0])
+    lenses = [(name, list(members)) for name, members in by_lens]
+    return {
+        "share": _total(partition.model_partition, shares),
+        "in_flight": partition.in_flight,
+        "lenses": [{"share": _total(name, gates), "gates": gates} for name, gates in lenses],
+    }
 
 
 def _share(gate: GateStatusJson) -> Share:

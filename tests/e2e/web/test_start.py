@@ -53,7 +53,7 @@ class TestRecovery:
         write_output(root, partial, only=(1,))
         web.post("/admin/review/reviewjob/recover/ingest/", {"id": [partial]})
 
-        found = {group.kind: group.entries for group in web.get("/").context["recovery"]}
+        found = {group["kind"]: group["entries"] for group in web.get("/").context["recovery"]}
 
         assert [entry.review_job_id for entry in found["abandoned"]] == [lost]
         assert [entry.review_job_id for entry in found["ready"]] == [ready]
@@ -69,8 +69,8 @@ class TestRecovery:
         group = page.context["recovery"][0]
 
         assert page.context["to_recover"] == 3
-        assert (group.kind, group.total) == ("abandoned", 3)
-        assert group.all_url.endswith(f"?ids={lost},{other}")
+        assert (group["kind"], group["total"]) == ("abandoned", 3)
+        assert group["all_url"].endswith(f"?ids={lost},{other}")
 
     def test_leads_to_the_preview_for_all_of_a_kind(self, web, root):
         ids = [abandoned(root), abandoned(root)]
@@ -110,8 +110,8 @@ class TestCoverage:
 
         (cover,) = web.get("/").context["covers"]
 
-        assert (cover.share.fresh, cover.share.stale, cover.share.missing) == (2, 1, 3)
-        assert [(lens.share.name, lens.share.percent) for lens in cover.lenses] == [
+        assert (cover["share"].fresh, cover["share"].stale, cover["share"].missing) == (2, 1, 3)
+        assert [(lens["share"].name, lens["share"].percent) for lens in cover["lenses"]] == [
             ("links", 50),
             ("prose", 25),
         ]
@@ -124,7 +124,7 @@ class TestCoverage:
         (cover,) = web.get("/").context["covers"]
         (partition,) = run("review_status", "--json").json["partitions"]
 
-        assert cover.share.percent == 100
+        assert cover["share"].percent == 100
         assert (partition["applicable"], partition["fresh"]) == (1, 1)
 
     def test_a_store_without_reviews_says_what_to_type(self, web, root):
