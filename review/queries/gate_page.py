@@ -15,7 +15,7 @@ from review.domain.identity import gate_path_of
 from review.domain.problems import Problem
 from review.domain.word_diff import WordDiff, word_diff
 from review.models import Disposition, FileSnapshot, Finding, KbPath
-from review.queries.gate_examples import ExampleResult, try_examples
+from review.queries.gate_examples import try_examples
 from review.queries.gate_listing import gate_json
 from review.queries.pair_states import DECIDED, STATES, PairStates
 from review.queries.problems import problem_json
@@ -59,7 +59,7 @@ class GatePage:
     covers: tuple[GateCover, ...]
     judged: Mapping[str, int]
     texts: tuple[GateTextJson, ...]
-    examples: tuple[ExampleResult, ...]
+    examples: tuple[ExampleJson, ...]
     problems: tuple[Problem, ...]
     change: WordDiff | None
 
@@ -84,15 +84,7 @@ class GatePage:
             ],
             dispositions=dict(self.judged),
             texts=list(self.texts),
-            examples=[
-                ExampleJson(
-                    kind=item.kind,
-                    expected=item.expected,
-                    found=item.found or None,
-                    holds=item.holds,
-                )
-                for item in self.examples
-            ],
+            examples=list(self.examples),
             problems=[problem_json(problem) for problem in self.problems],
         )
 

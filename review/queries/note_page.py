@@ -13,10 +13,8 @@ from review.corpus.facts import facts_of_text
 from review.domain.identity import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
-from review.models import Acceptance, FileSnapshot, KbPath
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath, ReviewPair
 from review.queries.note_pairs import (
-    Accepted,
-    Evidence,
     NoteNow,
     PairRow,
     applicable_gates,
@@ -149,29 +147,28 @@ def _require_note(corpus: Corpus, path: str, now: NoteNow, config: Config) -> No
 
 
 def _findings(
-    corpus: Corpus, now: NoteNow, accepted: Iterable[Accepted], config: Config
+    corpus: Corpus, now: NoteNow, accepted: Iterable[CurrentAcceptance], config: Config
 ) -> Iterable[NoteFindingJson]:
-    """Open findings of what counts now: each once, as its latest review has it; gravest first."""
+    """Open findings of current reviews: each once, as its latest review has it; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
     rows = [
-        (row, row.evidence)
+        (row, pair)
         for row in accepted
-        if row.evidence is not None
-        and row.kind != AcceptanceKind.OVERRIDE
-        and gates.get(row.gate_path) == row.gate_sha256
+        if (pair := row.event.review_pair) is not None
+        and row.event.kind != AcceptanceKind.OVERRIDE
+        and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
     ]
     digests = {now.path: now.facts.sha256} if now.facts else {}
     reader = FindingReader(corpus, digests=digests)
-    found = reader.read_each([_reviewed(now, row, evidence) for row, evidence in rows])
+    found = reader.read_each([_reviewed(now, row, pair) for row, pair in rows])
     seen: dict[str, NoteFindingJson] = {}
-    for (row, evidence), findings in zip(rows, found, strict=True):
+    for (row, pair), findings in zip(rows, found, strict=True):
         for finding in findings:
             if finding.status == DispositionState.OPEN:
-                gate_id = gate_label(row.gate_path, config.gates_folder)
                 item = NoteFindingJson(
-                    gate_id=gate_id,
-                    model_partition=row.model_partition,
-                    review_pair_id=evidence.pair_id,
+                    gate_id=gate_label(row.gate.path, config.gates_folder),
+                    model_partition=row.model_partition.name,
+                    review_pair_id=pair.pk,
                     finding=finding,
                 )
                 seen.setdefault(finding.fingerprint, item)
@@ -183,13 +180,14 @@ def _order(item: NoteFindingJson) -> tuple[int, int, str]:
     return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
 
 
-def _reviewed(now: NoteNow, row: Accepted, evidence: Evidence) -> ReviewedPair:
+def _reviewed(now: NoteNow, row: CurrentAcceptance, pair: ReviewPair) -> ReviewedPair:
+    """The evidence of an acceptance; its paths differ where it was carried over."""
     return ReviewedPair(
-        pair_id=evidence.pair_id,
+        pair_id=pair.pk,
         note_path=now.path,
-        gate_path=row.gate_path,
-        moved=(now.path, row.gate_path) != (evidence.note_path, evidence.gate_path),
-        note_sha256=evidence.note_sha256,
+        gate_path=row.gate.path,
+        moved=(now.path, row.gate.path) != (pair.note.path, pair.gate.path),
+        note_sha256=pair.note_snapshot.content_sha256,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -48,68 +47,16 @@ class NoteNow:
     text: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The review that an acceptance rests on; its paths differ where it was carried over."""
-
-    pair_id: int
-    note_path: str
-    gate_path: str
-    note_snapshot_id: int
-    note_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The current acceptance of one gate and partition; an override has no evidence."""
-
-    event_id: int
-    gate_path: str
-    model_partition: str
-    note_sha256: str
-    gate_sha256: str
-    note_snapshot_id: int
-    decision: str
-    kind: str
-    accepted_at: datetime
-    actor: str
-    reason: str
-    evidence: Evidence | None
-
-
-_ACCEPTED = (
-    "event_id",
-    "gate__path",
-    "model_partition__name",
-    "note_snapshot__content_sha256",
-    "gate_snapshot__content_sha256",
-    "note_snapshot_id",
-    "decision",
-    "event__kind",
-    "event__accepted_at",
-    "event__actor",
-    "event__reason",
-)
-_EVIDENCE = (
-    "event__review_pair_id",
-    "event__review_pair__note__path",
-    "event__review_pair__gate__path",
-    "event__review_pair__note_snapshot_id",
-    "event__review_pair__note_snapshot__content_sha256",
-)
-
-
-def read_accepted(note_id: int | None) -> list[Accepted]:
-    """Current acceptances of a note, the latest event first."""
+def read_accepted(note_id: int | None) -> list[CurrentAcceptance]:
+    """Current acceptances of a note with all that a page shows of them, the latest first."""
     # By partition, since that is how the index is laid out.
     partitions = list(ModelPartition.objects.values_list("pk", flat=True))
     rows = CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
-    found = []
-    for row in rows.order_by("-event_id").values_list(*_ACCEPTED, *_EVIDENCE):
-        values, evidence = row[: len(_ACCEPTED)], row[len(_ACCEPTED) :]
-        known = Evidence(*evidence) if evidence[0] is not None else None
-        found.append(Accepted(*(*values, known)))
-    return found
+    evidence = "event__review_pair"
+    snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
+    related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
+    rows = rows.select_related(*related, *snapshots)
+    return list(rows.defer(*(f"{name}__text" for name in snapshots)).order_by("-event_id"))
 
 
 class PairRow(NotePairJson, kw_only=True):
@@ -142,7 +89,7 @@ class PairRow(NotePairJson, kw_only=True):
 def read_pairs(
     corpus: Corpus,
     note: NoteNow,
-    accepted: Iterable[Accepted],
+    accepted: Iterable[CurrentAcceptance],
     *,
     partitions: Sequence[str],
     obligations: Obligations,
@@ -152,7 +99,7 @@ def read_pairs(
 
     :param partitions: the ones to show; none shows those the note has something in.
     """
-    known = {(row.gate_path, row.model_partition): row for row in accepted}
+    known = {(row.gate.path, row.model_partition.name): row for row in accepted}
     jobs = _open_jobs(note.path_id)
     undecided = _undecided(note.path_id)
     seen = {*known, *jobs, *undecided}
@@ -182,7 +129,11 @@ class _RowReader:
     """Compares acceptances of one note with the gates and the text there are now."""
 
     def __init__(
-        self, corpus: Corpus, note: NoteNow, accepted: Iterable[Accepted], gates_folder: str
+        self,
+        corpus: Corpus,
+        note: NoteNow,
+        accepted: Iterable[CurrentAcceptance],
+        gates_folder: str,
     ) -> None:
         self._gates: Mapping[str, Gate] = {gate.path: gate for gate in corpus.gates.gates}
         self._applicable = {gate.path for gate in applicable_gates(corpus, note)}
@@ -190,13 +141,15 @@ class _RowReader:
         self._folder = gates_folder
         self._measure = None
         if note.text is not None and note.facts is not None:
-            changed = (row for row in accepted if row.note_sha256 != note.facts.sha256)
+            changed = (
+                row for row in accepted if row.note_snapshot.content_sha256 != note.facts.sha256
+            )
             self._measure = _meter(note.text, {_judged_text(row) for row in changed})
 
     def row(
         self,
         key: Key,
-        accepted: Accepted | None,
+        accepted: CurrentAcceptance | None,
         *,
         job_id: int | None,
         undecided_pair_id: int | None,
@@ -206,8 +159,7 @@ class _RowReader:
         gate_id = gate_label(gate_path, self._folder)
         reasons = self._reasons(gate, accepted)
         state = self._gone(gate_path) or (reasons[0] if reasons else FRESH)
-        evidence = accepted.evidence if accepted else None
-        pair_id = evidence.pair_id if evidence else None
+        pair_id = accepted.event.review_pair_id if accepted else None
         row = PairRow(
             gate_id=gate_id,
             gate_path=gate_path,
@@ -233,30 +185,36 @@ class _RowReader:
         is_known = self._note.facts is not None
         return NOT_APPLICABLE if is_known and gate_path not in self._applicable else ""
 
-    def _reasons(self, gate: Gate | None, accepted: Accepted | None) -> tuple[Staleness, ...]:
+    def _reasons(
+        self, gate: Gate | None, accepted: CurrentAcceptance | None
+    ) -> tuple[Staleness, ...]:
         facts = self._note.facts
         known = None
         if accepted is not None:
-            known = Digests(note=accepted.note_sha256, gate=accepted.gate_sha256)
+            known = Digests(
+                note=accepted.note_snapshot.content_sha256,
+                gate=accepted.gate_snapshot.content_sha256,
+            )
         current = Digests(note=facts and facts.sha256, gate=gate and gate.sha256)
         return staleness_reasons(current=current, accepted=known)
 
 
-def _acceptance(accepted: Accepted) -> dict[str, Any]:
+def _acceptance(accepted: CurrentAcceptance) -> dict[str, Any]:
+    event = accepted.event
     return {
         "decision": accepted.decision,
-        "kind": accepted.kind,
-        "accepted_at": timestamp(accepted.accepted_at),
-        "accepted_note_sha256": accepted.note_sha256,
+        "kind": event.kind,
+        "accepted_at": timestamp(event.accepted_at),
+        "accepted_note_sha256": accepted.note_snapshot.content_sha256,
         "accepted_note_snapshot_id": accepted.note_snapshot_id,
-        "actor": accepted.actor,
-        "reason": accepted.reason or None,
+        "actor": event.actor,
+        "reason": event.reason or None,
     }
 
 
-def _judged_text(accepted: Accepted) -> int:
+def _judged_text(accepted: CurrentAcceptance) -> int:
     """The snapshot of the note that was judged; an ack accepts a later one."""
-    evidence = accepted.evidence
+    evidence = accepted.event.review_pair
     return evidence.note_snapshot_id if evidence else accepted.note_snapshot_id
 
 

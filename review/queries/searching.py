@@ -68,18 +68,6 @@ class Found:
     complete: bool = True
 
 
-@dataclass
-class _Patience:
-    """How long reading may go on."""
-
-    seconds: float
-    _began: float = field(default_factory=time.monotonic)
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() - self._began > self.seconds
-
-
 class Searcher:
     def __init__(self, corpus: Corpus, *, config: Config) -> None:
         self._corpus = corpus
@@ -100,7 +88,7 @@ class Searcher:
         :param seconds: how long to read what the index lacks before searching it.
         """
         with self._open() as index:
-            complete = self._catch_up(index, _Patience(seconds))
+            complete = self._catch_up(index, time.monotonic() + seconds)
             names = {
                 kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
             }
@@ -112,16 +100,16 @@ class Searcher:
     def catch_up(self, *, seconds: float) -> bool:
         """Index what is missing; return whether nothing is missing any more."""
         with self._open() as index:
-            return self._catch_up(index, _Patience(seconds))
+            return self._catch_up(index, time.monotonic() + seconds)
 
     def _open(self) -> WordIndex:
         store_id = ReviewStore.objects.identity()
         return WordIndex(self._path, store_id=store_id)
 
-    def _catch_up(self, index: WordIndex, patience: _Patience) -> bool:
-        return self._add_notes(index, patience) and self._add_reviews(index, patience)
+    def _catch_up(self, index: WordIndex, deadline: float) -> bool:
+        return self._add_notes(index, deadline) and self._add_reviews(index, deadline)
 
-    def _add_notes(self, index: WordIndex, patience: _Patience) -> bool:
+    def _add_notes(self, index: WordIndex, deadline: float) -> bool:
         known = index.digests(Kind.NOTE)
         notes = self._corpus.notes().notes
         gone = known.keys() - {note.path for note in notes}
@@ -129,7 +117,7 @@ class Searcher:
             index.forget(Kind.NOTE, gone)
         changed = [note for note in notes if known.get(note.path) != note.sha256]
         for some in batched(changed, _NOTES_AT_ONCE):
-            if patience.is_over:
+            if time.monotonic() > deadline:
                 return False
             index.add(self._note_entries(some))
         return True
@@ -142,29 +130,29 @@ class Searcher:
                 continue
             yield Entry(Kind.NOTE, note.path, note.path, text, note.sha256)
 
-    def _add_reviews(self, index: WordIndex, patience: _Patience) -> bool:
+    def _add_reviews(self, index: WordIndex, deadline: float) -> bool:
         """Add reviews in the order of their pairs, then those of jobs that were ingested since."""
         if not index.mark(_BEGUN):
             index.add((), marks={_BEGUN: 1, _EVENTS: _last_event()})
-        return self._add_pairs(index, patience) and self._add_events(index, patience)
+        return self._add_pairs(index, deadline) and self._add_events(index, deadline)
 
-    def _add_pairs(self, index: WordIndex, patience: _Patience) -> bool:
+    def _add_pairs(self, index: WordIndex, deadline: float) -> bool:
         while True:
             texts = ReviewText.objects.filter(pk__gt=index.mark(_PAIRS)).order_by("pk")
             keys = list(texts.values_list("pk", flat=True)[:_PAIRS_AT_ONCE])
             if not keys:
                 return True
-            if patience.is_over:
+            if time.monotonic() > deadline:
                 return False
             index.add(_review_entries(keys), marks={_PAIRS: keys[-1]})
 
-    def _add_events(self, index: WordIndex, patience: _Patience) -> bool:
+    def _add_events(self, index: WordIndex, deadline: float) -> bool:
         while True:
             rows = JobEvent.objects.filter(pk__gt=index.mark(_EVENTS)).order_by("pk")
             events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
             if not events:
                 return True
-            if patience.is_over:
+            if time.monotonic() > deadline:
                 return False
             jobs = {job for _key, job, status in events if status in _CLOSED}
             texts = ReviewText.objects.filter(pair__job_id__in=jobs)
