@@ -17,7 +17,6 @@ from review.contracts.jobs import JobJson
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.orchestration.recovery import RecoveryAction
 from review.queries.job_board import show_jobs
-from review.vocabulary import ACCEPTING_DECISIONS
 from review.web.acting import SeeOther
 from review.web.recovering import MAX_AT_ONCE, possible_actions, recover_jobs
 from review.web.template_tags import badge
@@ -221,19 +220,6 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
         return format_html('<pre class="text">{}</pre>', snapshot.text[:SHOWN_CHARACTERS])
 
 
-class AcceptedDecisionFilter(admin.SimpleListFilter):
-    """The decisions that accept; asking the table which it holds would read all of it."""
-
-    title = "decision"
-    parameter_name = "decision"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(word.value, word.label) for word in ACCEPTING_DECISIONS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Acceptance]) -> Any:
-        return queryset.filter(decision=self.value()) if self.value() else queryset
-
-
 @admin.register(Acceptance)
 class AcceptanceAdmin(ReadOnlyAdmin):
     """The events by which texts were taken as judged."""
@@ -242,7 +228,7 @@ class AcceptanceAdmin(ReadOnlyAdmin):
         *("id", "decided", "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
         "reason",
     )
-    list_filter = ("kind", AcceptedDecisionFilter, "model_partition")
+    list_filter = ("kind", "decision", "model_partition")
     list_select_related = ("note", "gate", "model_partition")
     search_fields = ("note__path", "gate__path", "actor", "reason")
     search_help_text = "a part of a note's or gate's path, who, or why"

@@ -31,6 +31,7 @@ class JumpJson(Document, kw_only=True):
 
     kind: str
     key: str
+    text: str = ""
 
 
 class SearchJson(Document, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Max, QuerySet
 
 from review.conf import Config
+from review.contracts.search import JumpJson
 from review.corpus import Corpus, NoteFacts, UnreadableFile
 from review.domain.excerpts import Part, excerpt
 from review.domain.frontmatter import parse_frontmatter
@@ -193,31 +194,29 @@ class Searcher:
                 yield Hit(str(key), excerpt(text, words), note, gate_id, decision)
 
 
-@dataclass(frozen=True)
-class Jump:
-    """Something that a query names by its number or fingerprint."""
-
-    kind: str
-    key: str
-    text: str = ""
-
-
-def find_jumps(query: str) -> list[Jump]:
+def find_jumps(query: str) -> list[JumpJson]:
     """The job and the review of this number, and the findings whose fingerprint begins so."""
     word = query.strip().lower()
-    found: list[Jump] = []
+    found: list[JumpJson] = []
     if word.isascii() and word.isdigit() and len(word) <= _KEY_DIGITS:
         tables: dict[str, QuerySet[Any]] = {
             "job": ReviewJob.objects.all(),
             "review": ReviewPair.objects.completed(),
         }
-        found = [Jump(kind, word) for kind, rows in tables.items() if rows.filter(pk=word).exists()]
+        found = [
+            JumpJson(kind=kind, key=word)
+            for kind, rows in tables.items()
+            if rows.filter(pk=word).exists()
+        ]
     if _FINGERPRINT.fullmatch(word):
         # A range, which an index answers; "g" comes after every hexadecimal digit.
         marks = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
         rows = marks.order_by("fingerprint", "pk").values_list("fingerprint", "text")
         latest = dict(rows[:_MAX_JUMPS])
-        found += [Jump("finding", fingerprint, text) for fingerprint, text in latest.items()]
+        found += [
+            JumpJson(kind="finding", key=fingerprint, text=text)
+            for fingerprint, text in latest.items()
+        ]
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -48,15 +48,6 @@ _KNOWN = {
     "lens": None,
 }
 _FILES: tuple[JobFile, ...] = get_args(JobFile)
-
-
-@dataclass(frozen=True)
-class ShownFile:
-    title: str
-    name: str
-    facts: JobFileJson
-    text: str
-    is_whole: bool
 
 
 @dataclass(frozen=True)
@@ -122,19 +113,13 @@ def _list_context(
 ) -> dict[str, Any]:
     return {
         "paged": part,
-        "rows": _rows(part.items, needing, gates_folder=conf.current().gates_folder),
+        "rows": [
+            ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
+            for row in job_rows(part.items, gates_folder=conf.current().gates_folder)
+        ],
         "filters": filters,
         "facets": _facets(filters, needing),
     }
-
-
-def _rows(
-    job_ids: Sequence[int], needing: Mapping[str, list[int]], *, gates_folder: str
-) -> list[ShownJob]:
-    return [
-        ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
-        for row in job_rows(job_ids, gates_folder=gates_folder)
-    ]
 
 
 def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
@@ -209,14 +194,19 @@ def _took(job: JobJson) -> str:
     return duration(ended - started)
 
 
-def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> ShownFile:
-    if facts.state != "there":
-        return ShownFile(title, name, facts, "", is_whole=True)
-    data = read_job_file(job_id, name, config=conf.current()) or b""
-    text = data.decode("utf-8", "replace")
-    return ShownFile(
-        title, name, facts, text[:SHOWN_CHARACTERS], is_whole=len(text) <= SHOWN_CHARACTERS
-    )
+def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[str, Any]:
+    """A file of a job: its beginning, and whether that is all."""
+    text = ""
+    if facts.state == "there":
+        data = read_job_file(job_id, name, config=conf.current()) or b""
+        text = data.decode("utf-8", "replace")
+    return {
+        "title": title,
+        "name": name,
+        "facts": facts,
+        "text": text[:SHOWN_CHARACTERS],
+        "is_whole": len(text) <= SHOWN_CHARACTERS,
+    }
 
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:

@@ -38,14 +38,13 @@ class StaleGate:
 class ShownSince:
     """An accepted text that is not today's.
 
-    :param html: the change, "" where there is no room for it; `url` leads to it then.
+    :param html: the change, "" where there is no room for it.
     :param picks: the pairs that an ack of this change makes fresh.
     """
 
     since: Since
     gates: tuple[StaleGate, ...]
     html: SafeString
-    url: str
     picks: tuple[str, ...]
 
 
@@ -85,12 +84,10 @@ def read_changed(shown: NotePage) -> Changed:
 
 
 def _shown(shown: NotePage, since: Since, html: SafeString) -> ShownSince:
-    gates = _gates(shown, since.rows)
     return ShownSince(
         since=since,
-        gates=gates,
+        gates=_gates(shown, since.rows),
         html=html,
-        url=gates[0].url,
         picks=tuple(write_pick(pick_of(shown, row)) for row in since.rows if _is_acked(shown, row)),
     )
 
@@ -103,14 +100,14 @@ def _is_acked(shown: NotePage, row: PairRow) -> bool:
 
 def _gates(shown: NotePage, rows: Sequence[PairRow]) -> tuple[StaleGate, ...]:
     return tuple(
-        StaleGate(gate_id, tuple(some), _change_page(shown, gate_id, some[0]))
+        StaleGate(
+            gate_id,
+            some,
+            diff_page(shown.now.path, gate_id=gate_id, model_partition=some[0].model_partition),
+        )
         for gate_id, found in groupby(rows, key=lambda row: row.gate_id)
-        if (some := list(found))
+        if (some := tuple(found))
     )
-
-
-def _change_page(shown: NotePage, gate_id: str, row: PairRow) -> str:
-    return diff_page(shown.now.path, gate_id=gate_id, model_partition=row.model_partition)
 
 
 def can_pick(shown: NotePage, row: PairRow) -> bool:

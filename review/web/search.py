@@ -22,7 +22,7 @@ from review.contracts.search import (
 from review.domain.excerpts import wanted_words
 from review.errors import ReviewError
 from review.queries.knowledge_base import open_corpus
-from review.queries.searching import PER_KIND, Found, Jump, Kind, Searcher, find_jumps
+from review.queries.searching import PER_KIND, Found, Kind, Searcher, find_jumps
 from review.web.facets import make_facet
 from review.web.filters import AFTER, Filters, parse_filters
 from review.web.pages import page
@@ -109,13 +109,15 @@ def _context(filters: Filters, words: tuple[str, ...], found: Found) -> dict[str
     }
 
 
-def _document(filters: Filters, found: Found, part: Paged[Any], jumps: list[Jump]) -> SearchJson:
+def _document(
+    filters: Filters, found: Found, part: Paged[Any], jumps: list[JumpJson]
+) -> SearchJson:
     return SearchJson(
         query=" ".join(filters.all("q")),
         complete=found.complete,
         counts={kind.value: found.counts.get(kind, 0) for kind in Kind},
         next=document_url(part.next_url),
-        jumps=[JumpJson(kind=jump.kind, key=jump.key) for jump in jumps],
+        jumps=jumps,
         notes=[
             FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt)
             for hit in found.hits.get(Kind.NOTE, ())

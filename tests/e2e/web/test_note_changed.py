@@ -113,7 +113,10 @@ class TestChanges:
         page = web.get(A)
 
         assert [text.html for text in page.context["changed"].texts] == ["", ""]
-        assert page.context["changed"].texts[0].url.replace("&", "&amp;") in page.content.decode()
+        assert (
+            page.context["changed"].texts[0].gates[0].url.replace("&", "&amp;")
+            in page.content.decode()
+        )
 
     def test_compares_only_as_many_texts_as_a_page_shows(self, web, three, monkeypatch):
         monkeypatch.setattr("review.queries.note_pairs.MAX_COMPARED", 1)

@@ -67,8 +67,8 @@ class TestSearch:
         by_number = twin(web, f"/search?q={pair.job_id}")["jumps"]
         by_fingerprint = twin(web, f"/search?q={finding.fingerprint[:8]}")["jumps"]
 
-        assert {"kind": "job", "key": str(pair.job_id)} in by_number
-        assert by_fingerprint == [{"kind": "finding", "key": finding.fingerprint}]
+        assert {"kind": "job", "key": str(pair.job_id), "text": ""} in by_number
+        assert [jump["key"] for jump in by_fingerprint] == [finding.fingerprint]
         assert (
             f'href="/findings/{finding.fingerprint}/"'
             in web.get(f"/search?q={finding.fingerprint}").content.decode()
