@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import ShowFacets
-from django.db.models import QuerySet
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import Field, ManyToManyField, QuerySet
+from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -25,6 +29,28 @@ SHOWN_CHARACTERS = 100_000
 
 # The lists need the width; the start page of the administration names them all.
 admin.site.enable_nav_sidebar = False
+
+
+# Groups and permissions as boxes: the two lists of the administration are not accessible.
+_BOXES: Mapping[type[Field[Any, Any]], Mapping[str, Any]] = {
+    ManyToManyField: {"widget": CheckboxSelectMultiple}
+}
+
+
+class PeopleAdmin(UserAdmin):
+    filter_horizontal = ()
+    formfield_overrides = _BOXES
+    readonly_fields = ("last_login", "date_joined")
+
+
+class GroupsAdmin(GroupAdmin):
+    filter_horizontal = ()
+    formfield_overrides = _BOXES
+
+
+admin.site.unregister((User, Group))
+admin.site.register(User, PeopleAdmin)
+admin.site.register(Group, GroupsAdmin)
 
 
 class _ReadOnly:

@@ -41,6 +41,19 @@ class Filters:
     def one(self, name: str, default: str = "") -> str:
         return self.all(name)[-1] if self.all(name) else default
 
+    def key(self, name: str) -> int | None:
+        """The key of a row that a filter names; None where it is not set.
+
+        :raises UnknownFilter: it is no key.
+        """
+        written = self.one(name)
+        number = read_number(written)
+        if written and number is None:
+            raise UnknownFilter(
+                f"filter {name!r} has no value {written!r}", hint="it takes a number"
+            )
+        return number
+
     @property
     def after(self) -> str:
         return self.one(AFTER)

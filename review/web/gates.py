@@ -22,7 +22,7 @@ from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState
 from review.web.cached import pair_states
 from review.web.diff_view import render_diff
 from review.web.facets import make_facet
-from review.web.filters import Filters, UnknownFilter, parse_filters, read_number
+from review.web.filters import Filters, parse_filters
 from review.web.pages import page
 from review.web.queue_filters import find
 from review.web.rendering import Look, render_markdown, render_plain
@@ -73,7 +73,7 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     answer = pair_states()
     with open_corpus(config) as corpus:
         shown = read_gate_page(
-            corpus, answer.value, gate_id, against=_against(filters), config=config
+            corpus, answer.value, gate_id, against=filters.key("against"), config=config
         )
     return page(
         request,
@@ -81,22 +81,6 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
         lambda: _context(filters, shown) | {"counted_at": answer.at},
         document=shown.document,
     )
-
-
-def _against(filters: Filters) -> int | None:
-    """The key of the text to compare with.
-
-    :raises UnknownFilter: it is no key.
-    """
-    written = filters.one("against")
-    if not written:
-        return None
-    number = read_number(written)
-    if number is None:
-        raise UnknownFilter(
-            f"filter 'against' has no value {written!r}", hint="it takes a text's key"
-        )
-    return number
 
 
 def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
