@@ -52,7 +52,7 @@ class ShownSince:
 class Changed:
     """What makes pairs of a note stale.
 
-    :param reasons: how many pairs are stale for each reason, the first that holds.
+    :param reasons: how many accepted pairs are stale for each reason, the first that holds.
     :param accepted: pairs that have an accepted text to compare with.
     """
 
@@ -73,7 +73,7 @@ def read_changed(shown: NotePage) -> Changed:
         left -= len(html)
         texts.append(_shown(shown, since, html if left >= 0 else SafeString("")))
     changed = [row for row in rows if Staleness.GATE_CHANGED in row.reasons]
-    reasons = Counter(row.state for row in rows if row.reasons)
+    reasons = Counter(row.state for row in rows if row.reasons and row.accepted_at)
     return Changed(
         texts=tuple(texts),
         gates=_gates(shown, changed),

@@ -67,15 +67,15 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
 
 
 def possible_actions(request: HttpRequest, job: JobJson) -> list[RecoveryAction]:
-    """The actions that would not be refused for a job, for who may take them."""
+    """The actions that would not be refused for a job, and that would change it."""
     if job.status == JobStatus.COMPLETED or not may(request, PERMISSION):
         return []
-    ids = [job.review_job_id]
-    return [
-        action
-        for action in RecoveryAction
-        if not _recover(request, action, ids, dry_run=True).refused
-    ]
+    found = []
+    for action in RecoveryAction:
+        outcomes = _recover(request, action, [job.review_job_id], dry_run=True).done
+        if outcomes and outcomes[0].status != job.status:
+            found.append(action)
+    return found
 
 
 def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:

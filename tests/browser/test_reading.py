@@ -208,7 +208,7 @@ class TestActing:
         page = plain_visit.open("/matrix/?mode=not-fresh")
 
         page.locator('tr:has-text("b.md") td.m input').first.check(force=True)
-        page.get_by_label("Model partition", exact=True).fill(PARTITION)
+        page.locator("#model").fill(PARTITION)
         page.get_by_role("button", name="Request reviews of the ticked cells").click()
 
         expect(
