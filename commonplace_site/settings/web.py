@@ -41,7 +41,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "review.web.bounds.BoundsMiddleware",
     "review.web.middleware.RefusalMiddleware",
     "review.web.middleware.AccessMiddleware",
 ]

@@ -7,22 +7,26 @@ from review.contracts.selection import ProblemJson
 
 
 class FolderJson(Document, kw_only=True):
-    """Pairs below a folder, counted by their state over all columns."""
+    """Pairs below a folder, counted by state over all columns; models disagree about `disputed` ones."""
 
     path: str
     notes: int
     counts: dict[str, int]
+    disputed: int
 
 
 class MatrixRowJson(Document, kw_only=True):
-    """A note; `states` has one word a column, null where the gate asks nothing of it."""
+    """A note; `states` has one word a column, null where nothing is owed."""
 
     note_path: str
     states: list[str | None]
 
 
 class MatrixJson(Document, kw_only=True):
-    """The answer of the matrix; `columns` are gate ids, `next` is null on the last page."""
+    """The answer of the matrix; `columns` are gate ids, `next` is null on the last page.
+
+    `model_partition` is empty for the best state that any partition gives a pair.
+    """
 
     schema: str = "matrix/1"
     model_partition: str
@@ -40,6 +44,7 @@ class NoteRowJson(Document, kw_only=True):
     """A note of the list; `counts` by model partition, then by state."""
 
     note_path: str
+    title: str
     status: str
     type: str
     counts: dict[str, dict[str, int]]

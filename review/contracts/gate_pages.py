@@ -17,11 +17,13 @@ class GateCoverJson(Document, kw_only=True):
 
 
 class GateTextJson(Document, kw_only=True):
-    """A text of the gate that some review or acceptance pins."""
+    """A stored text of the gate; `is_now` where the file still holds it."""
 
+    snapshot_id: int
     sha256: str
     captured_at: str | None
     byte_size: int
+    is_now: bool
 
 
 class ExampleJson(Document, kw_only=True):

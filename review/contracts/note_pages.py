@@ -10,33 +10,36 @@ from review.contracts.selection import ChangeJson, ProblemJson
 class NotePairJson(Document, kw_only=True):
     """Where a note stands with one gate in one model partition.
 
-    `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where nothing asks
-    any more. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
+    `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where the gate no longer
+    applies. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
     `change` is null where nothing changed, or where it was not measured. `undecided` is a later
-    review whose decision nobody could read.
+    review without a readable decision.
     """
 
     gate_id: str
     gate_path: str
+    gate_sha256: str | None
     lens: str
     model_partition: str
     state: str
     reasons: list[str]
-    decision: str | None
-    kind: str | None
-    accepted_at: str | None
-    accepted_note_sha256: str | None
-    actor: str | None
-    reason: str | None
+    decision: str | None = None
+    kind: str | None = None
+    accepted_at: str | None = None
+    accepted_note_sha256: str | None = None
+    accepted_note_snapshot_id: int | None = None
+    actor: str | None = None
+    reason: str | None = None
     review_pair_id: int | None
     undecided_pair_id: int | None
     open_review_job_id: int | None
-    change: ChangeJson | None
+    change: ChangeJson | None = None
 
 
 class NoteEventJson(Document, kw_only=True):
     """One acceptance of the note's past; `review_pair_id` is null for an override."""
 
+    acceptance_event_id: int
     gate_id: str
     model_partition: str
     kind: str
@@ -46,6 +49,7 @@ class NoteEventJson(Document, kw_only=True):
     reason: str
     at: str | None
     note_sha256: str
+    note_snapshot_id: int
 
 
 class NoteFindingJson(Document, kw_only=True):
@@ -58,7 +62,10 @@ class NoteFindingJson(Document, kw_only=True):
 
 
 class NoteJson(Document, kw_only=True):
-    """The answer of a note's page; `sha256` is null when the file is gone or cannot be read."""
+    """The answer of a note's page; `sha256` is null when the file is gone or cannot be read.
+
+    `unjudged_gates` apply to the note, and no model partition has judged any note by them yet.
+    """
 
     schema: str = "note/1"
     note_path: str
@@ -68,6 +75,7 @@ class NoteJson(Document, kw_only=True):
     type: str
     traits: list[str]
     pairs: list[NotePairJson]
+    unjudged_gates: list[str]
     findings: list[NoteFindingJson]
     history: list[NoteEventJson]
     problems: list[ProblemJson]

@@ -6,15 +6,11 @@ from review.contracts.base import Document
 
 
 class FoundNoteJson(Document, kw_only=True):
-    """A note that holds the words."""
-
     note_path: str
     excerpt: str
 
 
 class FoundFindingJson(Document, kw_only=True):
-    """A finding that holds the words."""
-
     fingerprint: str
     note_path: str
     gate_id: str
@@ -23,8 +19,6 @@ class FoundFindingJson(Document, kw_only=True):
 
 
 class FoundReviewJson(Document, kw_only=True):
-    """A review that holds the words."""
-
     review_pair_id: int
     note_path: str
     gate_id: str
@@ -32,12 +26,27 @@ class FoundReviewJson(Document, kw_only=True):
     excerpt: str
 
 
+class JumpJson(Document, kw_only=True):
+    """A job, review or finding that the query names; `key` is its number or fingerprint."""
+
+    kind: str
+    key: str
+    text: str = ""
+
+
 class SearchJson(Document, kw_only=True):
-    """The answer of a search, the best first; `complete` is false while texts are still being read."""
+    """The answer of a search, the best first.
+
+    `complete` is false while texts are still being indexed; `counts` are of all that was found, by
+    kind, and `next` is null on the last page.
+    """
 
     schema: str = "search/1"
     query: str
     complete: bool
+    counts: dict[str, int]
+    next: str | None
+    jumps: list[JumpJson]
     notes: list[FoundNoteJson]
     findings: list[FoundFindingJson]
     reviews: list[FoundReviewJson]

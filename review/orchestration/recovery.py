@@ -22,7 +22,12 @@ from review.orchestration.job_replacing import NothingToReplace, create_replacem
 from review.orchestration.mirroring import mirror_job
 from review.orchestration.salvaging import collect_output
 from review.queries.job_board import require_job
-from review.queries.recoverable import abandoned_jobs, output_state, parent_is_alive
+from review.queries.recoverable import (
+    abandoned_jobs,
+    describe_partial,
+    output_state,
+    parent_is_alive,
+)
 from review.runners.process_table import Processes
 from review.runners.registry import UnknownRunner
 from review.settings_file import ConfigRefused
@@ -174,12 +179,14 @@ def _preview(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
             hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong with "
             "an output; a job without one is replaced or failed",
         )
-    ingest = around.request.action is RecoveryAction.INGEST and state == "complete"
+    ingest = around.request.action is RecoveryAction.INGEST
     replace = around.request.action is RecoveryAction.REPLACE
+    is_whole = state == "complete"
     return RecoveredJson(
         review_job_id=job.pk,
-        status=JobStatus.COMPLETED if ingest else JobStatus.FAILED,
+        status=JobStatus.COMPLETED if ingest and is_whole else JobStatus.FAILED,
         left_out=_would_leave_out(job, around) if replace else [],
+        problems=[describe_partial(job, config=around.config)] if ingest and not is_whole else [],
     )
 
 

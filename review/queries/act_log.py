@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice, takewhile
+from enum import StrEnum
+from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from django.db.models import Max
+from django.db.models import F, Max, Q, QuerySet
 
 from review.contracts.base import timestamp
 from review.contracts.job_pages import (
@@ -20,11 +21,47 @@ from review.contracts.job_pages import (
     JobEventJson,
 )
 from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent
-from review.queries.act_streams import ActFilter, ActKind, Place, Stream, read_stream
 from review.queries.event_log import show_event
 from review.queries.review_details import gate_label
+from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
 
 ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | AcceptanceEventJson
+
+
+class ActKind(StrEnum):
+    JOB = "job"
+    FINDING = "finding"
+    REVIEW = "review"
+    ACCEPTANCE = "acceptance"
+
+
+# Below which key each kind continues; a kind that is not in it starts with its newest.
+Place: TypeAlias = Mapping[ActKind, int]
+
+
+@dataclass(frozen=True)
+class ActFilter:
+    """Which acts to give; an empty filter keeps all.
+
+    Statuses and a job ask for moves of jobs only, and states for dispositions only.
+
+    :param actors: whole names; one that ends in `:` stands for all of its kind, such as `human:`.
+    """
+
+    kinds: tuple[ActKind, ...] = ()
+    to_statuses: tuple[JobStatus, ...] = ()
+    states: tuple[DispositionState, ...] = ()
+    actors: tuple[str, ...] = ()
+    job_id: int | None = None
+
+    def asked(self) -> tuple[ActKind, ...]:
+        implied = set()
+        if self.to_statuses or self.job_id is not None:
+            implied.add(ActKind.JOB)
+        if self.states:
+            implied.add(ActKind.FINDING)
+        wanted = self.kinds or tuple(ActKind)
+        return tuple(kind for kind in wanted if not implied or kind in implied)
 
 
 @dataclass(frozen=True)
@@ -39,44 +76,57 @@ class Act:
 
 @dataclass(frozen=True)
 class ActPage:
-    """Acts, newest first, and where the list goes on; None at its end.
-
-    :param looked_back_to: before this moment nothing was looked at yet, though the page has room.
-    """
+    """Acts, newest first, and where the list continues; None at its end."""
 
     acts: tuple[Act, ...]
     next_place: Place | None
-    looked_back_to: datetime | None = None
 
 
 def newest_acts(wanted: ActFilter, *, place: Place, limit: int, gates_folder: str) -> ActPage:
     """The acts that match, newest first, each kind below its key in `place`.
 
-    Keys are given in the order of time, so that every kind is read by its key alone. Where a kind was
-    not looked through to its end, the page ends at the moment it was looked back to.
+    Keys are given in the order of time, so every kind is read by its key alone.
     """
-    streams = [
-        read_stream(kind, wanted, before=place.get(kind), limit=limit + 1)
-        for kind in wanted.asked()
-    ]
-    edges = [(one.since, one.kind, one.low) for one in streams if one.since is not None]
-    since, last, low = max(edges, default=(None, None, 0))
-    known = [one.rows if one.kind is last else _known(one, since) for one in streams]
-    rows = [*islice(heapq.merge(*known, key=attrgetter("at"), reverse=True), limit + 1)]
-    acts = tuple(_shown(rows[:limit], gates_folder))
-    then = {**place, **{act.kind: act.key for act in acts}}
-    if len(rows) > limit:
-        return ActPage(acts, then)
-    if last is not None:
-        return ActPage(acts, {**then, last: low}, since)
-    return ActPage(acts, None)
+    streams = []
+    for kind in wanted.asked():
+        rows = _rows(kind, wanted)
+        if kind in place:
+            rows = rows.filter(pk__lt=place[kind])
+        streams.append(list(rows[: limit + 1]))
+    merged = [*islice(heapq.merge(*streams, key=attrgetter("at"), reverse=True), limit + 1)]
+    acts = tuple(_shown(merged[:limit], gates_folder))
+    has_more = len(merged) > limit
+    return ActPage(acts, {**place, **{act.kind: act.key for act in acts}} if has_more else None)
 
 
-def _known(stream: Stream, since: datetime | None) -> Sequence[Any]:
-    """The rows among which no other kind's can be missing."""
-    if since is None:
-        return stream.rows
-    return [*takewhile(lambda row: row.at >= since, stream.rows)]
+def _rows(kind: ActKind, wanted: ActFilter) -> QuerySet[Any]:
+    rows: QuerySet[Any]
+    if kind is ActKind.JOB:
+        rows = JobEvent.objects.all()
+        if wanted.job_id is not None:
+            rows = rows.filter(job_id=wanted.job_id)
+        if wanted.to_statuses:
+            rows = rows.filter(to_status__in=wanted.to_statuses)
+    elif kind is ActKind.FINDING:
+        rows = Disposition.objects.all()
+        if wanted.states:
+            rows = rows.filter(state__in=wanted.states)
+    elif kind is ActKind.REVIEW:
+        rows = DecisionEvent.objects.select_related("pair__note", "pair__gate")
+    else:
+        # A review's own acceptance is told by the move of its job.
+        rows = Acceptance.objects.exclude(kind=AcceptanceKind.FULL_REVIEW)
+        rows = rows.select_related("note", "gate", "model_partition").annotate(at=F("accepted_at"))
+    if wanted.actors:
+        rows = rows.filter(_by_actors(wanted.actors))
+    return rows.order_by("-pk")
+
+
+def _by_actors(actors: Iterable[str]) -> Q:
+    found = Q()
+    for actor in actors:
+        found |= Q(actor__startswith=actor) if actor.endswith(":") else Q(actor=actor)
+    return found
 
 
 def _shown(rows: Sequence[Any], gates_folder: str) -> Iterator[Act]:

@@ -1,4 +1,4 @@
-"""What reviews cost, from the telemetry that jobs keep; what is not said stays unknown."""
+"""The cost of reviews, from the telemetry of jobs; what is not reported stays unknown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAST_JOBS = 500
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What so many prompt tokens may cost, by `jobs` past ones; None when none of them told."""
+    """The cost of a number of prompt tokens, by `jobs` past ones; None when none reported any."""
 
     cost_usd: float | None
     jobs: int
@@ -40,13 +40,13 @@ def estimate_cost(*, model_partition: str, runner: str, prompt_tokens: int) -> C
 
 
 def mean_cost(*, model_partition: str, runner: str) -> float | None:
-    """What one of the latest jobs of this runner and partition cost; None when none of them told."""
+    """The mean cost of the latest jobs of this runner and partition; None when none reported it."""
     past = _past_costs(model_partition, runner)
     return sum(cost for cost, _estimated in past) / len(past) if past else None
 
 
 def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
-    """Cost and estimated prompt tokens of the latest jobs that told all of their cost."""
+    """Cost and estimated prompt tokens of the latest jobs that reported all of their cost."""
     rows = _run_jobs().filter(model_partition__name=model_partition, runner=runner)
     latest = rows.order_by("-pk").values_list("telemetry", "estimated_prompt_tokens")[:_PAST_JOBS]
     usages = [(_usage_of(telemetry), estimated) for telemetry, estimated in latest]
@@ -62,23 +62,29 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
     jobs = _run_jobs()
     if model_partition is not None:
         jobs = jobs.filter(model_partition__name=model_partition)
-    books = _Books()
+    books = {
+        name: dict[str, _Sum]() for name in ("total", "gates", "lenses", "partitions", "runners")
+    }
     usages: dict[int, tuple[Usage, int]] = {}
     columns = ("pk", "model_partition__name", "runner", "lens", "pair_count", "telemetry")
     for job_id, partition, runner, lens, pairs, telemetry in jobs.values_list(*columns).iterator():
         usage = _FREE if partition == RULES_PARTITION else _usage_of(telemetry)
         usages[job_id] = (usage, pairs)
         for book, name in (
-            (books.total, "total"),
-            (books.lenses, lens),
-            (books.partitions, partition),
-            (books.runners, runner or NO_RUNNER),
+            ("total", "total"),
+            ("lenses", lens),
+            ("partitions", partition),
+            ("runners", runner or NO_RUNNER),
         ):
-            book.setdefault(name, _Sum()).add(usage, pairs=pairs)
+            books[book].setdefault(name, _Sum()).add(usage, pairs=pairs)
     for gate_id, job_id, pairs in _gates_of(jobs, config):
         usage, of = usages.get(job_id, (Usage(), pairs))
-        books.gates.setdefault(gate_id, _Sum()).add(usage, pairs=pairs, share=pairs / of)
-    return books.document()
+        books["gates"].setdefault(gate_id, _Sum()).add(usage, pairs=pairs, share=pairs / of)
+    total = books.pop("total").get("total", _Sum())
+    parts = {
+        book: [sums[name].document(name) for name in sorted(sums)] for book, sums in books.items()
+    }
+    return CostsJson(total=total.document("total"), **parts)
 
 
 @dataclass
@@ -113,28 +119,6 @@ class _Sum:
             seconds=_rounded(self.known.get("seconds"), 3),
             **tokens,
         )
-
-
-@dataclass
-class _Books:
-    total: dict[str, _Sum] = field(default_factory=dict)
-    gates: dict[str, _Sum] = field(default_factory=dict)
-    lenses: dict[str, _Sum] = field(default_factory=dict)
-    partitions: dict[str, _Sum] = field(default_factory=dict)
-    runners: dict[str, _Sum] = field(default_factory=dict)
-
-    def document(self) -> CostsJson:
-        return CostsJson(
-            total=self.total.get("total", _Sum()).document("total"),
-            gates=_sorted(self.gates),
-            lenses=_sorted(self.lenses),
-            partitions=_sorted(self.partitions),
-            runners=_sorted(self.runners),
-        )
-
-
-def _sorted(book: Mapping[str, _Sum]) -> list[CostJson]:
-    return [book[name].document(name) for name in sorted(book)]
 
 
 def _run_jobs() -> QuerySet[ReviewJob]:

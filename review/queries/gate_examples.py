@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from review.contracts.gate_pages import ExampleJson
 from review.corpus import Gate
 from review.domain.links import extract_links
 from review.runners.rules.judging import RULES, judge
@@ -24,42 +24,20 @@ _NOTE = "kb/notes/example.md"
 _GRAVITY = [Severity.INFO, Severity.WARN, Severity.FAIL]
 
 
-@dataclass(frozen=True)
-class ExampleResult:
-    """One example of a gate.
-
-    :param expected: what the gate says: pass, or the severity of the finding it wants.
-    :param found: what the rule says; "" where no rule can be asked.
-    """
-
-    kind: str
-    text: str
-    expected: str
-    found: str
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether both say the same; None where there is nothing to hold it against."""
-        if not self.found:
-            return None
-        if self.expected == "":
-            return self.found != Decision.PASS
-        return self.found == self.expected
-
-
-def try_examples(gate: Gate) -> list[ExampleResult]:
+def try_examples(gate: Gate) -> list[ExampleJson]:
     """The gate's examples with what its rule says of them, in the order they stand."""
     return list(_results(gate))[:_MAX_EXAMPLES]
 
 
-def _results(gate: Gate) -> Iterator[ExampleResult]:
-    for found in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
-        is_fail = found["kind"] == "fail"
-        expected = (found["label"] or "").lower() if is_fail else Decision.PASS.value
-        can_try = gate.rule in RULES and found["language"] != _TOLD
-        text = found["text"] + "\n"
-        judged = _judged(gate.rule, text, found["language"]) if can_try else ""
-        yield ExampleResult(found["kind"], text, expected, judged)
+def _results(gate: Gate) -> Iterator[ExampleJson]:
+    for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
+        is_fail = example["kind"] == "fail"
+        expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
+        found = holds = None
+        if gate.rule in RULES and example["language"] != _TOLD:
+            found = _judged(gate.rule, example["text"] + "\n", example["language"])
+            holds = found == expected if expected else found != Decision.PASS
+        yield ExampleJson(kind=example["kind"], expected=expected, found=found, holds=holds)
 
 
 def _judged(rule: str, text: str, language: str) -> str:

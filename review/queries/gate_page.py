@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Count, Exists, Max, OuterRef
 
@@ -16,9 +15,9 @@ from review.domain.identity import gate_path_of
 from review.domain.problems import Problem
 from review.domain.word_diff import WordDiff, word_diff
 from review.models import Disposition, FileSnapshot, Finding, KbPath
-from review.queries.base_map import FAIL, FRESH, WARN, WORDS, BaseMap
-from review.queries.gate_examples import ExampleResult, try_examples
+from review.queries.gate_examples import try_examples
 from review.queries.gate_listing import gate_json
+from review.queries.pair_states import DECIDED, STATES, PairStates
 from review.queries.problems import problem_json
 from review.vocabulary import DispositionState
 
@@ -35,27 +34,14 @@ class GateCover:
     @property
     def fresh(self) -> int:
         """Pairs that an edit of the gate would make stale."""
-        return sum(self.counts[WORDS[letter]] for letter in (FRESH, WARN, FAIL))
+        return sum(self.counts[state] for state in DECIDED)
 
     @property
     def total(self) -> int:
-        """Notes that the gate applies to."""
         return sum(self.counts.values())
 
     def share(self, word: str) -> int:
-        """Percent of the fresh pairs that were decided so."""
         return round(100 * self.counts[word] / self.fresh) if self.fresh else 0
-
-
-@dataclass(frozen=True)
-class GateText:
-    """A text of the gate that was kept; `is_now` where the file still holds it."""
-
-    snapshot_id: int
-    sha256: str
-    captured_at: datetime
-    byte_size: int
-    is_now: bool
 
 
 @dataclass(frozen=True)
@@ -63,7 +49,7 @@ class GatePage:
     """One gate.
 
     :param gate: None when the file is gone or cannot be used.
-    :param judged: findings by what people decided last.
+    :param judged: findings by their latest disposition.
     :param change: from an earlier text to today's, where one was asked for.
     """
 
@@ -72,20 +58,19 @@ class GatePage:
     gate: Gate | None
     covers: tuple[GateCover, ...]
     judged: Mapping[str, int]
-    texts: tuple[GateText, ...]
-    examples: tuple[ExampleResult, ...]
+    texts: tuple[GateTextJson, ...]
+    examples: tuple[ExampleJson, ...]
     problems: tuple[Problem, ...]
     change: WordDiff | None
 
     @property
     def precision(self) -> int | None:
-        """Percent of the findings that people settled which they fixed; None where none is."""
+        """Percent of the settled findings that were fixed and not rejected; None where none is settled."""
         fixed = self.judged.get(DispositionState.FIXED, 0)
         settled = fixed + self.judged.get(DispositionState.REJECTED, 0)
         return round(100 * fixed / settled) if settled else None
 
     def document(self) -> GatePageJson:
-        """The same as JSON."""
         return GatePageJson(
             gate_id=self.gate_id,
             gate=gate_json(self.gate) if self.gate else None,
@@ -98,29 +83,14 @@ class GatePage:
                 for cover in self.covers
             ],
             dispositions=dict(self.judged),
-            texts=[
-                GateTextJson(
-                    sha256=text.sha256,
-                    captured_at=timestamp(text.captured_at),
-                    byte_size=text.byte_size,
-                )
-                for text in self.texts
-            ],
-            examples=[
-                ExampleJson(
-                    kind=item.kind,
-                    expected=item.expected,
-                    found=item.found or None,
-                    holds=item.holds,
-                )
-                for item in self.examples
-            ],
+            texts=list(self.texts),
+            examples=list(self.examples),
             problems=[problem_json(problem) for problem in self.problems],
         )
 
 
 def read_gate_page(
-    corpus: Corpus, base: BaseMap, gate_id: str, *, against: int | None, config: Config
+    corpus: Corpus, states: PairStates, gate_id: str, *, against: int | None, config: Config
 ) -> GatePage:
     """The page of a gate that is there, or whose texts the store has kept.
 
@@ -137,7 +107,7 @@ def read_gate_page(
         gate_id=gate_id,
         gate_path=path,
         gate=gate,
-        covers=tuple(gate_covers(base, path)),
+        covers=tuple(gate_covers(states).get(path, ())),
         judged=_judged(path_id),
         texts=tuple(_texts(path_id, gate)),
         examples=tuple(try_examples(gate)) if gate else (),
@@ -146,17 +116,16 @@ def read_gate_page(
     )
 
 
-def gate_covers(base: BaseMap, gate_path: str) -> Sequence[GateCover]:
-    """Where the gate stands in every partition; none when it is not there."""
-    places = [at for at, column in enumerate(base.columns) if column.gate_path == gate_path]
-    if not places or not base.notes:
-        return []
-    found = []
-    for partition in base.partitions:
-        letters = base.folder(partition, "").columns[places[0]]
-        counts = {word: letters.get(letter, 0) for letter, word in WORDS.items()}
-        found.append(GateCover(partition, counts))
-    return found
+def gate_covers(states: PairStates) -> dict[str, list[GateCover]]:
+    """Where each gate stands in every partition that owes something of it; by gate path."""
+    covers: dict[str, list[GateCover]] = {}
+    for partition in states.partitions:
+        counts = states.count(partition, states.notes)
+        for gate, count in zip(states.gates, counts, strict=True):
+            if count:
+                cover = GateCover(partition, {state: count[state] for state in STATES})
+                covers.setdefault(gate.path, []).append(cover)
+    return covers
 
 
 def _gate(corpus: Corpus, path: str) -> Gate | None:
@@ -167,7 +136,7 @@ def _gate(corpus: Corpus, path: str) -> Gate | None:
 
 
 def _judged(path_id: int | None) -> dict[str, int]:
-    """Findings of the gate that people decided about, by the last word on each."""
+    """Findings of the gate that have a disposition, by the latest of each."""
     last = Disposition.objects.values("fingerprint").annotate(last=Max("pk")).values("last")
     here = Finding.objects.filter(fingerprint=OuterRef("fingerprint"), pair__gate_id=path_id)
     rows = Disposition.objects.filter(Exists(here), pk__in=last)
@@ -175,11 +144,17 @@ def _judged(path_id: int | None) -> dict[str, int]:
     return {state.value: counts.get(state.value, 0) for state in DispositionState}
 
 
-def _texts(path_id: int | None, gate: Gate | None) -> list[GateText]:
+def _texts(path_id: int | None, gate: Gate | None) -> list[GateTextJson]:
     rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
     columns = ("pk", "content_sha256", "captured_at", "byte_size")
     return [
-        GateText(key, sha256, at, size, is_now=gate is not None and sha256 == gate.sha256)
+        GateTextJson(
+            snapshot_id=key,
+            sha256=sha256,
+            captured_at=timestamp(at),
+            byte_size=size,
+            is_now=gate is not None and sha256 == gate.sha256,
+        )
         for key, sha256, at, size in rows.values_list(*columns)[:_TEXTS]
     ]
 

@@ -1,29 +1,28 @@
-"""Notes against gates in one model partition: folders rolled up, a hundred rows at a time."""
+"""Notes against gates, in one model partition or the best of all: folders first, a hundred rows a page."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from os.path import commonpath
 
-from review.models import Acceptance, CurrentAcceptance, KbPath, ModelPartition
-from review.queries.base_map import (
+from review.corpus import Gate, NoteFacts
+from review.models import CurrentAcceptance, KbPath, ReviewPair
+from review.queries.pair_states import (
+    BEST,
     FAILING,
-    NOT_FRESH,
-    WORDS,
-    BaseMap,
-    Column,
-    Folder,
-    has_any,
+    STALE,
+    STATES,
+    PairStates,
+    Row,
+    count_states,
+    is_judged_by,
 )
-from review.queries.freshness import in_flight
-from review.vocabulary import QUEUED_DECISIONS
+from review.vocabulary import OPEN_JOB_STATUSES, QUEUED_DECISIONS
 
 ROWS_A_PAGE = 100
-_WITH_NEXT = ROWS_A_PAGE + 1  # one more says that there is another page
 RUNNING = "running"
 
 
@@ -40,13 +39,14 @@ class Mode(StrEnum):
 class MatrixRequest:
     """What to show.
 
+    :param partition: `BEST` shows the best state that any partition gives a pair.
     :param folder: notes below it; "" is all.
     :param lenses: gates of these; none is all.
     :param unfolded: every note below the folder instead of its subfolders.
-    :param after: the note path that the page starts after, or that of a folder, with a slash behind.
+    :param after: what the page starts after: a note path, or a folder's path with a slash behind.
     """
 
-    partition: str
+    partition: str = BEST
     mode: Mode = Mode.ALL
     folder: str = ""
     lenses: tuple[str, ...] = ()
@@ -55,38 +55,48 @@ class MatrixRequest:
 
 
 @dataclass(frozen=True)
-class MatrixRow:
-    """One note.
+class MatrixFolder:
+    """Notes below one folder: how many, their states by column, and how many cells are disputed."""
 
-    :param letters: one a column shown.
-    :param jobs: place of a column to the open job that will answer it.
-    :param reviews: place of a column to the review that warns or fails.
-    :param disputed: a mask of the columns that another partition decided otherwise.
+    path: str
+    notes: int
+    counts: Sequence[Counter[str]]
+    disputed: Counter[int]
+
+    @property
+    def total(self) -> Counter[str]:
+        return sum(self.counts, Counter())
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One note; keys are places of the columns that are shown.
+
+    :param jobs: the open job that will answer a pair.
+    :param reviews: the review that warns or fails.
+    :param disputed: columns that one partition passes and another does not.
     """
 
     note_path: str
-    letters: bytes
+    cells: Row
     jobs: Mapping[int, int]
     reviews: Mapping[int, int]
-    disputed: bytes
+    disputed: frozenset[int]
 
     def states(self) -> list[str | None]:
-        """A word a column."""
         return [
-            RUNNING if place in self.jobs else WORDS.get(letter)
-            for place, letter in enumerate(self.letters)
+            RUNNING if at in self.jobs else state or None for at, state in enumerate(self.cells)
         ]
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A page of the matrix: a hundred folders and notes; `places` are those of columns in the map."""
+    """A page of the matrix: a hundred folders and notes."""
 
     request: MatrixRequest
-    columns: tuple[Column, ...]
-    places: tuple[int, ...]
+    columns: tuple[Gate, ...]
     lenses: Mapping[str, int]
-    folders: tuple[Folder, ...]
+    folders: tuple[MatrixFolder, ...]
     rows: tuple[MatrixRow, ...]
     has_more: bool
     counts: Mapping[str, int]
@@ -94,169 +104,173 @@ class Matrix:
 
     @property
     def last(self) -> str:
-        """What the next page starts after; "" where nothing is shown."""
+        """Where the next page starts; "" where nothing is shown."""
         if self.rows:
             return self.rows[-1].note_path
         return f"{self.folders[-1].path}/" if self.folders else ""
 
 
-def last_partition() -> str:
-    """The partition that accepted something last; "" when none ever did."""
-    found = Acceptance.objects.order_by("-pk").values_list("model_partition__name", flat=True)
-    return found.first() or ""
-
-
-def read_matrix(base: BaseMap, request: MatrixRequest) -> Matrix:
-    """The page of the matrix that is asked for, out of the map."""
-    places = tuple(
-        place
-        for place, column in enumerate(base.columns)
-        if not request.lenses or column.lens in request.lenses
-    )
-    span = base.span(request.folder)
-    top = _where_it_branches(base, request.folder)
-    unfolded = request.unfolded or len(span) <= ROWS_A_PAGE
-    folders = [] if unfolded else list(islice(_folders(base, request, places, top), _WITH_NEXT))
-    direct = span if unfolded else base.branch(top).places
-    room = ROWS_A_PAGE - len(folders)
-    chosen = list(islice(_chosen(base, request, places, direct), max(0, room + 1)))
+def read_matrix(states: PairStates, request: MatrixRequest) -> Matrix:
+    reader = _Reader(states, request)
+    below = [note for note in states.notes if _is_below(note.path, request.folder)]
+    folders, direct = reader.fold(below)
+    entries: list[tuple[str, list[NoteFacts]] | NoteFacts] = [*folders, *direct]
+    shown = entries[:ROWS_A_PAGE]
+    counts = sum(reader.count(below), Counter())
     return Matrix(
         request=request,
-        columns=tuple(base.columns[place] for place in places),
-        places=places,
-        lenses=Counter(column.lens for column in base.columns),
-        folders=tuple(folders[:ROWS_A_PAGE]),
-        rows=tuple(_rows(base, request, places, chosen[: max(0, room)])),
-        has_more=len(chosen) > room,
-        counts=_counts(base.folder(request.partition, request.folder), places),
-        notes_below=len(span),
+        columns=reader.columns,
+        lenses=Counter(gate.lens for gate in states.gates),
+        folders=tuple(reader.folder(*entry) for entry in shown if isinstance(entry, tuple)),
+        rows=tuple(reader.rows([note for note in shown if isinstance(note, NoteFacts)])),
+        has_more=len(entries) > ROWS_A_PAGE,
+        counts={state: counts[state] for state in STATES},
+        notes_below=len(below),
     )
 
 
-def _counts(folder: Folder, places: Iterable[int]) -> dict[str, int]:
-    found: Counter[int] = Counter()
-    for place in places if folder.columns else ():
-        found.update(folder.columns[place])
-    return {word: found[letter] for letter, word in WORDS.items()}
+class _Reader:
+    """Reads what a request asks for; columns are the gates of its lenses."""
 
+    def __init__(self, states: PairStates, request: MatrixRequest) -> None:
+        self._states, self._request = states, request
+        self._places = [
+            at
+            for at, gate in enumerate(states.gates)
+            if not request.lenses or gate.lens in request.lenses
+        ]
+        self.columns = tuple(states.gates[at] for at in self._places)
 
-def _where_it_branches(base: BaseMap, folder: str) -> str:
-    """The folder, or the first below it that holds more than one other folder: a single row tells nothing."""
-    while len((inner := base.branch(folder)).subfolders) == 1 and not inner.places:
-        folder = inner.subfolders[0]
-    return folder
-
-
-def _folders(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], top: str
-) -> Iterator[Folder]:
-    """Folders with a cell of the mode that come after the last one seen; columns that are shown."""
-    names = base.branch(top).subfolders
-    if request.after:
-        seen = request.after.endswith("/")
-        names = names[bisect_right(names, request.after[:-1]) :] if seen else ()
-    for path in names:
-        whole = base.folder(request.partition, path)
-        columns = tuple(whole.columns[place] for place in places)
-        if request.mode is Mode.DISAGREE:
-            span = base.span(path)
-            fits = any(place in base.disputed for place in span)
-        else:
-            fits = _fits(bytes({letter for column in columns for letter in column}), request.mode)
-        if fits:
-            yield Folder(path, whole.notes, columns)
-
-
-def _fits(letters: bytes, mode: Mode) -> bool:
-    if mode is Mode.NOT_FRESH:
-        return has_any(letters, NOT_FRESH)
-    return mode is not Mode.FAILING or has_any(letters, FAILING)
-
-
-def _chosen(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], among: Sequence[int]
-) -> Iterator[int]:
-    """The places of notes with a cell of the mode that come after the last one seen."""
-    # A place among the folders is before all notes.
-    after = "" if request.after.endswith("/") else request.after
-    start = bisect_right(among, after, key=lambda place: base.notes[place].path)
-    if request.mode is Mode.ALL:
-        yield from islice(among, start, None)
-    elif request.mode is Mode.DISAGREE:
-        for place in islice(among, start, None):
-            mask = base.disputed.get(place)
-            if mask is not None and any(mask[column] for column in places):
-                yield place
-    else:
-        yield from _with_cells(base, request, places, islice(among, start, None))
-
-
-def _with_cells(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], among: Iterable[int]
-) -> Iterator[int]:
-    """Those with a cell of the mode; many notes have the same letters, which are looked at once."""
-    cells, width = base.cells(request.partition), len(base.columns)
-    known: dict[bytes, bool] = {}
-    for place in among:
-        letters = cells[place * width : (place + 1) * width]
-        fits = known.get(letters)
-        if fits is None:
-            shown = bytes(letters[column] for column in places)
-            fits = known[letters] = _fits(shown, request.mode)
-        if fits:
-            yield place
-
-
-def _rows(
-    base: BaseMap, request: MatrixRequest, places: Sequence[int], chosen: Sequence[int]
-) -> Iterator[MatrixRow]:
-    columns = {base.columns[place].gate_path: at for at, place in enumerate(places)}
-    notes = [base.notes[place] for place in chosen]
-    note_ids = list(KbPath.objects.ids([note.path for note in notes]).values()) if notes else []
-    jobs = in_flight(request.partition, note_ids=note_ids) if note_ids else {}
-    queued: dict[str, dict[int, int]] = {}
-    for (note_path, gate_path), job_id in jobs.items():
-        if gate_path in columns:
-            queued.setdefault(note_path, {})[columns[gate_path]] = job_id
-    reviews = _reviews(request.partition, note_ids, columns) if note_ids else {}
-    for note, at in zip(notes, chosen, strict=True):
-        letters = base.of(request.partition, note)
-        disputed = base.disagree(at)
-        yield MatrixRow(
-            note_path=note.path,
-            letters=bytes(letters[place] for place in places),
-            jobs=queued.get(note.path, {}),
-            reviews=reviews.get(note.path, {}),
-            disputed=bytes(disputed[place] for place in places),
+    def fold(
+        self, notes: Sequence[NoteFacts]
+    ) -> tuple[list[tuple[str, list[NoteFacts]]], list[NoteFacts]]:
+        """The folders and the notes outside them that the page starts with, of the mode."""
+        after = self._request.after
+        folders: dict[str, list[NoteFacts]] = {}
+        direct = []
+        unfolded = self._request.unfolded or len(notes) <= ROWS_A_PAGE
+        # A folder that holds nothing but another one is passed over.
+        top = "" if unfolded else commonpath([_folder_of(note.path) for note in notes])
+        for note in notes:
+            rest = note.path[len(top) :].lstrip("/")
+            if unfolded or "/" not in rest:
+                direct.append(note)
+            else:
+                folders.setdefault(f"{top}/{rest.partition('/')[0]}".lstrip("/"), []).append(note)
+        is_among_notes = bool(after) and not after.endswith("/")
+        return (
+            [
+                (path, folders[path])
+                for path in sorted(folders)
+                if not is_among_notes and path > after[:-1] and any(map(self._fits, folders[path]))
+            ],
+            [
+                note
+                for note in direct
+                if (not is_among_notes or note.path > after) and self._fits(note)
+            ],
         )
 
+    def _fits(self, note: NoteFacts) -> bool:
+        mode = self._request.mode
+        if mode is Mode.DISAGREE:
+            return not self._states.disputed.get(note.path, frozenset()).isdisjoint(self._places)
+        wanted = {Mode.NOT_FRESH: STALE, Mode.FAILING: FAILING}.get(mode)
+        return wanted is None or not wanted.isdisjoint(self._cells(note))
 
-def _reviews(
-    partition: str, note_ids: Sequence[int], columns: Mapping[str, int]
+    def _cells(self, note: NoteFacts) -> Row:
+        row = self._states.row(self._request.partition, note)
+        return row if len(self._places) == len(row) else tuple(row[at] for at in self._places)
+
+    def count(self, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
+        return count_states(map(self._cells, notes), width=len(self._places))
+
+    def folder(self, path: str, notes: Sequence[NoteFacts]) -> MatrixFolder:
+        disputed = Counter(at for note in notes for at in self._disputed(note))
+        return MatrixFolder(path, len(notes), self.count(notes), disputed)
+
+    def _disputed(self, note: NoteFacts) -> frozenset[int]:
+        places = self._states.disputed.get(note.path)
+        if not places:
+            return frozenset()
+        return frozenset(at for at, place in enumerate(self._places) if place in places)
+
+    def rows(self, notes: Sequence[NoteFacts]) -> Iterator[MatrixRow]:
+        note_ids = list(KbPath.objects.ids([note.path for note in notes]).values())
+        columns = {gate.path: at for at, gate in enumerate(self.columns)}
+        jobs = self._jobs(note_ids, columns)
+        reviews = self._reviews(note_ids, columns)
+        is_best = self._request.partition == BEST
+        for note in notes:
+            cells = self._cells(note)
+            yield MatrixRow(
+                note_path=note.path,
+                cells=cells,
+                jobs={
+                    at: job
+                    for at, job in jobs.get(note.path, {}).items()
+                    if not is_best or cells[at] in STALE
+                },
+                reviews=reviews.get(note.path, {}),
+                disputed=self._disputed(note),
+            )
+
+    def _jobs(
+        self, note_ids: Sequence[int], columns: Mapping[str, int]
+    ) -> dict[str, dict[int, int]]:
+        pairs = ReviewPair.objects.filter(job__status__in=OPEN_JOB_STATUSES)
+        if self._request.partition != BEST:
+            pairs = pairs.in_flight(self._request.partition)
+        rows = pairs.filter(note_id__in=note_ids).order_by("job_id")
+        return _by_note(rows.values_list("note__path", "gate__path", "job_id"), columns)
+
+    def _reviews(
+        self, note_ids: Sequence[int], columns: Mapping[str, int]
+    ) -> dict[str, dict[int, int]]:
+        rows = CurrentAcceptance.objects.filter(
+            note_id__in=note_ids, decision__in=QUEUED_DECISIONS, event__review_pair__isnull=False
+        )
+        if self._request.partition != BEST:
+            rows = rows.of_partition(self._request.partition)
+        names = ("note__path", "gate__path", "event__review_pair_id")
+        # Last, and so kept: warns, which are what is shown of a pair that another model fails.
+        return _by_note(rows.order_by("decision", "pk").values_list(*names), columns)
+
+
+def _by_note(
+    rows: Iterable[tuple[str, str, int]], columns: Mapping[str, int]
 ) -> dict[str, dict[int, int]]:
-    """Reviews that warn or fail, by note and place."""
-    key = ModelPartition.objects.filter(name=partition).values_list("pk", flat=True).first()
-    rows = CurrentAcceptance.objects.filter(
-        model_partition_id=key, note_id__in=note_ids, decision__in=QUEUED_DECISIONS
-    )
     found: dict[str, dict[int, int]] = {}
-    names = ("note__path", "gate__path", "event__review_pair_id")
-    for note_path, gate_path, pair_id in rows.values_list(*names):
-        if pair_id is not None and gate_path in columns:
-            found.setdefault(note_path, {})[columns[gate_path]] = pair_id
+    for note_path, gate_path, key in rows:
+        if gate_path in columns:
+            found.setdefault(note_path, {})[columns[gate_path]] = key
     return found
 
 
-def not_fresh_cells(
-    base: BaseMap, partition: str, *, note_paths: Iterable[str], gate_ids: Iterable[str]
+def stale_cells(
+    states: PairStates,
+    partition: str,
+    *,
+    shown: str,
+    note_paths: Iterable[str],
+    gate_ids: Iterable[str],
 ) -> Iterator[tuple[str, str]]:
-    """`(note path, gate id)` of the cells of these rows and columns that are not fresh now."""
-    wanted = set(gate_ids)
-    for path in note_paths:
-        at = base.place_of(path)
-        if at is None:
+    """`(note path, gate id)` of the stale cells of these rows and columns that a partition can judge.
+
+    :param shown: the partition, or `BEST`, whose states the page shows.
+    """
+    paths, wanted = set(note_paths), set(gate_ids)
+    for note in states.notes:
+        if note.path not in paths:
             continue
-        letters = base.of(partition, base.notes[at])
-        for column, letter in zip(base.columns, letters, strict=True):
-            if column.gate_id in wanted and letter in NOT_FRESH:
-                yield path, column.gate_id
+        for gate, state in zip(states.gates, states.row(shown, note), strict=True):
+            if gate.gate_id in wanted and state in STALE and is_judged_by(gate, partition):
+                yield note.path, gate.gate_id
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]

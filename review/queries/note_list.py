@@ -1,20 +1,21 @@
-"""Notes a hundred at a time, out of the map of the base, with what each wants."""
+"""Notes a hundred at a time, those with the most to do first."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
 from review.contracts.base_pages import NoteRowJson
-from review.queries.base_map import WORDS, BaseMap
-from review.queries.map_layout import Group
+from review.corpus import Corpus, NoteFacts, UnreadableFile
+from review.domain.regions import regions_of
+from review.queries.pair_states import STATES, PairStates
+from review.vocabulary import Decision, Staleness
 
 NOTES_A_PAGE = 100
-_LETTERS = {word: letter for letter, word in WORDS.items()}
-STATES = tuple(_LETTERS)
+
+# What the list is ordered by: minus the numbers of pairs that fail, warn, changed, lack a review.
+Place = tuple[int, int, int, int, str]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class ListRequest:
 
     :param states: notes with a pair of such a state in one of the partitions.
     :param words: all of these stand in the path, in any case.
+    :param by_path: order by path alone.
     """
 
     folders: tuple[str, ...] = ()
@@ -30,113 +32,100 @@ class ListRequest:
     statuses: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    after: str = ""
+    by_path: bool = False
+    after: Place | None = None
 
 
 @dataclass(frozen=True)
 class ListedNote:
-    """A note with its pairs counted by state, partition by partition."""
+    """A note with its pairs counted by partition and state."""
 
-    path: str
-    status: str
-    type_path: str
+    note: NoteFacts
     counts: Mapping[str, Mapping[str, int]]
-
-    def as_json(self) -> NoteRowJson:
-        """For the document of the list."""
-        return NoteRowJson(
-            note_path=self.path,
-            status=self.status,
-            type=self.type_path,
-            counts={name: dict(counts) for name, counts in self.counts.items()},
-        )
+    place: Place
 
 
 @dataclass(frozen=True)
-class NoteCounts:
-    """How many notes there are by each filter's values, with the other filters as they are set."""
+class NoteListing:
+    """A page of the list: one more note than a page holds says that there is another.
 
+    :param folders, states, statuses: notes by the values of a filter, with the others as they are set.
+    """
+
+    notes: tuple[ListedNote, ...]
+    total: int
     folders: Mapping[str, int]
     states: Mapping[str, int]
     statuses: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class NoteListing:
-    """A page of the list: one more note than a page holds says that there is another."""
-
-    notes: tuple[ListedNote, ...]
-    total: int
-    counts: NoteCounts
-
-
-def list_notes(base: BaseMap, request: ListRequest) -> NoteListing:
-    """The page of the list that is asked for."""
-    names = request.partitions or base.partitions
-    groups = base.groups(names)
-    named = _named(base, request.words)
-    numbers = groups.numbers if named is None else Counter(groups.of[place] for place in named)
-    counts, wanted = _counts(groups.kinds, numbers, request)
-    among = range(len(base.notes)) if named is None else named
-    start = bisect_right(among, request.after, key=lambda place: base.notes[place].path)
-    chosen = (place for place in islice(among, start, None) if groups.of[place] in wanted)
-    return NoteListing(
-        notes=tuple(_listed(base, names, islice(chosen, NOTES_A_PAGE + 1))),
-        total=sum(numbers[group] for group in wanted),
-        counts=counts,
-    )
-
-
-def _named(base: BaseMap, words: Sequence[str]) -> list[int] | None:
-    """The places of notes with all these words in their path; None for all, without a word."""
-    if not words:
-        return None
-    paths = base.lowered
-    found: Iterable[int] = range(len(paths))
-    for word in words:
-        found = [place for place in found if word in paths[place]]
-    return list(found)
-
-
-def _counts(
-    kinds: Sequence[Group], numbers: Mapping[int, int], request: ListRequest
-) -> tuple[NoteCounts, set[int]]:
-    """What each filter leaves with the others as they are set, and the groups that all leave."""
+def list_notes(states: PairStates, request: ListRequest) -> NoteListing:
+    names = request.partitions or states.partitions
     folders: Counter[str] = Counter()
-    states: Counter[str] = Counter()
+    present: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
-    wanted: set[int] = set()
-    for place, number in numbers.items():
-        group = kinds[place]
-        in_folder = not request.folders or group.folder in request.folders
-        in_status = not request.statuses or group.status in request.statuses
-        in_state = not request.states or any(
-            _LETTERS[word] in group.letters for word in request.states
-        )
-        folders[group.folder] += number if in_status and in_state else 0
-        statuses[group.status] += number if in_folder and in_state else 0
+    chosen: list[tuple[Place, NoteFacts]] = []
+    for note in _named(states, request.words):
+        counts = Counter[str]()
+        for name in names:
+            counts.update(states.row(name, note))
+        folder = note.path.rpartition("/")[0]
+        in_folder = not request.folders or folder in request.folders
+        in_status = not request.statuses or note.status in request.statuses
+        in_state = not request.states or any(counts[word] for word in request.states)
+        folders[folder] += in_status and in_state
+        statuses[note.status] += in_folder and in_state
         if in_folder and in_status:
-            states.update({WORDS[letter]: number for letter in group.letters if letter in WORDS})
+            present.update(counts.keys())
             if in_state:
-                wanted.add(place)
-    counts = NoteCounts(
+                chosen.append((_place(note, Counter() if request.by_path else counts), note))
+    after = request.after
+    page = sorted(entry for entry in chosen if after is None or entry[0] > after)
+    return NoteListing(
+        notes=tuple(
+            ListedNote(note, {name: _counted(states, name, note) for name in names}, place)
+            for place, note in page[: NOTES_A_PAGE + 1]
+        ),
+        total=len(chosen),
         folders=dict(sorted(folders.items())),
-        states={word: states[word] for word in STATES if states[word]},
+        states={word: present[word] for word in STATES if present[word]},
         statuses=dict(sorted(statuses.items())),
     )
-    return counts, wanted
 
 
-def _listed(base: BaseMap, names: Sequence[str], places: Iterable[int]) -> Iterator[ListedNote]:
-    for place in places:
-        note = base.notes[place]
-        yield ListedNote(
-            path=note.path,
-            status=note.status,
-            type_path=note.kind.type_path,
-            counts={name: _counted(base.of(name, note)) for name in names},
-        )
+def _named(states: PairStates, words: tuple[str, ...]) -> Iterator[NoteFacts]:
+    for note in states.notes:
+        path = note.path.lower() if words else ""
+        if all(word in path for word in words):
+            yield note
 
 
-def _counted(letters: bytes) -> dict[str, int]:
-    return {word: number for letter, word in WORDS.items() if (number := letters.count(letter))}
+def _place(note: NoteFacts, counts: Counter[str]) -> Place:
+    changed = counts[Staleness.NOTE_CHANGED.value] + counts[Staleness.GATE_CHANGED.value]
+    return (
+        -counts[Decision.FAIL.value],
+        -counts[Decision.WARN.value],
+        -changed,
+        -counts[Staleness.MISSING_REVIEW.value],
+        note.path,
+    )
+
+
+def _counted(states: PairStates, partition: str, note: NoteFacts) -> dict[str, int]:
+    counts = Counter(states.row(partition, note))
+    return {word: counts[word] for word in STATES if counts[word]}
+
+
+def row_json(corpus: Corpus, item: ListedNote) -> NoteRowJson:
+    """A listed note with its title, which is read from the file."""
+    try:
+        title = regions_of(corpus.read_note(item.note.path).text).title_text
+    except UnreadableFile:
+        title = ""
+    return NoteRowJson(
+        note_path=item.note.path,
+        title=title,
+        status=item.note.status,
+        type=item.note.kind.type_path,
+        counts={name: dict(counts) for name, counts in item.counts.items()},
+    )

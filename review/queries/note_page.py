@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.note_pages import NoteEventJson, NoteFindingJson, NoteJson
-from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus, NoSuchNote, NoteFacts, UnreadableFile
 from review.corpus.notes import facts_of_text
 from review.domain.identity import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
-from review.models import Acceptance, FileSnapshot, KbPath
-from review.queries.note_acceptances import Accepted, Evidence, read_accepted
-from review.queries.note_pairs import NoteNow, read_pairs
-from review.queries.note_rows import PairRow
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath, ReviewPair
+from review.queries.note_pairs import (
+    NoteNow,
+    PairRow,
+    applicable_gates,
+    read_accepted,
+    read_pairs,
+)
+from review.queries.pair_states import read_obligations
 from review.queries.problems import problem_json
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.queries.review_details import gate_label
@@ -42,33 +45,6 @@ class NotePageRequest:
 
 
 @dataclass(frozen=True)
-class NoteFinding:
-    """An open finding, and the review that reported it."""
-
-    gate_id: str
-    model_partition: str
-    review_pair_id: int
-    finding: QueueFindingJson
-
-
-@dataclass(frozen=True)
-class NoteEvent:
-    """One acceptance of the past."""
-
-    key: int
-    gate_id: str
-    model_partition: str
-    kind: str
-    decision: str
-    review_pair_id: int | None
-    actor: str
-    reason: str
-    at: datetime
-    note_sha256: str
-    note_snapshot_id: int
-
-
-@dataclass(frozen=True)
 class NotePage:
     """The note as it is, its pairs, its open findings and its past, newest first.
 
@@ -78,13 +54,13 @@ class NotePage:
     now: NoteNow
     title: str
     pairs: tuple[PairRow, ...]
-    findings: tuple[NoteFinding, ...]
-    history: tuple[NoteEvent, ...]
+    unjudged_gates: tuple[str, ...]
+    findings: tuple[NoteFindingJson, ...]
+    history: tuple[NoteEventJson, ...]
     problems: tuple[Problem, ...]
     kept: FileSnapshot | None
 
     def document(self) -> NoteJson:
-        """The same as JSON."""
         facts = self.now.facts
         return NoteJson(
             note_path=self.now.path,
@@ -93,9 +69,10 @@ class NotePage:
             status=facts.status if facts else "",
             type=facts.kind.type_path if facts else "",
             traits=sorted(facts.kind.traits) if facts else [],
-            pairs=[row.as_json() for row in self.pairs],
-            findings=[_finding_json(item) for item in self.findings],
-            history=[_event_json(event) for event in self.history],
+            pairs=list(self.pairs),
+            unjudged_gates=list(self.unjudged_gates),
+            findings=list(self.findings),
+            history=list(self.history),
             problems=[problem_json(problem) for problem in self.problems],
         )
 
@@ -108,21 +85,29 @@ def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) 
     """
     path = normalise_path(request.path)
     note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
-    now, problems = _now(corpus, path)
+    now, problems = _now(corpus, path, note_id)
     if note_id is None or not _was_a_note(note_id, path, config):
         _require_note(corpus, path, now, config)
     accepted = read_accepted(note_id)
+    obligations = read_obligations(config)
     rows = read_pairs(
         corpus,
         now,
         accepted,
         partitions=request.partitions,
+        obligations=obligations,
         gates_folder=config.gates_folder,
     )
+    shown = {row.gate_path for row in rows}
     return NotePage(
         now=now,
         title=regions_of(now.text).title_text if now.text else "",
         pairs=rows,
+        unjudged_gates=tuple(
+            gate.gate_id
+            for gate in applicable_gates(corpus, now)
+            if gate.path not in shown and not obligations.is_owed(gate)
+        ),
         findings=tuple(_findings(corpus, now, accepted, config)),
         history=tuple(_history(note_id, request, config)),
         problems=problems,
@@ -130,15 +115,15 @@ def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) 
     )
 
 
-def _now(corpus: Corpus, path: str) -> tuple[NoteNow, tuple[Problem, ...]]:
+def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[NoteNow, tuple[Problem, ...]]:
     try:
         note = corpus.read_note(path)
     except UnreadableFile as refused:
-        return NoteNow(path, None, None), (refused.problem,)
+        return NoteNow(path, path_id, None, None), (refused.problem,)
     # Read from the text: to open the index of the whole base for one note takes longer.
     facts = facts_of_text(path, note.text, note.sha256)
     known = NoteFacts(path, note.disk_path, note.sha256, facts.status, facts.kind, facts.problems)
-    return NoteNow(path, known, note.text), facts.problems
+    return NoteNow(path, path_id, known, note.text), facts.problems
 
 
 def _was_a_note(note_id: int, path: str, config: Config) -> bool:
@@ -162,54 +147,61 @@ def _require_note(corpus: Corpus, path: str, now: NoteNow, config: Config) -> No
 
 
 def _findings(
-    corpus: Corpus, now: NoteNow, accepted: Iterable[Accepted], config: Config
-) -> Iterable[NoteFinding]:
-    """Open findings of what counts now: each once, as its latest review has it; gravest first."""
+    corpus: Corpus, now: NoteNow, accepted: Iterable[CurrentAcceptance], config: Config
+) -> Iterable[NoteFindingJson]:
+    """Open findings of current reviews: each once, as its latest review has it; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
     rows = [
-        (row, row.evidence)
+        (row, pair)
         for row in accepted
-        if row.evidence is not None
-        and row.kind != AcceptanceKind.OVERRIDE
-        and gates.get(row.gate_path) == row.gate_sha256
+        if (pair := row.event.review_pair) is not None
+        and row.event.kind != AcceptanceKind.OVERRIDE
+        and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
     ]
     digests = {now.path: now.facts.sha256} if now.facts else {}
     reader = FindingReader(corpus, digests=digests)
-    found = reader.read_each([_reviewed(now, row, evidence) for row, evidence in rows])
-    seen: dict[str, NoteFinding] = {}
-    for (row, evidence), findings in zip(rows, found, strict=True):
+    found = reader.read_each([_reviewed(now, row, pair) for row, pair in rows])
+    seen: dict[str, NoteFindingJson] = {}
+    for (row, pair), findings in zip(rows, found, strict=True):
         for finding in findings:
             if finding.status == DispositionState.OPEN:
-                gate_id = gate_label(row.gate_path, config.gates_folder)
-                item = NoteFinding(gate_id, row.model_partition, evidence.pair_id, finding)
+                item = NoteFindingJson(
+                    gate_id=gate_label(row.gate.path, config.gates_folder),
+                    model_partition=row.model_partition.name,
+                    review_pair_id=pair.pk,
+                    finding=finding,
+                )
                 seen.setdefault(finding.fingerprint, item)
     return sorted(seen.values(), key=_order)
 
 
-def _order(item: NoteFinding) -> tuple[int, int, str]:
+def _order(item: NoteFindingJson) -> tuple[int, int, str]:
     finding = item.finding
     return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
 
 
-def _reviewed(now: NoteNow, row: Accepted, evidence: Evidence) -> ReviewedPair:
+def _reviewed(now: NoteNow, row: CurrentAcceptance, pair: ReviewPair) -> ReviewedPair:
+    """The evidence of an acceptance; its paths differ where it was carried over."""
     return ReviewedPair(
-        pair_id=evidence.pair_id,
+        pair_id=pair.pk,
         note_path=now.path,
-        gate_path=row.gate_path,
-        moved=(now.path, row.gate_path) != (evidence.note_path, evidence.gate_path),
-        note_sha256=evidence.note_sha256,
+        gate_path=row.gate.path,
+        moved=(now.path, row.gate.path) != (pair.note.path, pair.gate.path),
+        note_sha256=pair.note_snapshot.content_sha256,
     )
 
 
-def _history(note_id: int | None, request: NotePageRequest, config: Config) -> Iterable[NoteEvent]:
+def _history(
+    note_id: int | None, request: NotePageRequest, config: Config
+) -> Iterable[NoteEventJson]:
     rows = Acceptance.objects.filter(note_id=note_id).select_related(
         "gate", "model_partition", "note_snapshot"
     )
     if request.before is not None:
         rows = rows.filter(pk__lt=request.before)
     for row in rows.defer("note_snapshot__text").order_by("-pk")[: request.history_size + 1]:
-        yield NoteEvent(
-            key=row.pk,
+        yield NoteEventJson(
+            acceptance_event_id=row.pk,
             gate_id=gate_label(row.gate.path, config.gates_folder),
             model_partition=row.model_partition.name,
             kind=row.kind,
@@ -217,7 +209,7 @@ def _history(note_id: int | None, request: NotePageRequest, config: Config) -> I
             review_pair_id=row.review_pair_id,
             actor=row.actor,
             reason=row.reason,
-            at=row.accepted_at,
+            at=timestamp(row.accepted_at),
             note_sha256=row.note_snapshot.content_sha256,
             note_snapshot_id=row.note_snapshot_id,
         )
@@ -225,26 +217,3 @@ def _history(note_id: int | None, request: NotePageRequest, config: Config) -> I
 
 def _last_kept(note_id: int | None) -> FileSnapshot | None:
     return FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk").first()
-
-
-def _finding_json(item: NoteFinding) -> NoteFindingJson:
-    return NoteFindingJson(
-        gate_id=item.gate_id,
-        model_partition=item.model_partition,
-        review_pair_id=item.review_pair_id,
-        finding=item.finding,
-    )
-
-
-def _event_json(event: NoteEvent) -> NoteEventJson:
-    return NoteEventJson(
-        gate_id=event.gate_id,
-        model_partition=event.model_partition,
-        kind=event.kind,
-        decision=event.decision,
-        review_pair_id=event.review_pair_id,
-        actor=event.actor,
-        reason=event.reason,
-        at=timestamp(event.at),
-        note_sha256=event.note_sha256,
-    )

@@ -54,11 +54,6 @@ def queue_board(config: Config, now: FilesNow) -> QueueBoard:
     return board
 
 
-def has_board(config: Config) -> bool:
-    """Whether a board is kept: bringing it up to date costs little, making it costs every finding."""
-    return _kept_for(config).board is not None
-
-
 def _current(kept: _Kept, stamp: _Stamp, *, config: Config, now: FilesNow) -> QueueBoard:
     board, before = kept.board, kept.stamp
     if board is None or before is None or before.store_id != stamp.store_id:

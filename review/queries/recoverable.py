@@ -118,6 +118,15 @@ def output_states(
     return found | _states_of(written, config=config)
 
 
+def describe_partial(job: ReviewJob, *, config: Config) -> str:
+    """How many reviews of an output an ingest would keep, and why the others are missing."""
+    data = ArtifactStore(config).read_output(job.bundle_output_path) or b""
+    expected = _expected([job.pk], config=config)[job.pk]
+    missing = parse_output(data, token=job.sentinel_token, expected=expected).missing
+    reasons = "; ".join(dict.fromkeys(missing.values()))
+    return f"{len(expected) - len(missing)} kept, {len(missing)} missing: {reasons}"
+
+
 def _states_of(written: Mapping[ReviewJob, bytes], *, config: Config) -> dict[int, OutputState]:
     expected = _expected([job.pk for job in written], config=config)
     return {

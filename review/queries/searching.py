@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from review.conf import Config
+from review.contracts.search import JumpJson
 from review.corpus import Corpus, NoteFacts, UnreadableFile
 from review.domain.excerpts import Part, excerpt
 from review.domain.frontmatter import parse_frontmatter
-from review.models import Finding, JobEvent, ReviewPair, ReviewStore, ReviewText, batched
+from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
 from review.queries.review_details import gate_label
 from review.store.word_index import Entry, WordIndex
 from review.vocabulary import JobStatus, PairStatus
 
 PER_KIND = 50
+_MAX_JUMPS = 10
+_KEY_DIGITS = 18
+_FINGERPRINT = re.compile("[0-9a-f]{6,16}")
 _BEGUN, _PAIRS, _EVENTS = "begun", "pairs", "job-events"
 _EVENTS_AT_ONCE = 100
 _PAIRS_AT_ONCE = 500
@@ -26,111 +32,85 @@ _NOTES_AT_ONCE = 100
 
 
 class Kind(StrEnum):
-    """What is searched."""
-
     NOTE = "note"
     FINDING = "finding"
     REVIEW = "review"
 
 
 @dataclass(frozen=True)
-class FoundNote:
-    """A note that holds the words."""
+class Hit:
+    """A text that holds the words.
 
-    path: str
+    :param key: a note's path, a finding's fingerprint or a review's number.
+    :param word: a finding's severity or a review's decision.
+    """
+
+    key: str
     parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True)
-class FoundFinding:
-    """A finding that holds the words, as its latest review has it."""
-
-    fingerprint: str
     note_path: str
-    gate_id: str
-    severity: str
-    parts: tuple[Part, ...]
+    gate_id: str = ""
+    word: str = ""
 
-
-@dataclass(frozen=True)
-class FoundReview:
-    """A review that holds the words."""
-
-    pair_id: int
-    note_path: str
-    gate_id: str
-    decision: str
-    parts: tuple[Part, ...]
+    @property
+    def excerpt(self) -> str:
+        return "".join(part.text for part in self.parts)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What holds all the words, the best first; not all was looked at unless `complete`.
+    """A page of what holds all the words, the best first.
 
-    :param counts: how many of each kind, of those that are not shown too; at most `PER_KIND`.
+    :param counts: how many of each kind there are.
+    :param complete: False while texts are still being indexed.
     """
 
-    notes: tuple[FoundNote, ...] = ()
-    findings: tuple[FoundFinding, ...] = ()
-    reviews: tuple[FoundReview, ...] = ()
+    hits: Mapping[Kind, Sequence[Hit]] = field(default_factory=dict)
     counts: Mapping[Kind, int] = field(default_factory=dict)
     complete: bool = True
 
 
-@dataclass
-class _Patience:
-    """How long reading may go on."""
-
-    seconds: float
-    _began: float = field(default_factory=time.monotonic)
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() - self._began > self.seconds
-
-
 class Searcher:
-    """Searches one knowledge base and its store."""
-
     def __init__(self, corpus: Corpus, *, config: Config) -> None:
-        """Search the base of `config`."""
         self._corpus = corpus
         self._gates_folder = config.gates_folder
         self._path = config.index_path.with_suffix(".words")
 
     def search(
-        self, words: Sequence[str], *, kinds: Iterable[Kind] = tuple(Kind), seconds: float
+        self,
+        words: Sequence[str],
+        *,
+        kinds: Collection[Kind] = tuple(Kind),
+        offset: int = 0,
+        seconds: float,
     ) -> Found:
         """Find what holds all the words.
 
+        :param offset: how many of each kind to leave out, of those that earlier pages show.
         :param seconds: how long to read what the index lacks before searching it.
         """
-        wanted = set(kinds)
         with self._open() as index:
-            complete = self._catch_up(index, _Patience(seconds))
-            names = {kind: index.find(words, kind=kind, limit=PER_KIND) for kind in Kind}
-        shown = {kind: names[kind] if kind in wanted else [] for kind in Kind}
-        return Found(
-            notes=tuple(self._notes(shown[Kind.NOTE], words)),
-            findings=tuple(self._findings(shown[Kind.FINDING], words)),
-            reviews=tuple(self._reviews(shown[Kind.REVIEW], words)),
-            counts={kind: len(names[kind]) for kind in Kind},
-            complete=complete,
-        )
+            complete = self._catch_up(index, time.monotonic() + seconds)
+            names = {
+                kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
+            }
+            counts = {kind: index.count(words, kind=kind) for kind in Kind}
+        read = {Kind.NOTE: self._notes, Kind.FINDING: self._findings, Kind.REVIEW: self._reviews}
+        hits = {kind: list(read[kind](names[kind], words)) for kind in kinds}
+        return Found(hits, counts, complete)
 
     def catch_up(self, *, seconds: float) -> bool:
-        """Read what the index lacks; answers whether it lacks nothing any more."""
+        """Index what is missing; return whether nothing is missing any more."""
         with self._open() as index:
-            return self._catch_up(index, _Patience(seconds))
+            return self._catch_up(index, time.monotonic() + seconds)
 
     def _open(self) -> WordIndex:
         store_id = ReviewStore.objects.identity()
         return WordIndex(self._path, store_id=store_id)
 
-    def _catch_up(self, index: WordIndex, patience: _Patience) -> bool:
-        return self._add_notes(index, patience) and self._add_reviews(index, patience)
+    def _catch_up(self, index: WordIndex, deadline: float) -> bool:
+        return self._add_notes(index, deadline) and self._add_reviews(index, deadline)
 
-    def _add_notes(self, index: WordIndex, patience: _Patience) -> bool:
+    def _add_notes(self, index: WordIndex, deadline: float) -> bool:
         known = index.digests(Kind.NOTE)
         notes = self._corpus.notes().notes
         gone = known.keys() - {note.path for note in notes}
@@ -138,7 +118,7 @@ class Searcher:
             index.forget(Kind.NOTE, gone)
         changed = [note for note in notes if known.get(note.path) != note.sha256]
         for some in batched(changed, _NOTES_AT_ONCE):
-            if patience.is_over:
+            if time.monotonic() > deadline:
                 return False
             index.add(self._note_entries(some))
         return True
@@ -151,37 +131,36 @@ class Searcher:
                 continue
             yield Entry(Kind.NOTE, note.path, note.path, text, note.sha256)
 
-    def _add_reviews(self, index: WordIndex, patience: _Patience) -> bool:
-        """Reviews in the order of their pairs; a pair whose review came late has left an event."""
+    def _add_reviews(self, index: WordIndex, deadline: float) -> bool:
+        """Add reviews in the order of their pairs, then those of jobs that were ingested since."""
         if not index.mark(_BEGUN):
             index.add((), marks={_BEGUN: 1, _EVENTS: _last_event()})
-        return self._add_pairs(index, patience) and self._add_events(index, patience)
+        return self._add_pairs(index, deadline) and self._add_events(index, deadline)
 
-    def _add_pairs(self, index: WordIndex, patience: _Patience) -> bool:
+    def _add_pairs(self, index: WordIndex, deadline: float) -> bool:
         while True:
             texts = ReviewText.objects.filter(pk__gt=index.mark(_PAIRS)).order_by("pk")
             keys = list(texts.values_list("pk", flat=True)[:_PAIRS_AT_ONCE])
             if not keys:
                 return True
-            if patience.is_over:
+            if time.monotonic() > deadline:
                 return False
             index.add(_review_entries(keys), marks={_PAIRS: keys[-1]})
 
-    def _add_events(self, index: WordIndex, patience: _Patience) -> bool:
-        """The reviews of jobs that were ingested since; one that is known is read again."""
+    def _add_events(self, index: WordIndex, deadline: float) -> bool:
         while True:
             rows = JobEvent.objects.filter(pk__gt=index.mark(_EVENTS)).order_by("pk")
             events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
             if not events:
                 return True
-            if patience.is_over:
+            if time.monotonic() > deadline:
                 return False
             jobs = {job for _key, job, status in events if status in _CLOSED}
             texts = ReviewText.objects.filter(pair__job_id__in=jobs)
             keys = list(texts.values_list("pk", flat=True))
             index.add(_review_entries(keys), marks={_EVENTS: events[-1][0]})
 
-    def _notes(self, paths: Iterable[str], words: Sequence[str]) -> Iterator[FoundNote]:
+    def _notes(self, paths: Sequence[str], words: Sequence[str]) -> Iterator[Hit]:
         for path in paths:
             try:
                 text = self._corpus.read_note(path).text
@@ -191,9 +170,9 @@ class Searcher:
             parts = excerpt(body, words)
             if not any(part.found for part in parts):
                 parts = excerpt(text, words)
-            yield FoundNote(path, parts)
+            yield Hit(path, parts, path)
 
-    def _findings(self, marks: Sequence[str], words: Sequence[str]) -> Iterator[FoundFinding]:
+    def _findings(self, marks: Sequence[str], words: Sequence[str]) -> Iterator[Hit]:
         columns = ("fingerprint", "pair__note__path", "pair__gate__path", "severity", "text")
         rows = Finding.objects.filter(fingerprint__in=marks).order_by("pk").values_list(*columns)
         latest = {row[0]: row for row in rows}
@@ -201,9 +180,9 @@ class Searcher:
             if mark in latest:
                 _mark, note, gate, severity, text = latest[mark]
                 gate_id = gate_label(gate, self._gates_folder)
-                yield FoundFinding(mark, note, gate_id, severity, excerpt(text, words))
+                yield Hit(mark, excerpt(text, words), note, gate_id, severity)
 
-    def _reviews(self, names: Sequence[str], words: Sequence[str]) -> Iterator[FoundReview]:
+    def _reviews(self, names: Sequence[str], words: Sequence[str]) -> Iterator[Hit]:
         keys = [int(name) for name in names]
         pairs = ReviewPair.objects.filter(pk__in=keys, status=PairStatus.COMPLETED)
         columns = ("note__path", "gate__path", "decision", "review_text__text")
@@ -212,7 +191,33 @@ class Searcher:
             if key in rows:
                 note, gate, decision, text = rows[key]
                 gate_id = gate_label(gate, self._gates_folder)
-                yield FoundReview(key, note, gate_id, decision, excerpt(text, words))
+                yield Hit(str(key), excerpt(text, words), note, gate_id, decision)
+
+
+def find_jumps(query: str) -> list[JumpJson]:
+    """The job and the review of this number, and the findings whose fingerprint begins so."""
+    word = query.strip().lower()
+    found: list[JumpJson] = []
+    if word.isascii() and word.isdigit() and len(word) <= _KEY_DIGITS:
+        tables: dict[str, QuerySet[Any]] = {
+            "job": ReviewJob.objects.all(),
+            "review": ReviewPair.objects.completed(),
+        }
+        found = [
+            JumpJson(kind=kind, key=word)
+            for kind, rows in tables.items()
+            if rows.filter(pk=word).exists()
+        ]
+    if _FINGERPRINT.fullmatch(word):
+        # A range, which an index answers; "g" comes after every hexadecimal digit.
+        marks = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
+        rows = marks.order_by("fingerprint", "pk").values_list("fingerprint", "text")
+        latest = dict(rows[:_MAX_JUMPS])
+        found += [
+            JumpJson(kind="finding", key=fingerprint, text=text)
+            for fingerprint, text in latest.items()
+        ]
+    return found
 
 
 _CLOSED = (JobStatus.COMPLETED, JobStatus.FAILED)

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from review.conf import Config
 from review.contracts.status import StatusJson
 from review.corpus import Corpus, NoteList
-from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
+from review.queries.coverage import count_jobs, count_uncovered, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
+from review.queries.pair_states import BEST, PairStates, read_pair_states
 from review.queries.problems import no_note_found, problem_json
 from review.queries.recoverable import abandoned_jobs
 from review.queries.renames import find_renames
@@ -33,13 +33,6 @@ class FailOn(StrEnum):
 _COUNTED = {FailOn.FAIL: (Decision.FAIL,), FailOn.WARN: QUEUED_DECISIONS}
 
 
-class Counted(NamedTuple):
-    """The entries of the queue, by decision, and the looks there are."""
-
-    queue: dict[str, int]
-    needs_a_look: int
-
-
 def read_status(
     corpus: Corpus,
     *,
@@ -47,35 +40,29 @@ def read_status(
     fail_on: Iterable[FailOn],
     config: Config,
     now: datetime,
-    counted: Counted | None = None,
 ) -> StatusJson:
-    """Coverage, queue, jobs and orphans, of one model partition or of all.
-
-    :param counted: what was counted already.
-    """
-    coverage = read_coverage(corpus, model_partition=model_partition)
-    hidden: Mapping[str, int] = {}
-    if counted is None:
-        scope = LookRequest(model_partition=model_partition)
-        looks = count_looks(corpus, scope, gates_folder=config.gates_folder)
-        queue, hidden = _count_queue(corpus, coverage, model_partition)
-        counted = Counted(queue, looks)
+    """Coverage, queue, jobs and orphans, of one model partition or of all."""
+    states = read_pair_states(corpus, config=config)
+    scope = LookRequest(model_partition=model_partition)
+    queue, hidden = _count_queue(corpus, states, model_partition)
     status = StatusJson(
-        notes=len(coverage.notes),
-        gates=len(coverage.gates),
-        uncovered=coverage.uncovered,
-        partitions=list(coverage.partitions),
+        notes=len(states.notes),
+        gates=len(states.gates),
+        uncovered=count_uncovered(states, partition=model_partition or BEST),
+        partitions=read_coverage(
+            states, [model_partition] if model_partition else states.partitions
+        ),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=counted.queue,
-        needs_a_look=counted.needs_a_look,
-        orphans=find_orphans(corpus, coverage),
-        problems=[problem_json(problem) for problem in coverage.problems],
+        queue=queue,
+        needs_a_look=count_looks(corpus, scope, gates_folder=config.gates_folder),
+        orphans=find_orphans(corpus, states),
+        problems=[problem_json(problem) for problem in states.problems],
         tripped=None,
     )
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=hidden)) or None
     if any(orphan.kind == "note" for orphan in status.orphans):
-        status.renames = find_renames(corpus, coverage.notes, listed=coverage.notes)
+        status.renames = find_renames(corpus, states.notes, listed=states.notes)
     status.notices = list(_notices(status, config=config))
     return status
 
@@ -123,11 +110,11 @@ def _stale(status: StatusJson) -> Iterator[str]:
 
 
 def _count_queue(
-    corpus: Corpus, coverage: Coverage, model_partition: str | None
+    corpus: Corpus, states: PairStates, model_partition: str | None
 ) -> tuple[dict[str, int], Mapping[str, int]]:
     """Entries by decision; and those reviews that cannot be shown, as their gate cannot be used."""
     request = QueueRequest(model_partition=model_partition, with_rationale=False)
-    listed = NoteList(coverage.notes, coverage.problems)
+    listed = NoteList(states.notes, states.problems)
     queue = read_warn_queue(corpus, request, listed=listed)
     counts = Counter(entry.decision for entry in queue.entries)
     return {word.value: counts[word.value] for word in QUEUED_DECISIONS}, queue.hidden

@@ -39,7 +39,6 @@ def require_permission(request: HttpRequest, permission: str) -> None:
 
 
 def may(request: HttpRequest, permission: str) -> bool:
-    """Whether the user has the permission: pages show no button that would refuse."""
     return request.user.has_perm(permission)
 
 

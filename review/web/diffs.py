@@ -66,7 +66,7 @@ def _choose(
             "url": diff_page(note_path, gate_id=row.gate_id, model_partition=row.model_partition),
         }
         for row in shown.pairs
-        if row.note_snapshot_id is not None
+        if row.accepted_at is not None
         and filters.one("gate", row.gate_id) == row.gate_id
         and filters.one("model", row.model_partition) == row.model_partition
     ]

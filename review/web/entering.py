@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from http import HTTPStatus
+from typing import Any
 
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
@@ -32,7 +33,7 @@ class LinkUsed(UsageRefused):
 
 
 class _EntryTokens(PasswordResetTokenGenerator):
-    """Tokens that die with the login they lead to, since that moves `last_login`."""
+    """Tokens that the login they lead to ends, since it moves `last_login`."""
 
     key_salt = "review.web.entering"
 
@@ -46,7 +47,6 @@ _tokens = _EntryTokens()
 
 
 def entry_path(user: User) -> str:
-    """The path of a link that logs `user` in, once."""
     return reverse("enter", args=[user.pk, _tokens.make_token(user)])
 
 
@@ -74,26 +74,16 @@ def _spend(user: User, now: datetime) -> bool:
 
 
 class _LoginForm(AuthenticationForm):
-    """Asks nobody about a name that no user can have: guesses are kept, and as long as they are."""
+    """Check the lengths first: each guess is stored, and a long password takes long to hash."""
 
-    def clean_username(self) -> str:
-        """The name, of a user's length."""
-        return self._of_length("username", MAX_NAME)
-
-    def clean_password(self) -> str:
-        """The password, of a length that is quick to check."""
-        return self._of_length("password", MAX_PASSWORD)
-
-    def _of_length(self, name: str, most: int) -> str:
-        text = str(self.cleaned_data[name])
-        if len(text) > most or "\0" in text:
-            raise self.get_invalid_login_error()
-        return text
+    def clean(self) -> dict[str, Any]:
+        for name, most in (("username", MAX_NAME), ("password", MAX_PASSWORD)):
+            if len(self.cleaned_data.get(name, "")) > most:
+                raise self.get_invalid_login_error()
+        return super().clean()
 
 
 class Login(LoginView):
-    """The form; it never leads to another site."""
-
     authentication_form = _LoginForm
     template_name = "review/login.html"
     redirect_authenticated_user = True
@@ -101,8 +91,6 @@ class Login(LoginView):
 
 @method_decorator(login_not_required, name="dispatch")
 class Logout(LogoutView):
-    """POST only."""
-
     next_page = "login"
 
 

@@ -18,12 +18,10 @@ from review.contracts.job_pages import (
     EventListJson,
     JobEventJson,
 )
-from review.queries.act_log import Act, ActPage, newest_acts
-from review.queries.act_streams import ActFilter, ActKind, Place
+from review.queries.act_log import Act, ActFilter, ActKind, ActPage, Place, newest_acts
 from review.vocabulary import DispositionState, JobStatus
 from review.web.facets import make_facet
-from review.web.filters import AFTER, Filters, UnknownFilter, parse_filters
-from review.web.numbers import read_number
+from review.web.filters import AFTER, Filters, parse_filters
 from review.web.pages import page
 from review.web.paging import Paged, document_url, read_place, write_place
 
@@ -53,7 +51,6 @@ class ShownAct:
 
 
 def events(request: HttpRequest) -> HttpResponse:
-    """Who did what."""
     filters = parse_filters(request, _KNOWN)
     found = newest_acts(
         _wanted(filters),
@@ -70,7 +67,6 @@ def events(request: HttpRequest) -> HttpResponse:
             "facets": _facets(filters),
             "paged": part,
             "events": list(shown_acts(part.items)),
-            "looked_back_to": found.looked_back_to,
         },
         document=lambda: _document(part),
     )
@@ -98,7 +94,7 @@ def _wanted(filters: Filters) -> ActFilter:
         to_statuses=tuple(JobStatus(word) for word in filters.all("to")),
         states=tuple(DispositionState(word) for word in filters.all("as")),
         actors=filters.all("actor"),
-        job_id=_job_id(filters.one("job")),
+        job_id=filters.key("job"),
     )
 
 
@@ -136,15 +132,6 @@ def _document(part: Paged[Act]) -> EventListJson:
         acceptances=[event for event in found if isinstance(event, AcceptanceEventJson)],
         next=document_url(part.next_url),
     )
-
-
-def _job_id(word: str) -> int | None:
-    if not word:
-        return None
-    number = read_number(word)
-    if number is None:
-        raise UnknownFilter(f"filter 'job' has no value {word!r}", hint="it takes a job's number")
-    return number
 
 
 urlpatterns = [path("events/", events, name="events")]

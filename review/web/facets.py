@@ -33,7 +33,6 @@ class Facet:
 
     @property
     def selected(self) -> bool:
-        """Whether the filter is set."""
         return any(option.selected for option in (*self.options, *self.more))
 
 

@@ -11,6 +11,8 @@ from django.http import HttpRequest
 from review.errors import UsageRefused
 
 AFTER = "after"
+# Every database can hold a number of so many digits.
+_MAX_DIGITS = 18
 # Understood by every page: where a page of a list starts, and which twin is wanted.
 _ALWAYS = (AFTER, "format")
 
@@ -34,32 +36,39 @@ class Filters:
     values: Mapping[str, tuple[str, ...]]
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Every value of a filter, in the order written; none is "any"."""
         return self.values.get(name, ())
 
     def one(self, name: str, default: str = "") -> str:
-        """The last value of a filter."""
         return self.all(name)[-1] if self.all(name) else default
+
+    def key(self, name: str) -> int | None:
+        """The key of a row that a filter names; None where it is not set.
+
+        :raises UnknownFilter: it is no key.
+        """
+        written = self.one(name)
+        number = read_number(written)
+        if written and number is None:
+            raise UnknownFilter(
+                f"filter {name!r} has no value {written!r}", hint="it takes a number"
+            )
+        return number
 
     @property
     def after(self) -> str:
-        """Where the page of the list starts; empty for the first one."""
         return self.one(AFTER)
 
     @property
     def narrowed(self) -> bool:
-        """Whether anything but the place in the list is asked for."""
         return any(name not in _ALWAYS for name in self.values)
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """Names and values for hidden inputs, without the place in the list."""
         kept = ((name, self.values[name]) for name in self.values if name not in _ALWAYS)
         return [(name, value) for name, values in kept for value in values]
 
     @property
     def query(self) -> str:
-        """The filters as a query string, without the place in the list and without `?`."""
         return urlencode(self.fields)
 
     def url(self, **changes: Value) -> str:
@@ -99,6 +108,12 @@ def parse_filters(
         if texts:
             values[name] = tuple(dict.fromkeys(texts))
     return Filters(path or request.path, values)
+
+
+def read_number(written: str) -> int | None:
+    """The whole number, 0 or above; None for anything else, and for one larger than any key."""
+    fits = written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS
+    return int(written) if fits else None
 
 
 def _check_words(name: str, texts: Iterable[str], words: Collection[str] | None) -> None:

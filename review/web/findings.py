@@ -20,15 +20,13 @@ from review.queries.queue_page import place_of, row_id
 from review.vocabulary import DispositionState
 from review.web.acting import SeeOther, actor, field, may, require_permission
 from review.web.filters import AFTER, Filters
-from review.web.first_time import needs
 from review.web.pages import page
 from review.web.paging import write_place
-from review.web.queue_filters import LINES_A_PAGE, QUEUE, find, queue_filter, read_filters
+from review.web.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.rendering import Look, render_markdown
 from review.web.triage import MAX_REASON, PERMISSION, STATES, last_act, seen_finding, state_of, tell
 
 
-@needs(QUEUE)
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One finding, where it stands in the list, and the next and the previous one."""
     filters = read_filters(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from shlex import quote
 from typing import Any
 
@@ -10,28 +11,26 @@ from django.urls import path
 from django.utils import timezone
 
 from review import conf
-from review.queries.base_map import FRESH, WORDS
 from review.queries.gate_listing import list_gates
 from review.queries.gate_page import GatePage, gate_covers, read_gate_page
 from review.queries.knowledge_base import open_corpus
+from review.queries.pair_states import FRESH
 from review.queries.places import is_below
+from review.queries.queue_choice import QueueFilter
 from review.queries.review_texts import snapshot_text
-from review.vocabulary import ACCEPTING_DECISIONS, Decision
-from review.web.base import BASE_MAP, base_map
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState
+from review.web.cached import pair_states
 from review.web.diff_view import render_diff
 from review.web.facets import make_facet
-from review.web.filters import Filters, UnknownFilter, parse_filters
-from review.web.first_time import needs
-from review.web.numbers import read_number
+from review.web.filters import Filters, parse_filters
 from review.web.pages import page
+from review.web.queue_filters import find
 from review.web.rendering import Look, render_markdown, render_plain
 
 _LINES = "lines"
 
 
-@needs(BASE_MAP)
 def gates(request: HttpRequest) -> HttpResponse:
-    """All gates, lens by lens."""
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
     config = conf.current()
     with open_corpus(config) as corpus:
@@ -51,15 +50,13 @@ def _is_wanted(lens: str, rule: str | None, filters: Filters) -> bool:
 
 
 def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
-    answer = base_map(timezone.now())
-    base = answer.value
-    lenses: dict[str, int | None] = {}
-    for column in base.columns:
-        lenses[column.lens] = (lenses.get(column.lens) or 0) + 1
+    answer = pair_states()
+    covers = gate_covers(answer.value)
+    lenses = Counter(gate.lens for gate in answer.value.gates)
     return {
         "filters": filters,
         "rows": [
-            {"gate": gate, "covers": gate_covers(base, gate.gate_path)} for gate in document.gates
+            {"gate": gate, "covers": covers.get(gate.gate_path, ())} for gate in document.gates
         ],
         "problems": document.problems,
         "counted_at": answer.at,
@@ -70,15 +67,13 @@ def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
     }
 
 
-@needs(BASE_MAP)
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
-    """One gate."""
     filters = parse_filters(request, {"as": [_LINES], "against": None})
     config = conf.current()
-    answer = base_map(timezone.now())
+    answer = pair_states()
     with open_corpus(config) as corpus:
         shown = read_gate_page(
-            corpus, answer.value, gate_id, against=_against(filters), config=config
+            corpus, answer.value, gate_id, against=filters.key("against"), config=config
         )
     return page(
         request,
@@ -86,22 +81,6 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
         lambda: _context(filters, shown) | {"counted_at": answer.at},
         document=shown.document,
     )
-
-
-def _against(filters: Filters) -> int | None:
-    """The key of the text to compare with.
-
-    :raises UnknownFilter: it is no key.
-    """
-    written = filters.one("against")
-    if not written:
-        return None
-    number = read_number(written)
-    if number is None:
-        raise UnknownFilter(
-            f"filter 'against' has no value {written!r}", hint="it takes a text's key"
-        )
-    return number
 
 
 def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
@@ -123,7 +102,12 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
             for cover in shown.covers
         ],
         "would_go_stale": sum(cover.fresh for cover in shown.covers),
-        "judged": [(state, number) for state, number in shown.judged.items() if number],
+        "judged": [
+            (state, number)
+            for state, number in shown.judged.items()
+            if number and state != DispositionState.OPEN
+        ],
+        "open_findings": _open_findings(shown.gate_id),
         "html": render_plain(text) if by_lines else render_markdown(text, look=look),
         "by_lines": by_lines,
         "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
@@ -135,8 +119,13 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
 
 
 def _state(decision: str) -> str:
-    """How the map calls what was decided so and is fresh."""
-    return WORDS[FRESH] if decision == Decision.PASS else decision
+    return FRESH if decision == Decision.PASS else decision
+
+
+def _open_findings(gate_id: str) -> int:
+    """Count them as the queue does."""
+    queue, _files = find(QueueFilter(gates=(gate_id,)), now=timezone.now())
+    return sum(queue.facets.severities.values())
 
 
 def _last_text(shown: GatePage) -> str:

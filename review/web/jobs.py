@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, get_args
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
+from django.views.decorators.http import require_POST
+from django.views.generic import RedirectView
 
 from review import conf
 from review.contracts.job_pages import JobDetailsJson, JobFileJson
-from review.contracts.jobs import JobJson, JobListPageJson
+from review.contracts.jobs import JobJson, JobListPageJson, PairJson
 from review.contracts.recovery import RecoverableJson
+from review.orchestration.picking import Pick
 from review.protocol.telemetry import output_tokens_by_model
-from review.queries.job_board import show_jobs
+from review.queries.freshness import in_flight
+from review.queries.job_board import require_job, show_jobs
 from review.queries.job_details import JobFile, read_job, read_job_file
 from review.queries.job_pages import JobFilter, JobRow, count_jobs_by_kind, job_rows, newest_job_ids
 from review.runners.process_table import ProcessTable
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus
-from review.web.acting import may
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
+from review.web.acting import SeeOther, may, require_permission
+from review.web.cached import recoverable
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.pages import page, wants_json
 from review.web.paging import Paged, document_url, paged, read_place
-from review.web.start import standing
+from review.web.picking import ask, tell_requests
+from review.web.recovering import PERMISSION, possible_actions
 from review.web.words import duration, label
 
 JOBS_A_PAGE = 50
@@ -46,26 +52,14 @@ _FILES: tuple[JobFile, ...] = get_args(JobFile)
 
 
 @dataclass(frozen=True)
-class ShownFile:
-    """A file of a job as the page shows it: its beginning, and whether that is all."""
-
-    title: str
-    name: str
-    facts: JobFileJson
-    text: str
-    is_whole: bool
-
-
-@dataclass(frozen=True)
 class ShownJob:
-    """A job of the list, and what it needs of somebody: words of `NEEDS`."""
+    """A job of the list, and why it needs attention: words of `NEEDS`."""
 
     row: JobRow
     needs: tuple[str, ...]
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
-    """The jobs, newest first."""
     filters = parse_filters(request, _KNOWN)
     needing = _needing() if filters.all("needs") else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
@@ -103,8 +97,7 @@ def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
 
 
 def _needing() -> dict[str, list[int]]:
-    """Jobs that somebody may have to see to, by why."""
-    recovery = standing(timezone.now()).value.recovery
+    recovery = recoverable().value
 
     def ids(entries: list[RecoverableJson]) -> list[int]:
         return [entry.review_job_id for entry in entries]
@@ -121,20 +114,13 @@ def _list_context(
 ) -> dict[str, Any]:
     return {
         "paged": part,
-        "rows": _rows(part.items, needing, gates_folder=conf.current().gates_folder),
+        "rows": [
+            ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
+            for row in job_rows(part.items, gates_folder=conf.current().gates_folder)
+        ],
         "filters": filters,
         "facets": _facets(filters, needing),
     }
-
-
-def _rows(
-    job_ids: Sequence[int], needing: Mapping[str, list[int]], *, gates_folder: str
-) -> list[ShownJob]:
-    """The jobs of a page, each with what it needs of somebody."""
-    return [
-        ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
-        for row in job_rows(job_ids, gates_folder=gates_folder)
-    ]
 
 
 def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
@@ -143,7 +129,7 @@ def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
     codes = {code: label(code) for code in FailureCode.values}
     facets = [
         make_facet(filters, "status", "Status", dict(counts.statuses)),
-        make_facet(filters, "needs", "Needs you", dict(needs), labels=NEEDS),
+        make_facet(filters, "needs", "Needs attention", dict(needs), labels=NEEDS),
         make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
         make_facet(filters, "code", "Why it failed", dict(counts.failure_codes), labels=codes),
     ]
@@ -151,18 +137,38 @@ def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
-    """One job: what it asked, what came back, who moved it, and what may be done."""
     parse_filters(request, {})
     details = read_job(job_id, config=conf.current(), processes=ProcessTable(), now=timezone.now())
     return page(
         request,
         "review/job.html",
-        lambda: _job_context(details) | {"may_recover": may(request, "review.change_reviewjob")},
+        lambda: _job_context(request, details),
         document=details,
     )
 
 
-def _job_context(details: JobDetailsJson) -> dict[str, Any]:
+@require_POST
+def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Queue a new job for the pairs of a failed job that have no review."""
+    require_permission(request, PERMISSION)
+    (job,) = show_jobs([require_job(job_id).pk], gates_folder=conf.current().gates_folder)
+    picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
+    tell_requests(request, ask(request, picks, grouping=Grouping(job.grouping)))
+    return SeeOther(reverse("job", args=[job_id]))
+
+
+def _to_request(job: JobJson) -> list[PairJson]:
+    """The missing pairs of a closed job that no open job will answer."""
+    waiting = in_flight(job.model_partition)
+    return [
+        pair
+        for pair in job.pairs
+        if pair.pair_status == PairStatus.MISSING
+        and (pair.note_path, pair.gate_path) not in waiting
+    ]
+
+
+def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
     number = details.job.review_job_id
     telemetry = details.telemetry
     return {
@@ -177,6 +183,9 @@ def _job_context(details: JobDetailsJson) -> dict[str, Any]:
         "took": _took(details.job),
         "writers": _writers(telemetry),
         "notices": _notices(telemetry),
+        "may_recover": may(request, PERMISSION),
+        "actions": [action.value for action in possible_actions(request, details.job)],
+        "to_request": _to_request(details.job) if "missing" in details.recovery else [],
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
 
@@ -200,14 +209,19 @@ def _took(job: JobJson) -> str:
     return duration(ended - started)
 
 
-def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> ShownFile:
-    if facts.state != "there":
-        return ShownFile(title, name, facts, "", is_whole=True)
-    data = read_job_file(job_id, name, config=conf.current()) or b""
-    text = data.decode("utf-8", "replace")
-    return ShownFile(
-        title, name, facts, text[:SHOWN_CHARACTERS], is_whole=len(text) <= SHOWN_CHARACTERS
-    )
+def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[str, Any]:
+    """A file of a job: its beginning, and whether that is all."""
+    text = ""
+    if facts.state == "there":
+        data = read_job_file(job_id, name, config=conf.current()) or b""
+        text = data.decode("utf-8", "replace")
+    return {
+        "title": title,
+        "name": name,
+        "facts": facts,
+        "text": text[:SHOWN_CHARACTERS],
+        "is_whole": len(text) <= SHOWN_CHARACTERS,
+    }
 
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
@@ -224,5 +238,7 @@ def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
 urlpatterns = [
     path("jobs/", jobs, name="jobs"),
     path("jobs/<int:job_id>", job, name="job"),
+    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job")),
+    path("jobs/<int:job_id>/request-missing", request_missing, name="request-missing"),
     path("jobs/<int:job_id>/<str:name>", job_file, name="job-file"),
 ]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
-from django.utils import timezone
 from msgspec import structs
 
 from review import conf
@@ -22,12 +20,11 @@ from review.queries.looks import LookRequest, read_looks
 from review.queries.problems import problem_json
 from review.queries.review_texts import rationales
 from review.vocabulary import LookReason
+from review.web.cached import needs_a_look
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
-from review.web.first_time import needs
 from review.web.pages import page
 from review.web.paging import Key, Paged, document_url, paged, read_place
-from review.web.start import STANDING, standing
 from review.web.words import label
 
 LOOKS_A_PAGE = 50
@@ -51,7 +48,6 @@ class Neighbours:
     total: int
 
 
-@needs(STANDING)
 def looks(request: HttpRequest) -> HttpResponse:
     """Reviews to look at, by note, gate and pair."""
     filters = parse_filters(request, LOOKS_FILTERS)
@@ -64,11 +60,11 @@ def looks(request: HttpRequest) -> HttpResponse:
 
 
 def _context(filters: Filters) -> dict[str, Any]:
-    answer = standing(timezone.now())
-    wanted = [look for look in answer.value.looks if _is_wanted(look, filters)]
+    answer = needs_a_look()
+    wanted = [look for look in answer.value if _is_wanted(look, filters)]
     return {
         "filters": filters,
-        "facets": _facets(filters, answer.value.looks),
+        "facets": _facets(filters, answer.value),
         "paged": _part(wanted, filters, size=LOOKS_A_PAGE),
         "total": len(wanted),
         "counted_at": answer.at,
@@ -105,12 +101,12 @@ def _document(filters: Filters, config: Config) -> LooksPageJson:
     return document
 
 
-def neighbours(filters: Filters, key: Key, *, now: datetime) -> Neighbours:
+def neighbours(filters: Filters, key: Key) -> Neighbours:
     """Where a review stands in the list that the filters of its own page describe.
 
     :param key: note path, gate path and pair of the review.
     """
-    wanted = [look for look in standing(now).value.looks if _is_wanted(look, filters)]
+    wanted = [look for look in needs_a_look().value if _is_wanted(look, filters)]
     before = [look for look in wanted if _key(look) < key]
     behind = [look for look in wanted if _key(look) > key]
     chosen = [(name, value) for name, value in filters.fields if name in LOOKS_FILTERS]

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from review import conf
 from review.contracts.base import timestamp
 from review.contracts.base_pages import FolderJson, MatrixJson, MatrixRowJson
 from review.orchestration.picking import Pick
-from review.queries.base_map import WORDS, BaseMap
-from review.queries.matrix import (
-    Matrix,
-    MatrixRequest,
-    Mode,
-    last_partition,
-    not_fresh_cells,
-    read_matrix,
-)
+from review.queries.matrix import Matrix, MatrixRequest, Mode, read_matrix, stale_cells
+from review.queries.pair_states import BEST, STATES, PairStates
 from review.vocabulary import Grouping
 from review.web.acting import after_post, may, require_permission, required
-from review.web.base import BASE_MAP, base_map
-from review.web.filters import AFTER, Filters, parse_filters
-from review.web.first_time import needs
-from review.web.matrix_view import TableLook, legend, render_matrix
-from review.web.numbers import read_number
+from review.web.cached import Answer, pair_states
+from review.web.filters import AFTER, Filters, parse_filters, read_number
+from review.web.matrix_view import folder_cells, legend, row_cells
 from review.web.pages import page
 from review.web.paging import document_url, read_place, write_place
 from review.web.picking import NoSuchPick, ask, tell_requests
-from review.web.remembered import Answer
 
 _OFF = "off"
 _KNOWN = {
@@ -53,22 +43,18 @@ _MODES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A link that changes one thing about the page."""
-
     label: str
     url: str
     selected: bool
     count: int | None = None
 
 
-@needs(BASE_MAP)
 def matrix(request: HttpRequest) -> HttpResponse:
-    """Notes against gates."""
     filters = parse_filters(request, _KNOWN)
     place = read_place(filters, str)
-    answer = base_map(timezone.now())
+    answer = pair_states()
     wanted = MatrixRequest(
-        partition=filters.one("model") or last_partition() or _declared_partition(),
+        partition=filters.one("model", BEST),
         mode=Mode(filters.one("mode", Mode.ALL)),
         folder=filters.one("folder").strip("/"),
         lenses=filters.all("lens"),
@@ -84,30 +70,50 @@ def matrix(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _declared_partition() -> str:
-    return next(iter(sorted(conf.current().partitions)), "")
-
-
 def _context(
-    request: HttpRequest, filters: Filters, shown: Matrix, answer: Answer[BaseMap]
+    request: HttpRequest, filters: Filters, shown: Matrix, answer: Answer[PairStates]
 ) -> dict[str, Any]:
     wanted = shown.request
-    has_cells = bool(shown.columns and (shown.rows or shown.folders))
     can_pick = may(request, "review.change_reviewjob") and bool(shown.rows)
-    look = TableLook(
-        can_pick=can_pick,
-        folder_urls={folder.path: filters.url(folder=folder.path) for folder in shown.folders},
-    )
+    partitions = _partitions(answer.value, wanted.partition)
     return {
         "filters": filters,
         "shown": shown,
         "partition": wanted.partition,
-        "table": render_matrix(shown, look) if has_cells else "",
+        "partitions": partitions,
+        "lens_columns": [
+            (lens, len(list(gates)))
+            for lens, gates in groupby(shown.columns, key=lambda gate: gate.lens)
+        ],
+        "folders": [
+            {
+                "name": folder.path[len(wanted.folder) :].lstrip("/"),
+                "notes": folder.notes,
+                "url": filters.url(folder=folder.path),
+                "cells": folder_cells(folder, disputed=wanted.mode is Mode.DISAGREE),
+            }
+            for folder in shown.folders
+        ],
+        "rows": [
+            {
+                "path": row.note_path,
+                "name": row.note_path[len(wanted.folder) :].lstrip("/"),
+                "cells": row_cells(row, number, can_pick=can_pick),
+            }
+            for number, row in enumerate(shown.rows)
+        ],
         "can_pick": can_pick,
         "counted_at": answer.at,
+        "legend": legend(shown.columns),
+    } | _links(filters, shown, partitions)
+
+
+def _links(filters: Filters, shown: Matrix, partitions: list[str]) -> dict[str, Any]:
+    wanted = shown.request
+    return {
         "models": [
-            Choice(name, filters.url(model=name), name == wanted.partition)
-            for name in _partitions(answer.value, wanted.partition)
+            Choice(name or "best of all", filters.url(model=name), name == wanted.partition)
+            for name in (BEST, *partitions)
         ],
         "modes": [
             Choice(text, filters.url(mode=None if mode is Mode.ALL else mode), mode is wanted.mode)
@@ -119,17 +125,14 @@ def _context(
         ],
         "crumbs": _crumbs(filters, wanted.folder),
         "fold": _fold(filters, shown),
-        "counts": shown.counts,
-        "legend": legend(shown.columns),
         "next_url": _next(filters, shown),
         "first_url": filters.url() if filters.after else "",
         "lens_clear_url": filters.url(lens=None),
     }
 
 
-def _partitions(base: BaseMap, chosen: str) -> list[str]:
-    declared = conf.current().partitions
-    return sorted({*base.partitions, *declared, chosen} - {""})
+def _partitions(states: PairStates, chosen: str) -> list[str]:
+    return sorted({*states.partitions, *conf.current().partitions, chosen} - {BEST})
 
 
 def _fold(filters: Filters, shown: Matrix) -> Choice | None:
@@ -141,33 +144,31 @@ def _fold(filters: Filters, shown: Matrix) -> Choice | None:
 
 
 def _crumbs(filters: Filters, folder: str) -> list[Choice]:
-    """Links to the folders above, the outermost first."""
-    found = [Choice("all notes", filters.url(folder=None), not folder)]
     parts = folder.split("/") if folder else []
-    for end in range(1, len(parts) + 1):
-        above = "/".join(parts[:end])
-        found.append(Choice(parts[end - 1], filters.url(folder=above), above == folder))
-    return found
+    paths = ["/".join(parts[:end]) for end in range(len(parts) + 1)]
+    return [
+        Choice(path.rpartition("/")[2] or "all notes", filters.url(folder=path), path == folder)
+        for path in paths
+    ]
 
 
 def _next(filters: Filters, shown: Matrix) -> str:
-    if not shown.has_more:
-        return ""
-    return filters.url(**{AFTER: write_place((shown.last,))})
+    return filters.url(**{AFTER: write_place((shown.last,))}) if shown.has_more else ""
 
 
-def _document(filters: Filters, shown: Matrix, answer: Answer[BaseMap]) -> MatrixJson:
+def _document(filters: Filters, shown: Matrix, answer: Answer[PairStates]) -> MatrixJson:
     return MatrixJson(
         model_partition=shown.request.partition,
         mode=shown.request.mode,
         folder=shown.request.folder,
-        columns=[column.gate_id for column in shown.columns],
+        columns=[gate.gate_id for gate in shown.columns],
         counts=dict(shown.counts),
         folders=[
             FolderJson(
                 path=folder.path,
                 notes=folder.notes,
-                counts={word: folder.total[letter] for letter, word in WORDS.items()},
+                counts={state: folder.total[state] for state in STATES},
+                disputed=folder.disputed.total(),
             )
             for folder in shown.folders
         ],
@@ -179,7 +180,6 @@ def _document(filters: Filters, shown: Matrix, answer: Answer[BaseMap]) -> Matri
 
 @require_POST
 def request_cells(request: HttpRequest) -> HttpResponse:
-    """Queue jobs for the ticked cells, rows and columns of a page of the matrix."""
     require_permission(request, "review.change_reviewjob")
     partition = required(request, "model", max_length=200)
     grouping = Grouping.GATE if request.POST.get("grouping") == Grouping.GATE else Grouping.NOTE
@@ -191,24 +191,21 @@ def request_cells(request: HttpRequest) -> HttpResponse:
 
 def _ticked_cells(request: HttpRequest) -> list[tuple[str, str]]:
     notes, gates = request.POST.getlist("n"), request.POST.getlist("g")
-    found = []
-    for cell in request.POST.getlist("c"):
-        row, _dot, column = cell.partition(".")
-        found.append((_at(notes, row), _at(gates, column)))
-    return found
+    cells = (cell.partition(".") for cell in request.POST.getlist("c"))
+    return [(_at(notes, row), _at(gates, column)) for row, _dot, column in cells]
 
 
 def _ticked_lines(request: HttpRequest, partition: str) -> list[tuple[str, str]]:
-    """Cells of ticked rows and columns that are stale."""
+    """Cells of ticked rows and columns that are shown as stale."""
     notes, gates = request.POST.getlist("n"), request.POST.getlist("g")
     rows = [_at(notes, row) for row in request.POST.getlist("r")]
     columns = [_at(gates, column) for column in request.POST.getlist("k")]
     if not rows and not columns:
         return []
-    base = base_map(timezone.now()).value
+    states, shown = pair_states().value, request.POST.get("shown", partition)
     return [
-        *not_fresh_cells(base, partition, note_paths=rows, gate_ids=gates),
-        *not_fresh_cells(base, partition, note_paths=notes, gate_ids=columns),
+        *stale_cells(states, partition, shown=shown, note_paths=rows, gate_ids=gates),
+        *stale_cells(states, partition, shown=shown, note_paths=notes, gate_ids=columns),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What every request passes: a usable store, a login, and refusals shown as pages."""
+"""What every request passes: bounds, a usable store, a login, and refusals shown as pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
@@ -25,9 +25,17 @@ _log = logging.getLogger(__name__)
 Handler = Callable[[HttpRequest], HttpResponse]
 
 
-class LoginNeeded(UsageRefused):
-    """Nobody is logged in."""
+MAX_QUERY_BYTES = 8_000
+MAX_FIELDS = 400
+# Characters; each word becomes a condition for each column, and a database takes about a thousand.
+MAX_ADMIN_SEARCH = 200
 
+
+class AddressTooLong(UsageRefused):
+    code = "address-too-long"
+
+
+class LoginNeeded(UsageRefused):
     code = "login-needed"
 
 
@@ -42,15 +50,31 @@ class RefusalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass on; what depends on who asks is kept by no cache between us."""
-        response = self.get_response(request)
+        response = self._refuse_long_address(request) or self.get_response(request)
+        # What depends on who asks is kept by no cache between us.
         if not response.has_header("Cache-Control"):
             patch_cache_control(response, private=True, no_cache=True)
         patch_vary_headers(response, ("Accept",))
         return response
 
+    def _refuse_long_address(self, request: HttpRequest) -> HttpResponse | None:
+        query = str(request.META.get("QUERY_STRING", ""))
+        most = f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields"
+        is_long = len(query) > MAX_QUERY_BYTES or query.count("&") >= MAX_FIELDS
+        # The administration asks the database for what it is given, and for each word of a search.
+        if not is_long and request.path.startswith(reverse("admin:index")):
+            if "%00" in query:
+                raise SuspiciousOperation("no text in a database holds a NUL character")
+            is_long = len(request.GET.get("q", "")) > MAX_ADMIN_SEARCH
+            most = f"a search of {MAX_ADMIN_SEARCH} characters"
+        if not is_long:
+            return None
+        # The page of the refusal would read the fields again.
+        request.GET = QueryDict("")
+        error = AddressTooLong(f"the address is too long; at most {most}", hint="start over at /")
+        return refusal(request, error, status=HTTPStatus.REQUEST_URI_TOO_LONG)
+
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The refusal as a page, or None for a fault of ours."""
         return answer_to(request, error)
 
 
@@ -62,7 +86,6 @@ class AccessMiddleware:
         self._store_checked = False
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass on."""
         return self.get_response(request)
 
     def process_view(
@@ -110,7 +133,6 @@ class AccessMiddleware:
 
 
 def _claims_a_login(request: HttpRequest) -> bool:
-    """Whether the store has to be asked who this is; logging in counts."""
     return request.session.session_key is not None or request.method == "POST"
 
 

@@ -11,8 +11,7 @@ from django.utils.safestring import SafeString
 
 from review.orchestration.picking import Pick
 from review.queries.note_page import NotePage
-from review.queries.note_rows import PairRow
-from review.queries.note_since import Since, read_since
+from review.queries.note_pairs import PairRow, Since, read_since
 from review.vocabulary import Staleness
 from review.web.diff_view import render_diff
 from review.web.note_links import diff_page
@@ -32,7 +31,6 @@ class StaleGate:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the change is trivial in every partition."""
         return all(row.change is not None and row.change.trivial for row in self.rows)
 
 
@@ -40,14 +38,13 @@ class StaleGate:
 class ShownSince:
     """An accepted text that is not today's.
 
-    :param html: the change, "" where there is no room for it; `url` leads to it then.
+    :param html: the change, "" where there is no room for it.
     :param picks: the pairs that an ack of this change makes fresh.
     """
 
     since: Since
     gates: tuple[StaleGate, ...]
     html: SafeString
-    url: str
     picks: tuple[str, ...]
 
 
@@ -55,7 +52,7 @@ class ShownSince:
 class Changed:
     """What makes pairs of a note stale.
 
-    :param reasons: how many pairs are stale for each reason, the first that holds.
+    :param reasons: how many accepted pairs are stale for each reason, the first that holds.
     :param accepted: pairs that have an accepted text to compare with.
     """
 
@@ -68,7 +65,7 @@ class Changed:
 
 def read_changed(shown: NotePage) -> Changed:
     """What changed since each accepted text of the note, and the gates that changed themselves."""
-    rows = [row for row in shown.pairs if not row.gone]
+    rows = [row for row in shown.pairs if not row.is_gone]
     left = _ROOM
     texts: list[ShownSince] = []
     for since in read_since(rows, shown.now.text):
@@ -76,52 +73,48 @@ def read_changed(shown: NotePage) -> Changed:
         left -= len(html)
         texts.append(_shown(shown, since, html if left >= 0 else SafeString("")))
     changed = [row for row in rows if Staleness.GATE_CHANGED in row.reasons]
-    reasons = Counter(row.state for row in rows if row.reasons)
+    reasons = Counter(row.state for row in rows if row.reasons and row.accepted_at)
     return Changed(
         texts=tuple(texts),
         gates=_gates(shown, changed),
         reasons=reasons,
         stale=reasons.total(),
-        accepted=sum(row.note_snapshot_id is not None for row in rows),
+        accepted=sum(row.accepted_at is not None for row in rows),
     )
 
 
 def _shown(shown: NotePage, since: Since, html: SafeString) -> ShownSince:
-    gates = _gates(shown, since.rows)
     return ShownSince(
         since=since,
-        gates=gates,
+        gates=_gates(shown, since.rows),
         html=html,
-        url=gates[0].url,
         picks=tuple(write_pick(pick_of(shown, row)) for row in since.rows if _is_acked(shown, row)),
     )
 
 
 def _is_acked(shown: NotePage, row: PairRow) -> bool:
     """Whether an ack of the note's change alone makes the pair fresh."""
-    only_the_note = row.reasons == (Staleness.NOTE_CHANGED,)
+    only_the_note = row.reasons == [Staleness.NOTE_CHANGED]
     return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
 
 
 def _gates(shown: NotePage, rows: Sequence[PairRow]) -> tuple[StaleGate, ...]:
     return tuple(
-        StaleGate(gate_id, tuple(some), _change_page(shown, gate_id, some[0]))
+        StaleGate(
+            gate_id,
+            some,
+            diff_page(shown.now.path, gate_id=gate_id, model_partition=some[0].model_partition),
+        )
         for gate_id, found in groupby(rows, key=lambda row: row.gate_id)
-        if (some := list(found))
+        if (some := tuple(found))
     )
 
 
-def _change_page(shown: NotePage, gate_id: str, row: PairRow) -> str:
-    return diff_page(shown.now.path, gate_id=gate_id, model_partition=row.model_partition)
-
-
 def can_pick(shown: NotePage, row: PairRow) -> bool:
-    """Whether the pair can be acked or asked for."""
-    return shown.now.facts is not None and not row.gone
+    return shown.now.facts is not None and not row.is_gone
 
 
 def pick_of(shown: NotePage, row: PairRow) -> Pick:
-    """The pair with the texts that the page shows."""
     facts = shown.now.facts
     return Pick(
         note_path=shown.now.path,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from shlex import quote
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from review import conf
@@ -16,40 +14,56 @@ from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.base_pages import NotesJson
 from review.corpus import Corpus
-from review.queries.base_map import BaseMap
+from review.models import ModelPartition
 from review.queries.knowledge_base import open_corpus
-from review.queries.note_list import NOTES_A_PAGE, STATES, ListRequest, NoteListing, list_notes
+from review.queries.note_list import (
+    NOTES_A_PAGE,
+    ListRequest,
+    NoteListing,
+    Place,
+    list_notes,
+    row_json,
+)
 from review.queries.note_page import NotePage, NotePageRequest, read_note_page
-from review.queries.note_pairs import known_partitions
-from review.queries.note_rows import NOTHING, REVIEW, SOMETHING, PairRow
+from review.queries.note_pairs import ACT, NOTHING, REVIEW, PairRow
+from review.queries.pair_states import FAIL, FRESH, STATES, WARN, PairStates
 from review.queries.problems import problem_json
 from review.web.acting import may
-from review.web.base import BASE_MAP, base_map
+from review.web.cached import Answer, pair_states
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
-from review.web.first_time import needs
 from review.web.note_changed import can_pick, pick_of, read_changed
 from review.web.note_links import NoteLinks, diff_page, finding_page
 from review.web.pages import page
 from review.web.paging import document_url, paged, read_place
 from review.web.picking import write_pick
-from review.web.remembered import Answer
 from review.web.rendering import Look, Mark, render_markdown, render_plain
 from review.web.words import label
 
 _LINES = "lines"
 _NO_STATUS = "none"
+_BY_PATH = "path"
 _HISTORY = 30
+_KNOWN = {
+    "folder": None,
+    "state": STATES,
+    "status": None,
+    "model": None,
+    "q": None,
+    "sort": [_BY_PATH],
+}
+# Fresh pairs are told by their decision.
+_STATE_LABELS = {state: label(state) for state in STATES} | {
+    FRESH: "fresh: pass",
+    WARN: "fresh: warn",
+    FAIL: "fresh: fail",
+}
 
 
-@needs(BASE_MAP)
 def notes(request: HttpRequest) -> HttpResponse:
-    """The notes, by path."""
-    filters = parse_filters(
-        request, {"folder": None, "state": STATES, "status": None, "model": None, "q": None}
-    )
-    place = read_place(filters, str)
-    answer = base_map(timezone.now())
+    filters = parse_filters(request, _KNOWN)
+    by_path = filters.one("sort") == _BY_PATH
+    answer = pair_states()
     listing = list_notes(
         answer.value,
         ListRequest(
@@ -58,17 +72,20 @@ def notes(request: HttpRequest) -> HttpResponse:
             statuses=tuple("" if word == _NO_STATUS else word for word in filters.all("status")),
             partitions=filters.all("model"),
             words=tuple(" ".join(filters.all("q")).lower().split()),
-            after=str(place[0]) if place else "",
+            by_path=by_path,
+            after=cast(Place | None, read_place(filters, int, int, int, int, str)),
         ),
     )
-    part = paged(listing.notes, size=NOTES_A_PAGE, key=lambda item: (item.path,), filters=filters)
+    part = paged(listing.notes, size=NOTES_A_PAGE, key=lambda item: item.place, filters=filters)
+    with open_corpus(conf.current()) as corpus:
+        rows = [row_json(corpus, item) for item in part.items]
     return page(
         request,
         "review/notes.html",
-        lambda: _list_context(filters, answer, listing) | {"paged": part},
+        lambda: _list_context(filters, answer, listing) | {"paged": part, "rows": rows},
         document=lambda: NotesJson(
             total=listing.total,
-            notes=[item.as_json() for item in part.items],
+            notes=rows,
             next=document_url(part.next_url),
             problems=[problem_json(problem) for problem in answer.value.problems],
             counted_at=timestamp(answer.at),
@@ -77,35 +94,32 @@ def notes(request: HttpRequest) -> HttpResponse:
 
 
 def _list_context(
-    filters: Filters, answer: Answer[BaseMap], listing: NoteListing
+    filters: Filters, answer: Answer[PairStates], listing: NoteListing
 ) -> dict[str, Any]:
-    base, counts = answer.value, listing.counts
-    statuses = {status or _NO_STATUS: number for status, number in counts.statuses.items()}
+    states = answer.value
+    statuses = {status or _NO_STATUS: number for status, number in listing.statuses.items()}
     facets = [
-        make_facet(filters, "state", "With a pair that is", counts.states, labels=_labels(STATES)),
-        make_facet(filters, "folder", "Folder", counts.folders),
+        make_facet(filters, "state", "With a pair that is", listing.states, labels=_STATE_LABELS),
+        make_facet(filters, "folder", "Folder", listing.folders),
         make_facet(filters, "status", "Status", statuses),
-        make_facet(filters, "model", "Model partition", dict.fromkeys(base.partitions)),
+        make_facet(filters, "model", "Model partition", dict.fromkeys(states.partitions)),
     ]
+    by_path = filters.one("sort") == _BY_PATH
     return {
         "filters": filters,
         "total": listing.total,
-        "skipped": [problem for problem in base.problems if problem.skipped],
+        "by_path": by_path,
+        "sort_url": filters.url(sort=None if by_path else _BY_PATH),
+        "skipped": [problem for problem in states.problems if problem.skipped],
         "counted_at": answer.at,
         "facets": [facet for facet in facets if facet.options],
         "words": " ".join(filters.all("q")),
         "other_fields": [(name, value) for name, value in filters.fields if name != "q"],
+        "note_roots": conf.current().note_roots,
     }
 
 
-def _labels(words: Iterable[str]) -> dict[str, str]:
-    """States of pairs as people read them: what is fresh is told by its decision."""
-    decided = {"fresh": "fresh: pass", "warn": "fresh: warn", "fail": "fresh: fail"}
-    return {word: decided.get(word) or label(word) for word in words}
-
-
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
-    """One note."""
     filters = parse_filters(request, {"model": None, "as": [_LINES]})
     config = conf.current()
     place = read_place(filters, int)
@@ -129,7 +143,7 @@ def _context(
     request: HttpRequest, filters: Filters, shown: NotePage, corpus: Corpus, config: Config
 ) -> dict[str, Any]:
     by_lines = filters.one("as") == _LINES
-    names = known_partitions()
+    names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
     return {
         "filters": filters,
         "shown": shown,
@@ -144,7 +158,10 @@ def _context(
         "can_pick": any(can_pick(shown, row) for row in shown.pairs),
         "findings": shown.findings,
         "history": paged(
-            shown.history, size=_HISTORY, key=lambda event: (event.key,), filters=filters
+            shown.history,
+            size=_HISTORY,
+            key=lambda event: (event.acceptance_event_id,),
+            filters=filters,
         ),
         "html": _html(shown, corpus, config, by_lines=by_lines),
         "by_lines": by_lines,
@@ -164,9 +181,9 @@ def _context(
 def _groups(shown: NotePage) -> list[dict[str, Any]]:
     """The rows by what they want; the first group that has any is open."""
     titles = {
-        SOMETHING: "stale by a change, warn, fail, or without a decision",
+        ACT: "stale by a change, warn, fail, or without a decision",
         REVIEW: "stale: missing review",
-        NOTHING: "fresh and pass, or asked no more",
+        NOTHING: "fresh and passed, or the gate no longer applies",
     }
     groups = [
         {
@@ -183,8 +200,7 @@ def _groups(shown: NotePage) -> list[dict[str, Any]]:
 
 
 def _row(shown: NotePage, row: PairRow, name: str) -> dict[str, Any]:
-    """A row with the links and the value that its page gives it."""
-    changed = row.note_snapshot_id is not None and bool(row.reasons) and not row.gone
+    changed = row.accepted_at is not None and bool(row.reasons) and not row.is_gone
     return {
         "pair": row,
         "id": name,

@@ -27,8 +27,6 @@ _STATUS = {
 
 
 class RefusalJson(Document, kw_only=True):
-    """A refusal, as the commands print it on standard error."""
-
     schema: str = "error/1"
     code: str
     message: str
@@ -65,7 +63,6 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def as_json(document: msgspec.Struct, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    """One line of JSON, which no browser takes for a page."""
     body = f"{encode(document)}\n".encode("utf-8", "surrogatepass")
     return HttpResponse(body, content_type=_JSON, status=status)
 

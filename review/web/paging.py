@@ -49,14 +49,12 @@ def read_place(filters: Filters, *kinds: type[str] | type[int]) -> Key | None:
 
 
 def _is_plain(part: str | int) -> bool:
-    """Whether every database can compare with it."""
     if isinstance(part, int):
         return abs(part) <= _MAX_INT
     return "\0" not in part and part.isprintable()
 
 
 def write_place(key: Key) -> str:
-    """The key as it stands in an address."""
     return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
 
 

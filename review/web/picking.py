@@ -20,7 +20,7 @@ from review.orchestration.picking import Pick, ack_picks, request_reviews
 from review.queries.knowledge_base import open_corpus
 from review.vocabulary import Grouping
 from review.web.acting import actor, after_post, field, require_permission, required
-from review.web.numbers import read_number
+from review.web.filters import read_number
 from review.web.words import count_words
 
 _NONE = "-"
@@ -75,7 +75,6 @@ def _read_pick(note: str, value: str) -> Pick:
 
 @require_POST
 def ack(request: HttpRequest) -> HttpResponse:
-    """Take exactly the texts that were shown as what was accepted."""
     require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
     config = conf.current()
@@ -114,7 +113,6 @@ def override(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def request_review(request: HttpRequest) -> HttpResponse:
-    """Queue jobs for the pairs that were ticked."""
     require_permission(request, "review.change_reviewjob")
     picks = read_picks(request)
     tell_requests(request, ask(request, picks, grouping=Grouping.NOTE))
@@ -122,7 +120,6 @@ def request_review(request: HttpRequest) -> HttpResponse:
 
 
 def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> list[CreatedJson]:
-    """Queue jobs for pairs, in the name of who asks."""
     return request_reviews(
         picks,
         grouping=grouping,

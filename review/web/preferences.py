@@ -14,7 +14,6 @@ CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
 
 
 def preference(request: HttpRequest, name: str) -> str:
-    """What is set; the first of `CHOICES` if nothing is."""
     value = request.COOKIES.get(f"review-{name}", "")
     return value if value in CHOICES[name] else CHOICES[name][0]
 
@@ -22,7 +21,6 @@ def preference(request: HttpRequest, name: str) -> str:
 @login_not_required
 @require_POST
 def prefer(request: HttpRequest) -> HttpResponse:
-    """Keep the choices of the form in cookies, and go back."""
     response = after_post(request, "/")
     for name, words in CHOICES.items():
         value = request.POST.get(name, "")

@@ -21,12 +21,10 @@ from review.queries.queue_page import read_entries, read_page
 from review.vocabulary import DispositionState
 from review.web.acting import may
 from review.web.filters import AFTER, Filters
-from review.web.first_time import needs
 from review.web.pages import page
 from review.web.paging import Paged, document_url, read_place, write_place
 from review.web.queue_filters import (
     LINES_A_PAGE,
-    QUEUE,
     find,
     make_facets,
     queue_filter,
@@ -56,7 +54,6 @@ class Emptiness:
     command: str = ""
 
 
-@needs(QUEUE)
 def queue(request: HttpRequest) -> HttpResponse:
     """The findings that want an edit, or those with another status."""
     filters = read_filters(request)

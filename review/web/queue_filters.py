@@ -11,12 +11,11 @@ from django.urls import reverse
 from review import conf
 from review.queries.files_now import FilesNow, files_now
 from review.queries.queue_board import SEEN, SINCE
-from review.queries.queue_boards import has_board, queue_board
+from review.queries.queue_boards import queue_board
 from review.queries.queue_choice import AGES, Choice, QueueFacets, QueueFilter, choose
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 from review.web.facets import Facet, FacetOption, make_facet
 from review.web.filters import Filters, parse_filters
-from review.web.first_time import Source
 from review.web.words import label
 
 KNOWN = {
@@ -69,13 +68,6 @@ def find(wanted: QueueFilter, *, now: datetime) -> tuple[Choice, FilesNow]:
     files = files_now(config, now=now)
     board = queue_board(config, files)
     return choose(board, wanted, gates_folder=config.gates_folder, now=now), files
-
-
-QUEUE = Source(
-    "the queue",
-    lambda: has_board(conf.current()),
-    lambda now: find(QueueFilter(), now=now),
-)
 
 
 def make_facets(filters: Filters, counts: QueueFacets) -> list[Facet]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -21,7 +20,8 @@ from review.queries.job_board import show_jobs
 from review.queries.knowledge_base import open_corpus
 from review.queries.recoverable import outputs_of
 from review.runners.process_table import ProcessTable
-from review.web.acting import SeeOther, actor, field, require_permission
+from review.vocabulary import JobStatus
+from review.web.acting import SeeOther, actor, field, may, require_permission
 from review.web.words import count_words
 
 PERMISSION = "review.change_reviewjob"
@@ -33,49 +33,13 @@ class NoJobNamed(UsageRefused):
     """The address names no job, or too many."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What would become of one job; `lost_output` is what of its output would not be taken."""
-
-    job: JobJson
-    outcome: RecoveredJson
-    lost_output: str
-
-
-@dataclass(frozen=True)
-class _Words:
-    title: str
-    verb: str
-    done: str
-    what: str
-
-
-_WORDS = {
-    RecoveryAction.INGEST: _Words(
-        "Ingest now",
-        "Ingest",
-        "ingested",
-        "The output that is there is ingested. Complete reviews are kept and accepted; a job that "
-        "lacks one ends failed, and takes the missing ones later.",
-    ),
-    RecoveryAction.FAIL: _Words(
-        "Fail",
-        "Fail",
-        "failed",
-        "The job is failed, and its pairs are missing. They are stale, so the next selection "
-        "lists them.",
-    ),
-    RecoveryAction.REPLACE: _Words(
-        "Replace",
-        "Replace",
-        "replaced",
-        "The job is failed, and a new one is queued for the same pairs, from today's texts. What a "
-        "late worker writes for the old job is not taken.",
-    ),
+_DONE = {
+    RecoveryAction.INGEST: "ingested",
+    RecoveryAction.FAIL: "failed",
+    RecoveryAction.REPLACE: "replaced",
 }
-
-
-_LOST = {"complete": "complete", "partial": "holds some of its reviews"}
+# Output that failing or replacing a job leaves out.
+_LOST = ("complete", "partial")
 
 
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
@@ -94,14 +58,24 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
     jobs = show_jobs(ids, gates_folder=conf.current().gates_folder)
     context = {
         **around,
-        "title": f"{_WORDS[wanted].title}: {count_words(len(ids), 'job')}",
-        "words": _WORDS[wanted],
+        "title": f"{wanted.value.capitalize()}: {count_words(len(ids), 'job')}",
         "action": wanted.value,
-        "asks_reason": wanted is not RecoveryAction.INGEST,
         "plans": list(_plans(answer.done, jobs, wanted)),
         "refused": answer.refused,
     }
     return TemplateResponse(request, "admin/review/reviewjob/recover.html", context)
+
+
+def possible_actions(request: HttpRequest, job: JobJson) -> list[RecoveryAction]:
+    """The actions that would not be refused for a job, and that would change it."""
+    if job.status == JobStatus.COMPLETED or not may(request, PERMISSION):
+        return []
+    found = []
+    for action in RecoveryAction:
+        outcomes = _recover(request, action, [job.review_job_id], dry_run=True).done
+        if outcomes and outcomes[0].status != job.status:
+            found.append(action)
+    return found
 
 
 def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
@@ -146,17 +120,21 @@ def _job_ids(words: Sequence[str]) -> list[int]:
 
 def _plans(
     outcomes: Sequence[RecoveredJson], jobs: Sequence[JobJson], action: RecoveryAction
-) -> Iterator[Plan]:
+) -> Iterator[dict[str, Any]]:
     by_id = {job.review_job_id: job for job in jobs}
     loses = action is not RecoveryAction.INGEST
     states = outputs_of(list(by_id), config=conf.current()) if loses else {}
     for outcome in outcomes:
         state = states.get(outcome.review_job_id, "")
-        yield Plan(by_id[outcome.review_job_id], outcome, _LOST.get(state, ""))
+        yield {
+            "job": by_id[outcome.review_job_id],
+            "outcome": outcome,
+            "lost_output": state if state in _LOST else "",
+        }
 
 
 def _told(done: Sequence[RecoveredJson], action: RecoveryAction) -> str:
-    return f"{_WORDS[action].done}: " + "; ".join(_outcome(item) for item in done)
+    return f"{_DONE[action]}: " + "; ".join(_outcome(item) for item in done)
 
 
 def _outcome(item: RecoveredJson) -> str:

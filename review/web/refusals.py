@@ -30,13 +30,11 @@ class BadRequest(UsageRefused):
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400."""
     error = BadRequest("the request cannot be read")
     return refusal(request, error, status=HTTPStatus.BAD_REQUEST)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403, with the permission it takes."""
     error = NotAllowed(str(exception) or "you may not do this", hint="ask who runs this site")
     return refusal(request, error, status=HTTPStatus.FORBIDDEN)
 
@@ -51,7 +49,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 @login_not_required
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form that carries no valid token."""
     error = FormExpired(
         "this form is not from a page you opened, or has expired",
         hint="go back, reload the page and send it again",

@@ -1,9 +1,7 @@
-"""The page of one review: what it says, of which texts, by which model, and what became of it."""
+"""The page of one review: its text, the texts that it judged, the model, and the decision."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +14,7 @@ from django.views.decorators.http import require_POST
 from review import conf
 from review.conf import Config
 from review.contracts.queue import QueueFindingJson
-from review.contracts.reviews import ProvenanceJson, ReviewJson
+from review.contracts.reviews import ReviewJson
 from review.corpus import Corpus
 from review.errors import UsageRefused
 from review.orchestration.deciding import DecisionRequest, set_decision
@@ -44,30 +42,7 @@ class NoDecision(UsageRefused):
     """The form names no decision that a person can make."""
 
 
-@dataclass(frozen=True)
-class Tab:
-    """One of the texts of a review."""
-
-    label: str
-    url: str
-    selected: bool
-
-
-@dataclass(frozen=True)
-class Origin:
-    """One thing that is known of who reviewed: as it was dispatched, and as it was told later.
-
-    :param verdict: "confirmed", "contradicted", or "" where nobody told.
-    """
-
-    what: str
-    dispatched: str
-    told: str = ""
-    verdict: str = ""
-
-
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
-    """One review, or one of the texts that it judged."""
     filters = parse_filters(request, _KNOWN)
     config = conf.current()
     corpus = open_corpus(config)
@@ -117,7 +92,7 @@ def _beside(filters: Filters, shown: ReviewJson) -> Neighbours | None:
     if filters.one("from") != FROM_LOOKS:
         return None
     key = (shown.note_path, shown.gate_path, shown.review_pair_id)
-    return neighbours(filters, key, now=timezone.now())
+    return neighbours(filters, key)
 
 
 def _text(shown: ReviewJson, part: Part) -> KeptText:
@@ -165,39 +140,35 @@ def marks_of(findings: list[QueueFindingJson], *, now: bool = False) -> list[Mar
     return found
 
 
-def _tabs(filters: Filters, part: Part) -> list[Tab]:
-    labels: Mapping[Part, str] = {
-        Part.REVIEW: "The review",
-        Part.NOTE: "The note it judged",
-        Part.GATE: "The gate it asked",
-    }
+def _tabs(filters: Filters, part: Part) -> list[dict[str, Any]]:
+    labels = {Part.REVIEW: "The review", Part.NOTE: "The note", Part.GATE: "The gate"}
     return [
-        Tab(label, filters.url(show=None if tab is Part.REVIEW else tab.value), tab is part)
+        {
+            "label": label,
+            "url": filters.url(show=None if tab is Part.REVIEW else tab.value),
+            "selected": tab is part,
+        }
         for tab, label in labels.items()
     ]
 
 
-def _origins(shown: ReviewJson, config: Config) -> list[Origin]:
+def _origins(shown: ReviewJson, config: Config) -> list[dict[str, str]]:
+    """What is known of the reviewer: as requested, and as confirmed or contradicted later."""
     known = shown.provenance
-    return [
-        Origin("Runner", known.runner or ""),
-        Origin("Model", known.runner_model or "", *_told_model(known)),
-        Origin("Effort", known.runner_effort or ""),
-        Origin("Model, by its own word", "", known.self_reported_model or "", _self_report(known)),
-    ]
-
-
-def _told_model(known: ProvenanceJson) -> tuple[str, str]:
     models = known.telemetry_models
-    if not models:
-        return "", ""
-    return ", ".join(models), "contradicted" if known.telemetry_contradicts else "confirmed"
-
-
-def _self_report(known: ProvenanceJson) -> str:
-    if not known.self_reported_model:
-        return ""
-    return "contradicted" if known.claim_problem else "confirmed"
+    verdict = claim = ""
+    if models:
+        verdict = "contradicted" if known.telemetry_contradicts else "confirmed"
+    if known.self_reported_model:
+        claim = "contradicted" if known.claim_problem else "confirmed"
+    rows = (
+        ("Runner", known.runner, "", ""),
+        ("Model", known.runner_model, ", ".join(models or ()), verdict),
+        ("Effort", known.runner_effort, "", ""),
+        ("Self-reported model", "", known.self_reported_model, claim),
+    )
+    names = ("what", "dispatched", "told", "verdict")
+    return [dict(zip(names, (value or "" for value in row), strict=True)) for row in rows]
 
 
 def _digests_now(corpus: Corpus, shown: ReviewJson) -> dict[str, str]:
@@ -212,7 +183,6 @@ def _digests_now(corpus: Corpus, shown: ReviewJson) -> dict[str, str]:
 
 @require_POST
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
-    """Record what a person read in a review."""
     require_permission(request, "review.change_reviewpair")
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:

@@ -2,111 +2,147 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
+from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from review import conf
 from review.conf import Config
-from review.contracts.search import FoundFindingJson, FoundNoteJson, FoundReviewJson, SearchJson
-from review.corpus import Corpus
-from review.domain.excerpts import Part, wanted_words
-from review.queries.searching import PER_KIND, Found, Kind, Searcher
-from review.web.behind import behind_an_answer
+from review.contracts.search import (
+    FoundFindingJson,
+    FoundNoteJson,
+    FoundReviewJson,
+    JumpJson,
+    SearchJson,
+)
+from review.domain.excerpts import wanted_words
+from review.errors import ReviewError
+from review.queries.knowledge_base import open_corpus
+from review.queries.searching import PER_KIND, Found, Kind, Searcher, find_jumps
 from review.web.facets import make_facet
-from review.web.filters import Filters, parse_filters
+from review.web.filters import AFTER, Filters, parse_filters
 from review.web.pages import page
+from review.web.paging import Paged, document_url, read_place, write_place
 
-# Seconds that a request reads what the index lacks; the rest is read behind.
+# Seconds that a request spends on texts that are not indexed yet; the rest is read behind it.
 _PATIENCE = 1.0
 _BEHIND = 300.0
 _reading = threading.Lock()
+_log = logging.getLogger(__name__)
 _LABELS: dict[str, str] = {Kind.NOTE: "notes", Kind.FINDING: "findings", Kind.REVIEW: "reviews"}
 
 
 def search(request: HttpRequest) -> HttpResponse:
-    """What holds all the words."""
     filters = parse_filters(request, {"q": None, "kind": [kind.value for kind in Kind]})
-    words = wanted_words(" ".join(filters.all("q")))
+    query = " ".join(filters.all("q"))
+    words = wanted_words(query)
     config = conf.current()
     kinds = [Kind(word) for word in filters.all("kind")] or list(Kind)
+    place = read_place(filters, int)
+    offset = max(0, int(place[0])) if place else 0
     found = Found()
     if words:
-        with Corpus(config) as corpus:
-            found = Searcher(corpus, config=config).search(words, kinds=kinds, seconds=_PATIENCE)
+        with open_corpus(config) as corpus:
+            searcher = Searcher(corpus, config=config)
+            found = searcher.search(words, kinds=kinds, offset=offset, seconds=_PATIENCE)
     if not found.complete:
         _read_behind(config)
+    most = max((found.counts.get(kind, 0) for kind in kinds), default=0)
+    behind = offset + PER_KIND
+    part: Paged[Any] = Paged(
+        items=(),
+        next_url=filters.url(**{AFTER: write_place((behind,))}) if behind < most else "",
+        first_url=filters.url() if offset else "",
+    )
+    jumps = find_jumps(query)
     return page(
         request,
         "review/search.html",
-        lambda: _context(filters, words, found),
-        document=lambda: _document(filters, found),
+        lambda: _context(filters, words, found) | {"paged": part, "jumps": jumps},
+        document=lambda: _document(filters, found, part, jumps),
     )
 
 
 def _read_behind(config: Config) -> None:
-    """Go on reading after the answer; one thread a process is enough."""
+    """Index the rest after the answer; one thread a process is enough."""
     if _reading.acquire(blocking=False):
         threading.Thread(target=_read_on, args=(config,), daemon=True).start()
 
 
 def _read_on(config: Config) -> None:
     try:
-        with behind_an_answer(), Corpus(config) as corpus:
+        with open_corpus(config) as corpus:
             Searcher(corpus, config=config).catch_up(seconds=_BEHIND)
+    except ReviewError as error:
+        _log.warning("indexing for the search stopped: %s", error)
     finally:
+        connections.close_all()
         _reading.release()
 
 
 def _context(filters: Filters, words: tuple[str, ...], found: Found) -> dict[str, Any]:
-    shown = (found.notes, found.findings, found.reviews)
     counts: dict[str, int | None] = {kind: found.counts.get(kind, 0) for kind in Kind}
+    kinds = filters.all("kind")
     return {
         "filters": filters,
         "query": " ".join(filters.all("q")),
-        "kinds": filters.all("kind"),
+        "kinds": kinds,
         "words": words,
-        "found": found,
-        "total": sum(map(len, shown)),
-        "most": PER_KIND,
+        "complete": found.complete,
+        "total": sum(counts[kind] or 0 for kind in kinds or Kind),
+        "groups": [
+            {
+                "kind": kind.value,
+                "title": _LABELS[kind],
+                "hits": hits,
+                "count": found.counts[kind],
+                "url": filters.url(kind=kind.value) if len(found.hits) > 1 else "",
+            }
+            for kind, hits in found.hits.items()
+            if hits
+        ],
         "facets": [make_facet(filters, "kind", "Show", counts, labels=_LABELS)],
     }
 
 
-def _document(filters: Filters, found: Found) -> SearchJson:
+def _document(
+    filters: Filters, found: Found, part: Paged[Any], jumps: list[JumpJson]
+) -> SearchJson:
     return SearchJson(
         query=" ".join(filters.all("q")),
         complete=found.complete,
+        counts={kind.value: found.counts.get(kind, 0) for kind in Kind},
+        next=document_url(part.next_url),
+        jumps=jumps,
         notes=[
-            FoundNoteJson(note_path=item.path, excerpt=_text(item.parts)) for item in found.notes
+            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt)
+            for hit in found.hits.get(Kind.NOTE, ())
         ],
         findings=[
             FoundFindingJson(
-                fingerprint=item.fingerprint,
-                note_path=item.note_path,
-                gate_id=item.gate_id,
-                severity=item.severity,
-                text=_text(item.parts),
+                fingerprint=hit.key,
+                note_path=hit.note_path,
+                gate_id=hit.gate_id,
+                severity=hit.word,
+                text=hit.excerpt,
             )
-            for item in found.findings
+            for hit in found.hits.get(Kind.FINDING, ())
         ],
         reviews=[
             FoundReviewJson(
-                review_pair_id=item.pair_id,
-                note_path=item.note_path,
-                gate_id=item.gate_id,
-                decision=item.decision,
-                excerpt=_text(item.parts),
+                review_pair_id=int(hit.key),
+                note_path=hit.note_path,
+                gate_id=hit.gate_id,
+                decision=hit.word,
+                excerpt=hit.excerpt,
             )
-            for item in found.reviews
+            for hit in found.hits.get(Kind.REVIEW, ())
         ],
     )
-
-
-def _text(parts: tuple[Part, ...]) -> str:
-    return "".join(part.text for part in parts)
 
 
 urlpatterns = [path("search", search, name="search")]

@@ -94,6 +94,12 @@ def query(context: dict[str, Any], **changes: str) -> str:
 
 
 @register.filter
+def cut_start(text: str, folder: str) -> str:
+    """`{{ "prose/x"|cut_start:"prose" }}` is "x"."""
+    return text.removeprefix(f"{folder}/")
+
+
+@register.filter
 def labelled(word: str) -> str:
     """A stored word as people read it: `note-changed` is "note changed"."""
     return label(word)

@@ -35,8 +35,7 @@ from review.queries.queue_choice import Choice, Place
 from review.queries.queue_page import place_of, row_id
 from review.vocabulary import DispositionState
 from review.web.acting import SeeOther, actor, after_post, field, require_permission
-from review.web.filters import Filters
-from review.web.numbers import read_number
+from review.web.filters import Filters, read_number
 from review.web.pages import wants_json
 from review.web.queue_filters import find, queue_filter, read_filters
 from review.web.words import count_words

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from review.web import (
+    diffs,
     entering,
     events,
+    findings,
+    gates,
     jobs,
     looks,
+    matrix,
+    notes,
+    picking,
     preferences,
-    reading_urls,
+    queue,
+    reviews,
+    search,
     start,
-    triage_urls,
+    texts,
+    triage,
 )
 
-urlpatterns = [
-    *start.urlpatterns,
-    *jobs.urlpatterns,
-    *events.urlpatterns,
-    *looks.urlpatterns,
-    *reading_urls.urlpatterns,
-    *triage_urls.urlpatterns,
-    *entering.urlpatterns,
-    *preferences.urlpatterns,
-]
+_PAGES = (
+    *(start, jobs, events, looks, reviews, texts, picking, diffs, notes, matrix, gates, search),
+    *(queue, triage, findings, entering, preferences),
+)
+urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

@@ -64,7 +64,6 @@ _LABELS: dict[str, str] = {
 
 
 def label(word: str) -> str:
-    """A stored word as people read it."""
     return _LABELS.get(word, str(word).replace("-", " "))
 
 

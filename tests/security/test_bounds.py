@@ -29,7 +29,7 @@ from review.protocol.decision import read_decision
 from review.runners.messages import clean
 from review.runners.run_folder import RunFolder
 from review.vocabulary import Decision
-from review.web.bounds import MAX_ADMIN_SEARCH, MAX_FIELDS, MAX_QUERY_BYTES
+from review.web.middleware import MAX_ADMIN_SEARCH, MAX_FIELDS, MAX_QUERY_BYTES
 from review.web.rendering import render_markdown
 from tests.builders import (
     PARTITION,

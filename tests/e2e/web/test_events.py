@@ -86,15 +86,6 @@ class TestAcceptances:
         assert [item["kind"] for item in document["acceptances"]] == ["override", "ack", "ack"]
         assert document["events"] == []
 
-    def test_a_page_says_how_far_back_it_looked(self, web, acked, monkeypatch):
-        monkeypatch.setattr("review.queries.act_streams.SEARCHED", 1)
-
-        page = web.get("/events/?what=acceptance&actor=human:ana")
-
-        assert acts_of(page) == []
-        assert "Looked back to" in page.content.decode()
-        assert page.context["paged"].next_url
-
 
 class TestEvents:
     def test_every_move_newest_first(self, web, root):

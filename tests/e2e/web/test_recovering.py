@@ -72,8 +72,8 @@ class TestPreview:
 
         page = web.get(place("fail", lost, done)).context
 
-        assert [plan.job.review_job_id for plan in page["plans"]] == [lost]
-        assert [plan.outcome.status for plan in page["plans"]] == ["failed"]
+        assert [plan["job"].review_job_id for plan in page["plans"]] == [lost]
+        assert [plan["outcome"].status for plan in page["plans"]] == ["failed"]
         assert [item.message for item in page["refused"]] == [f"job {done} is completed already"]
 
     def test_warns_of_an_output_that_would_be_lost(self, web, root):
@@ -82,7 +82,16 @@ class TestPreview:
 
         page = web.get(place("replace", job_id)).content.decode()
 
-        assert "Its output is there, and complete." in page
+        assert "Its output is complete" in page
+
+    def test_says_how_much_of_a_partial_output_is_kept_and_why(self, web, root):
+        write_gate(root, "prose/y")
+        job_id = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+        write_output(root, job_id, only=(1,))
+
+        (plan,) = web.get(place("ingest", job_id)).context["plans"]
+
+        assert plan["outcome"].problems[0].startswith("1 kept, 1 missing: ")
 
     def test_names_pairs_that_the_new_job_leaves_out(self, web, root):
         write_gate(root, "prose/y")
@@ -91,7 +100,9 @@ class TestPreview:
 
         page = web.get(place("replace", job_id)).content.decode()
 
-        assert "left out: kb/notes/a.md by kb/instructions/review-gates/prose/y.md" in page
+        assert (
+            "not in the new job: kb/notes/a.md by kb/instructions/review-gates/prose/y.md" in page
+        )
 
     def test_of_nothing_offers_nothing(self, web, root):
         page = web.get(place("ingest", queued(root))).content.decode()
