@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _HTML_ID = re.compile(r"\b(?:id|name|permalink|anchor)\s?=\s?[\"']?([^\s\"'<>]+)")
-_ATTRIBUTE_ID = re.compile(r"\{:?\s*(?:[^{}]*?\s)?(?:#|id=[\"']?)([^\s{}\"']+)[^{}]*\}")
+_ATTRIBUTE_ID = re.compile(r"\{:?\s*(?:[^{}/*]*?\s)?(?:#|id=[\"']?)([^\s{}\"']+)[^{}]*\}")
 _COMMENT_ID = re.compile(r"(?:<!--\s*#|\{/\*\s*#?)([\w.-]+)\s*(?:-->|\*/\})")
 _BLOCK_ID = re.compile(r"(?:^|\s)\^([\w-]+)\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re.DOTALL)
