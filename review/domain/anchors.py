@@ -16,9 +16,9 @@ from review.domain.markdown import Document, read_markdown
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_HTML_ID = re.compile(r"\b(?:id|name)\s?=\s?[\"']?([^\s\"'<>]+)")
-_ATTRIBUTE_ID = re.compile(r"\{:?\s?#([^\s{}]+)[^{}]*\}")
-_COMMENT_ID = re.compile(r"(?:<!--|\{/\*)\s*#([^\s]+?)\s*(?:-->|\*/\})")
+_HTML_ID = re.compile(r"\b(?:id|name|permalink|anchor)\s?=\s?[\"']?([^\s\"'<>]+)")
+_ATTRIBUTE_ID = re.compile(r"\{:?\s*(?:[^{}/*]*?\s)?(?:#|id=[\"']?)([^\s{}\"']+)[^{}]*\}")
+_COMMENT_ID = re.compile(r"(?:<!--\s*#|\{/\*\s*#?)([\w.-]+)\s*(?:-->|\*/\})")
 _BLOCK_ID = re.compile(r"(?:^|\s)\^([\w-]+)\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re.DOTALL)
 _INCLUDES = re.compile(
@@ -89,7 +89,7 @@ def read_anchors(document: Document, flavour: Flavour) -> Anchors:
             reader.add_html(token.content)
         elif token.type == "inline":
             reader.add_inline(token)
-    is_open = any(_INCLUDES.search(line) for line in document.lines)
+    is_open = reader.is_open or any(_INCLUDES.search(line) for line in document.lines)
     return Anchors(
         exact=frozenset(reader.exact),
         loose=frozenset(reader.loose),
@@ -111,12 +111,15 @@ class _Reader:
         self.exact: set[str] = set()
         self.loose: set[str] = set()
         self.words: set[str] = set()
+        self.is_open = False
         self._flavour = flavour
         self._slugs: Counter[str] = Counter()
 
     def add_heading(self, title: Token) -> None:
         children = title.children or []
         self._add_ids(title.content)
+        # A heading without words gets them from a macro of the site.
+        self.is_open = self.is_open or bool(children and not shown_text(title).strip())
         shown = _ATTRIBUTE_ID.sub("", shown_text(title)).strip()
         is_certain = shown.isascii() and all(
             token.type in _CERTAIN or token.content.startswith(_COMMENTS) for token in children
@@ -128,6 +131,7 @@ class _Reader:
             self._add_slug(shown)
 
     def add_inline(self, block: Token) -> None:
+        self._add_exact(found[1] for found in _ATTRIBUTE_ID.finditer(block.content))
         for token in block.children or ():
             if token.type == "html_inline":
                 self._add_html_ids(token.content)
@@ -143,7 +147,6 @@ class _Reader:
             self._add_exact(found[1] for found in _HTML_ID.finditer(html))
 
     def _add_ids(self, heading: str) -> None:
-        self._add_exact(found[1] for found in _ATTRIBUTE_ID.finditer(heading))
         if self._flavour.ids_in_comments:
             self._add_exact(found[1] for found in _COMMENT_ID.finditer(heading))
 

@@ -86,6 +86,10 @@ class ResolvedLink:
 
 
 _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
+_ASSETS = [["static"], ["public"], ["assets"]]
+_GENERATED = re.compile(
+    r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search)\b", re.IGNORECASE
+)
 _ALIAS = re.compile(r"@\w+/|~/")
 _DENDRON = "dendron://"
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
@@ -141,6 +145,8 @@ def _is_of_a_site(target: str, base: LinkBase) -> bool:
     """Tell a link from the root of a site, whose folder is not known, from one to a file of ours."""
     if _ALIAS.match(target):
         return True
+    if _GENERATED.match(target):
+        return True
     if base.flavour.site_root is not None or not target.startswith(("/", "@/")):
         return False
     if target.startswith("@"):
@@ -164,7 +170,9 @@ def _readings(target: str) -> Iterator[tuple[str, str]]:
 
 def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     site_root = base.flavour.site_root
-    roots = [[]] if site_root is None else [site_root.split("/"), []]
+    roots: list[list[str]] = [[]]
+    if site_root is not None:
+        roots = [site_root.split("/"), [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     for folder in folders:
@@ -172,6 +180,11 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         for candidate in _files_of(path) if path else ():
             if candidate in base.known:
                 return candidate
+    if site_root is not None and name.startswith("../"):  # from a page's address
+        path = name.replace("../", "")
+        return next(
+            (found for root in _ASSETS if (found := f"{root[0]}/{path}") in base.known), None
+        )
     if is_of_root and site_root is not None:  # sites write addresses in small letters
         return _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
     return None

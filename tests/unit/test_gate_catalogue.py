@@ -192,11 +192,15 @@ class TestStarter:
 
         assert settings.pop("runners")
         assert settings.pop("sweep_max_cost_usd"), "an example: there is no limit by default"
+        assert settings.pop("anchors"), "an example: by default it follows from the flavour"
+        assert settings.pop("site_root"), "an example: there is none by default"
         assert settings == {
             "note_roots": DEFAULT_NOTE_ROOTS,
             "excludes": (),
             "max_note_bytes": DEFAULT_MAX_NOTE_BYTES,
             "uses_cache": True,
+            "flavour": "commonmark",
+            "strips_comments": False,
             "gates_folder": DEFAULT_GATES_FOLDER,
             "abandoned_after": DEFAULT_ABANDONED_AFTER,
             "max_prompt_tokens": DEFAULT_MAX_PROMPT_TOKENS,

@@ -115,7 +115,9 @@ def _walls(page: Page) -> Iterator[TypedFinding]:
 
 def _is_only_links(passage: Passage) -> bool:
     # A table of contents needs no reasons, and neither do words that are a reason themselves.
-    if not passage.links or all("#" in link.target for link in passage.links):
+    if not passage.links or all(
+        "#" in link.target or link.text.startswith("`") for link in passage.links
+    ):
         return False
     shown_words = sum(word_count(link.text) for link in passage.links)
     is_title = shown_words > _LONGEST_NAME * len(passage.links)

@@ -21,7 +21,7 @@ from review.runners.rules.words import (
 )
 from review.vocabulary import Severity
 
-_FEWEST_REPEATED_WORDS = {BlockKind.PARAGRAPH: 12, BlockKind.ITEM: 20}
+_FEWEST_REPEATED_WORDS = 15
 _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
@@ -81,6 +81,7 @@ _DATE = re.compile(
     r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
     r"|(?:19|20)\d\d\s?年"
 )
+_YEAR_FOLDER = re.compile(r"(?:^|/)(?:19|20)\d\d(?:[/.-]|$)")
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
 _REPEATS = re.compile(
@@ -109,7 +110,7 @@ def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
         if passage.block.inside or passage.block.text.rstrip().endswith((":", "\uff1a")):
             continue
         own_words = word_count(passage.prose.replace(OPAQUE, " "))
-        if own_words < _FEWEST_REPEATED_WORDS[passage.block.kind] or _SLOT.search(passage.prose):
+        if own_words < _FEWEST_REPEATED_WORDS or _SLOT.search(passage.prose):
             continue
         if words in first:
             yield warn(
@@ -142,11 +143,15 @@ def _is_no_prose(passage: Passage) -> bool:
 
 
 def _placeholders(page: Page) -> Iterator[TypedFinding]:
+    # Where the source is shown too, the filler is an example.
+    is_shown = any(
+        block.kind is BlockKind.CODE and _LOREM.search(block.text) for block in page.blocks
+    )
     for passage in page.passages:
         block = passage.block
         if block.kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
             continue
-        for found in _LOREM.finditer(passage.prose):
+        for found in () if is_shown else _LOREM.finditer(passage.prose):
             yield _placed(
                 Severity.FAIL, "filler text stands for what is to be written", passage, found
             )
@@ -183,6 +188,8 @@ def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFind
 def _is_dated(page: Page) -> bool:
     """Whether the note says which day it is of; then "yesterday" means one day whenever it is read."""
     if any(page.field(key) for key in _DATE_KEYS):
+        return True
+    if _YEAR_FOLDER.search(page.given.note_path):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
     return any(_DATE.search(text) for text in (page.given.note_path, page.title, head))

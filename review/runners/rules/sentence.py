@@ -22,7 +22,7 @@ _GOES_ON = ("-", "'", "\u2019")
 _WITHOUT_STOPS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 )  # Thai, Lao, Burmese, Khmer
-_HOLDS_TOGETHER = "-\"'\u201c\u2018"
+_HOLDS_TOGETHER = "/-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").
 
