@@ -111,6 +111,15 @@ class TestGate:
         assert re.search("^- (INFO|WARN|FAIL): ", test, re.MULTILINE)
 
     @every_gate
+    def test_for_models_alone_ends_its_test_with_what_is_worth_a_report(self, path):
+        fields, body = parts(path)
+        paragraphs = body.split("## Test\n")[1].split("## Example (fail)")[0].strip().split("\n\n")
+
+        marked = [p.startswith("**Before you report:** ") for p in paragraphs]
+
+        assert sum(marked) == marked[-1] == ("rule" not in fields)
+
+    @every_gate
     def test_names_neighbours_that_exist(self, path):
         lenses = "|".join({p.parent.name for p in GATES})
         named = re.findall(rf"`((?:{lenses})/[a-z0-9-]+)`", parts(path)[1])
