@@ -9,6 +9,9 @@ from datetime import datetime
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
 from review.vocabulary import AcceptanceKind, Decision
 
+_Key = tuple[int, int, int]
+_Texts = tuple[int, int]
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -27,46 +30,47 @@ class Candidate:
     reason: str = ""
 
     @property
-    def key(self) -> tuple[int, int, int]:
+    def key(self) -> _Key:
         """What there is one current acceptance of."""
         return (self.model_partition_id, self.note_id, self.gate_id)
+
+    @property
+    def texts(self) -> _Texts:
+        """The texts it pins."""
+        return (self.note_snapshot_id, self.gate_snapshot_id)
 
 
 def accept(candidates: Sequence[Candidate], *, now: datetime) -> list[Candidate]:
     """Accept what is not superseded; answers the candidates that are. Call inside a transaction.
 
     A candidate is superseded when the key's current acceptance pins other text that was read
-    later (DESIGN section 7). Candidates are taken in their order: for the second of one key, the
+    later. Candidates are taken in their order: for the second of one key, the
     first is the current one.
     """
     if not candidates:
         return []
     # First, so that two transactions move acceptances one after the other on every database.
     ReviewStore.objects.move_acceptances()
-    current: dict[tuple[int, int, int], _Baseline | Candidate] = {**_current(candidates)}
+    current = _baselines(candidates)
     accepted: list[Candidate] = []
     superseded: list[Candidate] = []
     for item in candidates:
-        if _is_superseded(item, current.get(item.key)):
+        texts, text_read_at = current.get(item.key, (item.texts, item.text_read_at))
+        if text_read_at > item.text_read_at and texts != item.texts:
             superseded.append(item)
         else:
             accepted.append(item)
-            current[item.key] = item
+            current[item.key] = (item.texts, item.text_read_at)
     events = Acceptance.objects.bulk_create(
-        [_event(item, now=now) for item in accepted], batch_size=100
+        [Acceptance(**vars(item), accepted_at=now) for item in accepted], batch_size=100
     )
-    CurrentAcceptance.objects.point_at(list({_key(event): event for event in events}.values()))
+    latest = {item.key: event for item, event in zip(accepted, events, strict=True)}
+    CurrentAcceptance.objects.point_at(list(latest.values()))
     return superseded
 
 
-@dataclass(frozen=True)
-class _Baseline:
-    note_snapshot_id: int
-    gate_snapshot_id: int
-    text_read_at: datetime
-
-
-def _current(candidates: Sequence[Candidate]) -> dict[tuple[int, int, int], _Baseline]:
+def _baselines(candidates: Sequence[Candidate]) -> dict[_Key, tuple[_Texts, datetime]]:
+    """The texts of each key's current acceptance, and when they were read."""
     rows = CurrentAcceptance.objects.filter(
         model_partition_id__in={item.model_partition_id for item in candidates},
         note_id__in={item.note_id for item in candidates},
@@ -79,35 +83,4 @@ def _current(candidates: Sequence[Candidate]) -> dict[tuple[int, int, int], _Bas
         "gate_snapshot_id",
         "event__text_read_at",
     )
-    return {row[:3]: _Baseline(row[3], row[4], row[5]) for row in rows}
-
-
-def _is_superseded(item: Candidate, current: _Baseline | Candidate | None) -> bool:
-    if current is None or current.text_read_at <= item.text_read_at:
-        return False
-    same_text = (item.note_snapshot_id, item.gate_snapshot_id) == (
-        current.note_snapshot_id,
-        current.gate_snapshot_id,
-    )
-    return not same_text
-
-
-def _key(event: Acceptance) -> tuple[int, int, int]:
-    return (event.model_partition_id, event.note_id, event.gate_id)
-
-
-def _event(item: Candidate, *, now: datetime) -> Acceptance:
-    return Acceptance(
-        note_id=item.note_id,
-        gate_id=item.gate_id,
-        model_partition_id=item.model_partition_id,
-        note_snapshot_id=item.note_snapshot_id,
-        gate_snapshot_id=item.gate_snapshot_id,
-        kind=item.kind,
-        decision=item.decision,
-        review_pair_id=item.review_pair_id,
-        text_read_at=item.text_read_at,
-        actor=item.actor,
-        reason=item.reason,
-        accepted_at=now,
-    )
+    return {row[:3]: (row[3:5], row[5]) for row in rows}

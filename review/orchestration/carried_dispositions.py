@@ -2,79 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
 from review.domain.finding_identity import own_fingerprints
-from review.models import Disposition, Finding, batched
+from review.models import Disposition, Finding, SnapshotText, batched
+from review.queries.acceptances import AcceptanceRow
 
 
 @dataclass(frozen=True)
-class CarriedReview:
-    """A review whose findings are known under other paths from now on.
+class CarryPlan:
+    """An acceptance to be made at the new paths, with the texts of the files that moved."""
 
-    :param own: the paths that the review judged; `old` differs from it after an earlier move.
-    """
+    row: AcceptanceRow
+    note_path: str
+    gate_path: str
+    texts: tuple[SnapshotText, ...] = ()
 
-    review_pair_id: int
-    own: tuple[str, str]
-    old: tuple[str, str]
-    new: tuple[str, str]
-
-
-@dataclass(frozen=True)
-class CarriedDisposition:
-    """A disposition for the fingerprint that a finding has under its new path."""
-
-    review: CarriedReview
-    disposition: Disposition
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Partition and paths."""
+        return (self.row.partition_id, self.note_path, self.gate_path)
 
 
-def carried_dispositions(reviews: Sequence[CarriedReview]) -> list[CarriedDisposition]:
+def carried_dispositions(plans: Iterable[CarryPlan]) -> list[tuple[CarryPlan, Disposition]]:
     """The latest disposition of each finding, as a row to be stored for its new fingerprint.
 
     It says who decided, why and when, as the old one did. A fingerprint about which somebody
     decided already is left alone. In the order in which they were made: the last one counts.
     """
-    marks = _marks(reviews)
-    decided = Disposition.objects.latest_of(old for _review, old, _new in marks)
-    there = Disposition.objects.latest_of(new for _review, _old, new in marks)
+    moved = _moved_fingerprints(plans)
+    decided = Disposition.objects.latest_of(old for _plan, old, _new in moved)
+    there = Disposition.objects.latest_of(new for _plan, _old, new in moved)
     copies = {
-        (new, decided[old].pk): CarriedDisposition(review, _copy(decided[old], new))
-        for review, old, new in marks
+        (new, decided[old].pk): (plan, _copy(decided[old], new))
+        for plan, old, new in moved
         if old in decided and new not in there
     }
     return [copies[key] for key in sorted(copies, key=lambda key: key[1])]
 
 
-def _marks(reviews: Sequence[CarriedReview]) -> list[tuple[CarriedReview, str, str]]:
+def _moved_fingerprints(plans: Iterable[CarryPlan]) -> list[tuple[CarryPlan, str, str]]:
+    """The fingerprints of the findings of each review at the old paths and at the new ones."""
+    by_pair: dict[int, list[CarryPlan]] = {}
+    for plan in plans:
+        if plan.row.review_pair_id is not None:
+            by_pair.setdefault(plan.row.review_pair_id, []).append(plan)
     found = []
-    by_pair: dict[int, list[CarriedReview]] = {}
-    for review in reviews:
-        by_pair.setdefault(review.review_pair_id, []).append(review)
     for chunk in batched(sorted(by_pair), 500):
         rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
         for pair_id, group in groupby(rows, key=attrgetter("pair_id")):
             findings = list(group)
-            for review in by_pair[pair_id]:
+            for plan in by_pair[pair_id]:
+                row = plan.row
                 old = [finding.fingerprint for finding in findings]
-                if review.old != review.own:
-                    old = _fingerprints_at(review.old, findings)
-                new = _fingerprints_at(review.new, findings)
-                found += [(review, *values) for values in zip(old, new, strict=True)]
+                if (row.note_path, row.gate_path) != (row.pair_note_path, row.pair_gate_path):
+                    old = own_fingerprints(
+                        findings, note_path=row.note_path, gate_path=row.gate_path
+                    )
+                new = own_fingerprints(findings, note_path=plan.note_path, gate_path=plan.gate_path)
+                found += [(plan, *values) for values in zip(old, new, strict=True)]
     return found
 
 
-def _fingerprints_at(paths: tuple[str, str], findings: list[Finding]) -> list[str]:
-    note_path, gate_path = paths
-    return own_fingerprints(findings, note_path=note_path, gate_path=gate_path)
-
-
-def _copy(row: Disposition, mark: str) -> Disposition:
+def _copy(row: Disposition, fingerprint: str) -> Disposition:
     return Disposition(
-        fingerprint=mark,
+        fingerprint=fingerprint,
         state=row.state,
         reason=row.reason,
         actor=row.actor,

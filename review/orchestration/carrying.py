@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,7 +10,7 @@ from functools import partial
 
 from django.db import transaction
 
-from review.contracts.acks import CarriedJson, CarryOverJson, NotCarriedJson
+from review.contracts.acks import CarriedJson, CarryOverJson, MovedKey, NotCarriedJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import near_matches, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
@@ -23,11 +24,8 @@ from review.models import (
     batched,
 )
 from review.orchestration.accepting import Candidate, accept
-from review.orchestration.carried_dispositions import (
-    CarriedDisposition,
-    CarriedReview,
-    carried_dispositions,
-)
+from review.orchestration.ack import code_of
+from review.orchestration.carried_dispositions import CarryPlan, carried_dispositions
 from review.orchestration.note_shelf import NoteShelf, gate_snapshot
 from review.queries.acceptances import (
     AcceptanceRow,
@@ -100,34 +98,6 @@ class PathMove:
         return f"{self.new}{path[len(self.old) :]}" if self.covers(path) else path
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """An acceptance to be made at the new paths, with the texts of the files that moved."""
-
-    row: AcceptanceRow
-    note_path: str
-    gate_path: str
-    texts: tuple[SnapshotText, ...] = ()
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        """Partition and paths."""
-        return (self.row.partition_id, self.note_path, self.gate_path)
-
-    @property
-    def review(self) -> CarriedReview | None:
-        """The review that is carried; an override has none."""
-        row = self.row
-        if row.review_pair_id is None or row.pair_note_path is None or row.pair_gate_path is None:
-            return None
-        return CarriedReview(
-            review_pair_id=row.review_pair_id,
-            own=(row.pair_note_path, row.pair_gate_path),
-            old=(row.note_path, row.gate_path),
-            new=(self.note_path, self.gate_path),
-        )
-
-
 def carry_over_acceptances(
     request: CarryRequest, *, corpus: Corpus, now: datetime
 ) -> CarryOverJson:
@@ -153,7 +123,7 @@ def carry_over_acceptances(
     answer = CarryOverJson(
         dry_run=request.dry_run,
         old_path=old,
-        new_path=move and move.new,
+        new_path=move.new if move else None,
         carried=[],
         not_identical=[],
         refused=[],
@@ -188,19 +158,18 @@ class _Files:
         self._shelf = NoteShelf(corpus)
         self._keep_edited = keep_edited
 
-    def note(self, path: str, *, sha256: str, snapshot_id: int) -> SnapshotText:
+    def note(self, path: str, row: AcceptanceRow) -> SnapshotText:
         """The accepted text of the note, for its new path.
 
         :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
         """
-        return self._accepted(self._shelf.note(path).snapshot, sha256, snapshot_id)
+        text = self._shelf.note(path).snapshot
+        return self._accepted(text, row.note_sha256, row.note_snapshot_id)
 
-    def gate(self, path: str, *, sha256: str, snapshot_id: int) -> SnapshotText:
-        """The accepted text of the gate, for its new path.
-
-        :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
-        """
-        return self._accepted(gate_snapshot(self._corpus.gate(path)), sha256, snapshot_id)
+    def gate(self, path: str, row: AcceptanceRow) -> SnapshotText:
+        """The same of the gate."""
+        text = gate_snapshot(self._corpus.gate(path))
+        return self._accepted(text, row.gate_sha256, row.gate_snapshot_id)
 
     def _accepted(self, text: SnapshotText, sha256: str, snapshot_id: int) -> SnapshotText:
         if text.sha256 == sha256:
@@ -215,18 +184,16 @@ class _Files:
 
 def _plans(
     rows: Sequence[AcceptanceRow], *, move: PathMove, files: _Files, answer: CarryOverJson
-) -> list[_Plan]:
-    plans: list[_Plan] = []
+) -> list[CarryPlan]:
+    plans: list[CarryPlan] = []
     for row in rows:
-        plan = _Plan(row, move.moved(row.note_path), move.moved(row.gate_path))
+        plan = CarryPlan(row, move.moved(row.note_path), move.moved(row.gate_path))
         texts: list[SnapshotText] = []
         try:
             if plan.note_path != row.note_path:
-                note = {"sha256": row.note_sha256, "snapshot_id": row.note_snapshot_id}
-                texts.append(files.note(plan.note_path, **note))
+                texts.append(files.note(plan.note_path, row))
             if plan.gate_path != row.gate_path:
-                gate = {"sha256": row.gate_sha256, "snapshot_id": row.gate_snapshot_id}
-                texts.append(files.gate(plan.gate_path, **gate))
+                texts.append(files.gate(plan.gate_path, row))
         except NotIdentical as error:
             answer.not_identical.append(_not_carried(plan, error))
         except UnreadableFile as error:
@@ -237,7 +204,7 @@ def _plans(
 
 
 def _carry(
-    plans: Sequence[_Plan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
+    plans: Sequence[CarryPlan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
 ) -> None:
     taken = accepted_keys(plan.key for plan in plans)
     for plan in plans:
@@ -245,22 +212,23 @@ def _carry(
             error = AlreadyAccepted(f"{_name(plan)} has an acceptance already")
             answer.refused.append(_not_carried(plan, error))
     free = _unmoved([plan for plan in plans if plan.key not in taken], answer)
-    decided = carried_dispositions([plan.review for plan in free if plan.review is not None])
+    decided = carried_dispositions(free)
     if not request.dry_run:
         keys = FileSnapshot.objects.take([text for plan in free for text in plan.texts], now=now)
         accept([_candidate(plan, keys, request=request, now=now) for plan in free], now=now)
-        Disposition.objects.bulk_create([item.disposition for item in decided], batch_size=100)
-    answer.carried += [_carried(plan, decided) for plan in free]
+        Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
+    came_along = Counter(plan.key for plan, _row in decided)
+    answer.carried += [_carried(plan, came_along[plan.key]) for plan in free]
 
 
 def _retirements(
     rows: Sequence[AcceptanceRow], path: str, *, corpus: Corpus, answer: CarryOverJson
-) -> list[_Plan]:
+) -> list[CarryPlan]:
     """The acceptances whose note or gate at `path` is gone, with an empty text in its place."""
     gates = {gate.path for gate in corpus.gates.gates}
     plans = []
     for row in rows:
-        plan = _Plan(row, row.note_path, row.gate_path)
+        plan = CarryPlan(row, row.note_path, row.gate_path)
         of_note = _is_at(row.note_path, path)
         file = row.note_path if of_note else row.gate_path
         if is_there(corpus, file) if of_note else file in gates:
@@ -272,7 +240,7 @@ def _retirements(
 
 
 def _retire(
-    plans: Sequence[_Plan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
+    plans: Sequence[CarryPlan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
 ) -> None:
     current = _unmoved(plans, answer)
     if not request.dry_run:
@@ -289,10 +257,10 @@ def _retire(
             for plan in current
         ]
         accept(retired, now=now)
-    answer.retired += [_carried(plan, ()) for plan in current]
+    answer.retired += [_carried(plan, 0) for plan in current]
 
 
-def _unmoved(plans: Sequence[_Plan], answer: CarryOverJson) -> list[_Plan]:
+def _unmoved(plans: Sequence[CarryPlan], answer: CarryOverJson) -> list[CarryPlan]:
     """The plans whose acceptance is still the current one; the others are refused."""
     current = still_current(plan.row for plan in plans)
     for plan in plans:
@@ -303,7 +271,7 @@ def _unmoved(plans: Sequence[_Plan], answer: CarryOverJson) -> list[_Plan]:
 
 
 def _candidate(
-    plan: _Plan,
+    plan: CarryPlan,
     keys: dict[tuple[str, str], FileSnapshotKey],
     *,
     request: CarryRequest,
@@ -330,34 +298,30 @@ def _candidate(
     )
 
 
-def _carried(plan: _Plan, decided: Sequence[CarriedDisposition]) -> CarriedJson:
-    row = plan.row
+def _carried(plan: CarryPlan, dispositions: int) -> CarriedJson:
     return CarriedJson(
-        model_partition=row.model_partition,
-        old_note_path=row.note_path,
-        old_gate_path=row.gate_path,
-        note_path=plan.note_path,
-        gate_path=plan.gate_path,
-        decision=row.decision,
-        review_pair_id=row.review_pair_id,
-        dispositions=sum(item.review == plan.review for item in decided),
+        **_names(plan),
+        decision=plan.row.decision,
+        review_pair_id=plan.row.review_pair_id,
+        dispositions=dispositions,
     )
 
 
-def _not_carried(plan: _Plan, error: ReviewError) -> NotCarriedJson:
-    row = plan.row
-    return NotCarriedJson(
-        model_partition=row.model_partition,
-        old_note_path=row.note_path,
-        old_gate_path=row.gate_path,
+def _not_carried(plan: CarryPlan, error: ReviewError) -> NotCarriedJson:
+    return NotCarriedJson(**_names(plan), code=code_of(error), message=error.message)
+
+
+def _names(plan: CarryPlan) -> MovedKey:
+    return MovedKey(
+        model_partition=plan.row.model_partition,
+        old_note_path=plan.row.note_path,
+        old_gate_path=plan.row.gate_path,
         note_path=plan.note_path,
         gate_path=plan.gate_path,
-        code=error.problem.code.value if isinstance(error, UnreadableFile) else error.code,
-        message=error.message,
     )
 
 
-def _name(plan: _Plan) -> str:
+def _name(plan: CarryPlan) -> str:
     return f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition})"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -102,8 +102,12 @@ class KnownFindings:
         carried = list(_carried(notes, gates)) if len(found) < limit else []
         self._read_texts(row[-1] for row in [*found, *carried])
         return [
-            (note_id, gate_id, KnownFinding(*known, self._texts.get(snapshot_id, "")))
-            for note_id, gate_id, *known, snapshot_id in [*found, *carried]
+            (
+                row[0],
+                row[1],
+                replace(KnownFinding(*row[2:-1]), note_text=self._texts.get(row[-1], "")),
+            )
+            for row in [*found, *carried]
         ]
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:

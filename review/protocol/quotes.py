@@ -70,19 +70,14 @@ def locate_quote(note_text: str, quote: str) -> int | None:
 def quote_lines(note_text: str, quote: str) -> tuple[int, ...]:
     """Give all lines of the note, from 1, where the quote begins, in linear time.
 
-    What is nearest to the letter counts: a whole line with its mark (`# Title`), else the words in
-    their case, else without regard to case. Spaces, line wraps, punctuation, markup and quotation
-    marks may differ, and an ellipsis may leave words out.
+    What is nearest to the letter counts: a whole line with its mark (`# Title`), else the quote as it
+    is, else its words: case, spaces, line wraps, punctuation, markup and quotation marks may differ
+    then, and an ellipsis may leave words out.
     """
     quote = quote.strip()
-    if not _WORD.search(quote):
-        return _lines_with(note_text, quote)
     if _BLOCK_MARK.match(quote) and (whole := _whole_lines(note_text, quote)):
         return whole
-    for ignore_case in (False, True):
-        if found := _lines_of_words(note_text, quote, ignore_case=ignore_case):
-            return found
-    return ()
+    return _verbatim_lines(note_text, quote) or _lines_of_words(note_text, quote)
 
 
 def locate_findings(note_text: str, findings: Sequence[PlacedFinding]) -> list[int | None]:
@@ -134,7 +129,7 @@ def _named_places(
             return named
     lines = _of_frontmatter_or_body(note_text, finding.text, lines)
     headings = headings_by_line(note_text)
-    names = {name for line in lines for name in headings[line - 1 : line] for name in name}
+    names = {name for line in lines for chain in headings[line - 1 : line] for name in chain}
     named_headings = {name for name in names if _names_heading(finding, name)}
     counts = [len(named_headings.intersection(*headings[line - 1 : line])) for line in lines]
     return tuple(line for line, count in zip(lines, counts, strict=True) if count == max(counts))
@@ -227,24 +222,39 @@ def _whole_lines(note_text: str, quote: str) -> tuple[int, ...]:
     return tuple(number for number, line in lines if line.removesuffix("\r") == quote)
 
 
-def _lines_with(note_text: str, marks: str) -> tuple[int, ...]:
-    if not marks or "\n" in marks:
+def _verbatim_lines(note_text: str, quote: str) -> tuple[int, ...]:
+    lines: dict[int, None] = {}
+    line, counted = 1, 0
+    at = note_text.find(quote) if quote else -1
+    while at >= 0 and len(lines) < _MAX_PLACES:
+        end = at + len(quote)
+        before, after = note_text[max(0, at - 1) : at], note_text[end : end + 1]
+        if not (_joined(before, quote[0]) or _joined(quote[-1], after)):
+            line += note_text.count("\n", counted, at)
+            counted = at
+            lines[line] = None
+        at = note_text.find(quote, end)
+    return tuple(lines)
+
+
+def _joined(one: str, other: str) -> bool:
+    """Whether two characters belong to one word."""
+    return one.isalnum() and other.isalnum()
+
+
+def _lines_of_words(note_text: str, quote: str) -> tuple[int, ...]:
+    parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part))]
+    if not parts:
         return ()
-    lines = enumerate(note_text.split("\n"), start=1)
-    return tuple(number for number, line in lines if marks in line)
-
-
-def _lines_of_words(note_text: str, quote: str, *, ignore_case: bool) -> tuple[int, ...]:
-    parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part, ignore_case))]
-    index = _index_of(note_text, " ", ignore_case)
+    index = _index_of(note_text, " ")
     found = _lines_of_parts(index, parts)
-    if not found and len(parts) > 1 and ignore_case:
+    if not found and len(parts) > 1:
         telling = [part for part in parts if len(part) >= _TELLING][:_PARTS_TRIED_ALONE]
         alone = (_lines_of_parts(index, [part]) for part in telling)
         found = next((lines for lines in alone if lines), ())
     if found or all(ord(char) < _SPACED_SCRIPTS_END for char in parts[0]):
         return found
-    unspaced = _index_of(note_text, "", ignore_case)
+    unspaced = _index_of(note_text, "")
     return _lines_of_parts(unspaced, [part.replace(" ", "") for part in parts])
 
 
@@ -276,19 +286,19 @@ def _find_each(words: str, parts: list[str], *, framed: bool) -> Iterator[int]:
 
 
 @lru_cache(maxsize=4)
-def _index_of(note_text: str, space: str, ignore_case: bool) -> _Index:
+def _index_of(note_text: str, space: str) -> _Index:
     starts = array("q")
     lines = []
     offset = len(space)
     for line in note_text.split("\n"):
         starts.append(offset)
-        if words := _fold(line, ignore_case).replace(" ", space):
+        if words := _fold(line).replace(" ", space):
             lines.append(words)
             offset += len(words) + len(space)
     return _Index(space + space.join(lines) + space, starts)
 
 
-def _fold(text: str, ignore_case: bool) -> str:
+def _fold(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_UNSEEN))
-    return " ".join(_WORD.findall(text.casefold() if ignore_case else text))
+    return " ".join(_WORD.findall(text.casefold()))

@@ -22,13 +22,13 @@ def find_deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[K
     """
     found: dict[Key, str] = {}
     for chunk in batched(targets, 200):
-        pair_ids = {target.accepted_review_pair_id for target in chunk}
+        pair_ids = [target.accepted_review_pair_id or 0 for target in chunk]
         rows = ReviewPair.objects.select_related("note", "gate", "note_snapshot")
         pairs = {pair.pk: pair for pair in rows.filter(pk__in=pair_ids)}
         judged = [
-            (target, pairs[target.accepted_review_pair_id])
-            for target in chunk
-            if target.accepted_review_pair_id in pairs
+            (target, pairs[pair_id])
+            for target, pair_id in zip(chunk, pair_ids, strict=True)
+            if pair_id in pairs
         ]
         reader = FindingReader(
             corpus, digests={target.note_path: target.note_sha256 for target in chunk}

@@ -42,7 +42,7 @@ def read_pair_states(keys: Iterable[Key], *, model_partition: str) -> dict[Key, 
         accepted = CurrentAcceptance.objects.of_partition(model_partition).filter(
             note__path__in=notes, gate__path__in=gates
         )
-        for *key, note_sha256, gate_sha256, decision, pair_id, judged in accepted.values_list(
+        for row in accepted.values_list(
             "note__path",
             "gate__path",
             "note_snapshot__content_sha256",
@@ -51,9 +51,10 @@ def read_pair_states(keys: Iterable[Key], *, model_partition: str) -> dict[Key, 
             "event__review_pair_id",
             "event__review_pair__gate_snapshot__content_sha256",
         ):
+            note_path, gate_path, note_sha256, gate_sha256, decision, pair_id, judged = row
             review = Review(pair_id, Decision(decision), judged) if pair_id else None
-            if tuple(key) in states:
-                states[key[0], key[1]] = PairState(Digests(note_sha256, gate_sha256), review)
+            if (note_path, gate_path) in states:
+                states[note_path, gate_path] = PairState(Digests(note_sha256, gate_sha256), review)
         without = {key for key in chunk if states[key].review is None}
         for key, review in _latest_reviews(without, model_partition).items():
             states[key] = replace(states[key], review=review)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from review.contracts.renames import RenameJson
 from review.corpus import Corpus, UnreadableFile
@@ -15,8 +15,8 @@ from review.models import CurrentAcceptance, FileSnapshot, KbPath, ModelPartitio
 from review.queries.orphans import is_there, live_acceptances
 
 _ALIKE = 0.6
-# Texts are compared only where few are left; more are matched by their bytes alone.
-_MAX_COMPARED = 60
+# More pairs of texts are not compared, but for those of one folder or name, if these are few enough.
+_MAX_COMPARED = 2_500
 _MAX_WORDS = 5_000
 
 
@@ -44,41 +44,39 @@ def find_renames(
     for path in _reviewed(new):
         del new[path]
     found = list(_identical(gone, new))
-    old_left = [path for path in gone if path not in {rename.old for rename in found}]
-    new_left = [path for path in new if path not in {rename.new for rename in found}]
-    if 0 < max(len(old_left), len(new_left)) <= _MAX_COMPARED:
+    old_left = sorted(gone.keys() - {rename.old for rename in found})
+    new_left = sorted(new.keys() - {rename.new for rename in found})
+    if len(old_left) * len(new_left) > _MAX_COMPARED:
+        near = {part for path in old_left for part in path.rpartition("/")[::2]}
+        new_left = [path for path in new_left if near.intersection(path.rpartition("/")[::2])]
+    if len(old_left) * len(new_left) <= _MAX_COMPARED:
         found += _similar(corpus, {path: gone[path] for path in old_left}, new_left)
     return list(_by_folder(sorted(found, key=lambda rename: rename.old), gone))
 
 
 def _gone_notes(corpus: Corpus, present: set[str]) -> dict[str, int]:
-    """Paths that have acceptances and no file, with the key of the text that was accepted last."""
+    """Paths that have acceptances and no file, with their keys."""
     gates = f"{corpus.gates.folder}/"
     missing = {
         path: key
         for path, key in KbPath.objects.values_list("path", "pk")
         if path not in present and not path.startswith(gates) and not is_there(corpus, path)
     }
-    live = live_acceptances("note", missing)
-    texts: dict[int, int] = {}
-    for chunk in batched([missing[path] for path in live], 500):
-        rows = _accepted(chunk).order_by("event_id").values_list("note_id", "note_snapshot_id")
-        texts.update(rows)
-    return {path: texts[missing[path]] for path in live if missing[path] in texts}
+    return {path: missing[path] for path in live_acceptances("note", missing)}
 
 
 def _reviewed(paths: Iterable[str]) -> Iterator[str]:
     ids = KbPath.objects.ids(paths)
     for chunk in batched(ids.values(), 500):
-        yield from _accepted(chunk).values_list("note__path", flat=True).distinct()
+        # Not joined: a note has as many acceptances as gates.
+        known = KbPath.objects.filter(pk__in=chunk).filter(Exists(_accepted(OuterRef("pk"))))
+        yield from known.values_list("path", flat=True)
 
 
-def _accepted(note_ids: Iterable[int]) -> QuerySet[CurrentAcceptance]:
+def _accepted(note_id: int | OuterRef) -> QuerySet[CurrentAcceptance]:
     # The index starts with the partition.
     partitions = list(ModelPartition.objects.values_list("pk", flat=True))
-    return CurrentAcceptance.objects.filter(
-        model_partition_id__in=partitions, note_id__in=list(note_ids)
-    )
+    return CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
 
 
 def _identical(gone: Mapping[str, int], new: Mapping[str, str]) -> Iterator[_Rename]:
@@ -103,9 +101,7 @@ def _similar(corpus: Corpus, gone: Mapping[str, int], new: Sequence[str]) -> Ite
     """The likest pairs of texts, each path once."""
     from rapidfuzz.distance import Indel
 
-    rows = FileSnapshot.objects.filter(pk__in=list(gone.values())).values_list("pk", "text")
-    texts = dict(rows)
-    old_words = {path: texts[key].split()[:_MAX_WORDS] for path, key in gone.items()}
+    old_words = {path: _accepted_text(key).split()[:_MAX_WORDS] for path, key in gone.items()}
     scored = []
     for path in new:
         words = _words(corpus, path)
@@ -117,6 +113,11 @@ def _similar(corpus: Corpus, gone: Mapping[str, int], new: Sequence[str]) -> Ite
         if -less >= _ALIKE and old not in taken and path not in taken:
             taken |= {old, path}
             yield _Rename(old, path, round(-less, 2))
+
+
+def _accepted_text(note_id: int) -> str:
+    rows = _accepted(note_id).order_by("-event_id")
+    return rows.values_list("note_snapshot__text", flat=True)[0]
 
 
 def _words(corpus: Corpus, path: str) -> list[str]:

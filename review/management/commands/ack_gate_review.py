@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Says that reviews still hold after a change that does not matter."""
-
     help = (
         "Advance acceptances to today's text, with the review they rest on and its decision. Pairs "
         "of one note are acked all together or not at all; of a selection, each that still has the "
@@ -40,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Pairs of one note, or a selection."""
         parser.add_argument(
             "note",
             nargs="?",
@@ -65,7 +62,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ack, and say what moved."""
         from review.queries.knowledge_base import open_corpus
 
         _check_form(options)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Acks trivial changes over a whole scope."""
-
     help = (
         "Ack the pairs of which only the note changed, and in nothing the gate watches or by no more "
         "than it tolerates. The change is measured from the text that was reviewed, not from the "
@@ -39,7 +37,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The scope, as the selector has it."""
         add_scope_arguments(parser)
         parser.add_argument(
             "--model", type=partition, required=True, metavar="PARTITION", help="whose acceptances"
@@ -49,7 +46,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ack, and say what moved."""
         from review.orchestration.ack_selection import ack_trivial_changes
         from review.queries.knowledge_base import open_corpus
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Takes acceptances along to where a note or gate was moved."""
-
     help = (
         "After a file or folder was moved: accept at the new path what is accepted at the old one, "
         "where the text is the same byte for byte, with what was decided about findings. What was "
@@ -40,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """From where to where, or what to retire."""
         parser.add_argument("old", type=text, metavar="OLD_PATH", help="file or folder, as it was")
         parser.add_argument("new", type=text, nargs="?", metavar="NEW_PATH", help="where it is now")
         parser.add_argument(
@@ -57,7 +54,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Carry, and say what was carried and what was not."""
         from review.orchestration.carrying import carry_over_acceptances
         from review.queries.knowledge_base import open_corpus
 

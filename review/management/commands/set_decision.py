@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Decides a review in a person's name."""
-
     help = (
         "Say what a completed review decided, in the name of whoever read it; the pair is accepted "
         "with that. What the parser read is kept beside it."
@@ -34,7 +32,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The pair, the decision, and who says why."""
         parser.add_argument(
             "--review-pair-id",
             type=positive_int,
@@ -53,7 +50,6 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Decide, and say whether that was accepted."""
         from review.orchestration.deciding import DecisionRequest, set_decision
 
         request = DecisionRequest(
