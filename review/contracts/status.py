@@ -60,3 +60,4 @@ class StatusJson(Document, kw_only=True):
     tripped: str | None
     costs: CostsJson | None = None
     notices: list[str] = []
+    waiting_findings: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
+from review.models.finding_states import FindingState
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
 from review.models.json_rows import JsonRows
@@ -22,6 +23,7 @@ __all__ = [
     "FileSnapshot",
     "FileSnapshotKey",
     "Finding",
+    "FindingState",
     "JobEvent",
     "JobOutput",
     "JoinedKeys",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
+from review.orchestration.finding_states import refresh_finding_states
 from review.vocabulary import AcceptanceKind, Decision
 
 
@@ -56,6 +57,7 @@ def accept(candidates: Sequence[Candidate], *, now: datetime) -> list[Candidate]
         [_event(item, now=now) for item in accepted], batch_size=100
     )
     CurrentAcceptance.objects.point_at(list({_key(event): event for event in events}.values()))
+    refresh_finding_states({item.note_id for item in accepted}, {item.gate_id for item in accepted})
     return superseded
 
 

@@ -27,6 +27,7 @@ from review.orchestration.carried_dispositions import (
     CarriedReview,
     carried_dispositions,
 )
+from review.orchestration.finding_states import restate_findings
 from review.orchestration.note_shelf import NoteShelf, gate_snapshot
 from review.queries.acceptances import (
     AcceptanceRow,
@@ -238,6 +239,7 @@ def _store(
     keys = FileSnapshot.objects.take([text for plan in plans for text in plan.texts], now=now)
     accept([_candidate(plan, keys, request=request, now=now) for plan in plans], now=now)
     Disposition.objects.bulk_create([item.disposition for item in decided], batch_size=100)
+    restate_findings(item.disposition.fingerprint for item in decided)
 
 
 def _candidate(

@@ -8,12 +8,17 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
-from review.models import CurrentAcceptance, ReviewJob, ReviewPair, ReviewStore
+from review.models import CurrentAcceptance, FindingState, ReviewJob, ReviewPair, ReviewStore
 from review.store.raw_rows import Column, Kind, Table
 
 # Every other table only grows: what was added is never changed and never removed.
-_CHANGING: tuple[type[models.Model], ...] = (ReviewJob, ReviewPair, CurrentAcceptance)
-_DERIVED: tuple[type[models.Model], ...] = (CurrentAcceptance,)
+_CHANGING: tuple[type[models.Model], ...] = (
+    ReviewJob,
+    ReviewPair,
+    CurrentAcceptance,
+    FindingState,
+)
+_DERIVED: tuple[type[models.Model], ...] = (CurrentAcceptance, FindingState)
 _KINDS: tuple[tuple[type[models.Field[Any, Any]], Kind], ...] = (
     (models.DateTimeField, Kind.MOMENT),
     (models.JSONField, Kind.JSON),

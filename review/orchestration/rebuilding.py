@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
+from review.orchestration.finding_states import refresh_finding_states
 from review.queries.store_checks import AcceptanceKey, portions_of_wrong_acceptances
 
 _AT_ONCE = 500
@@ -34,6 +35,7 @@ def _rebuild(keys: Sequence[AcceptanceKey]) -> None:
         if key not in last:
             CurrentAcceptance.objects.filter(**vars(key)).delete()
     CurrentAcceptance.objects.point_at([last[key] for key in keys if key in last])
+    refresh_finding_states({key.note_id for key in keys}, {key.gate_id for key in keys})
 
 
 def _last_events(keys: Sequence[AcceptanceKey]) -> dict[AcceptanceKey, Acceptance]:

@@ -12,7 +12,7 @@ from review.models import KbPath, ModelPartition, ReviewPair
 from review.queries.note_acceptances import Accepted
 from review.queries.note_changes import ChangeMeter
 from review.queries.note_rows import GATE_GONE, NOT_APPLICABLE, PairRow
-from review.queries.review_details import gate_label
+from review.queries.places import gate_label
 from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
 
 

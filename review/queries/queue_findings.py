@@ -1,24 +1,17 @@
-"""Findings of reviewed pairs with their state today and their place in today's text.
-
-Rows are named tuples: a queue has tens of thousands, and they cost a third of a dataclass.
-"""
+"""Findings of reviewed pairs, in the queue or not, with their state today and their place in today's text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
-
-from msgspec.structs import replace
 
 from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus
-from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, finding_state
 from review.domain.identity import fingerprint
 from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
-from review.queries.queue_rows import QueueRow
+from review.queries.queue_entries import QuoteFinder
 from review.vocabulary import DispositionState
 
 
@@ -36,108 +29,71 @@ class ReviewedPair(NamedTuple):
     note_sha256: str
 
 
-# As `QueueFindingJson` has them, as far as the review itself tells.
-_COLUMNS = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
-
-
 class FindingReader:
     """Reads findings in bulk; reads a note only where it changed since its review."""
 
     def __init__(self, corpus: Corpus, *, digests: Mapping[str, str]) -> None:
         """Take the digests of the notes on disk, by path."""
-        self._corpus = corpus
+        self._quotes = QuoteFinder(corpus)
         self._digests = digests
-        self._text_of = lru_cache(maxsize=64)(self._read_text)
 
-    def read_each(self, pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
+    def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
-        known = _reported(pairs)
-        decided = _decided(finding.fingerprint for found in known for finding in found)
-        read_at = _texts_read_at(
-            pair.pair_id
-            for pair, found in zip(pairs, known, strict=True)
-            if decided and any(finding.fingerprint in decided for finding in found)
-        )
-        for pair, found in zip(pairs, known, strict=True):
+        rows, read_at = _rows({pair.pair_id for pair in pairs}), _texts_read_at(pairs)
+        found = [[_reported(row, pair) for row in rows.get(pair.pair_id, ())] for pair in pairs]
+        decided = _decided(finding.fingerprint for findings in found for finding in findings)
+        for pair, findings in zip(pairs, found, strict=True):
             digest = self._digests.get(pair.note_path, "")
-            if digest != pair.note_sha256:
-                for finding in found:
+            for finding in findings:
+                if digest != pair.note_sha256:
                     finding.line_now = self._line_now(pair.note_path, finding.quote)
-            for finding in found if pair.pair_id in read_at else ():
-                word, read = decided.get(finding.fingerprint), read_at[pair.pair_id]
-                state = finding_state(word, text_read_at=read, note_sha256=digest)
+                    finding.quote_gone = bool(digest and finding.line and not finding.line_now)
+                state = finding_state(
+                    decided.get(finding.fingerprint),
+                    text_read_at=read_at[pair.pair_id],
+                    note_sha256=digest,
+                )
                 finding.status, finding.regressed = state.state.value, state.regressed
-        return known
+        return found
 
     def _line_now(self, note_path: str, quote: str) -> int | None:
-        if not quote or note_path not in self._digests:
-            return None
-        from review.protocol.findings import locate_quote
-
-        return locate_quote(self._text_of(note_path), quote)
-
-    def _read_text(self, note_path: str) -> str:
-        try:
-            return self._corpus.read_note(note_path).text
-        except UnreadableFile:
-            return ""
+        return self._quotes.line_of(note_path, quote) if note_path in self._digests else None
 
 
-_OPEN = DispositionState.OPEN.value
-
-
-def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
+def _texts_read_at(pairs: Iterable[ReviewedPair]) -> dict[int, datetime]:
     """When the text that a pair's reviewer read was taken; an ack since then does not move it."""
-    found: dict[int, datetime] = {}
-    for chunk in batched(pair_ids, 500):
-        rows = ReviewPair.objects.filter(pk__in=chunk)
-        found.update(rows.values_list("pk", "job__created_at"))
-    return found
+    rows = ReviewPair.objects.filter(pk__in=NamedKeys({pair.pair_id for pair in pairs}))
+    return dict(rows.values_list("pk", "job__created_at"))
 
 
-def _reported(pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
-    """Findings of each pair as its review has them; of one that moved as of where it is now."""
-    rows = _rows({pair.pair_id for pair in pairs})
-    return [
-        [_moved(finding, pair) for finding in rows.get(pair.pair_id, ())]
-        if pair.moved
-        else rows.get(pair.pair_id, [])
-        for pair in pairs
-    ]
-
-
-def _moved(finding: QueueFindingJson, pair: ReviewedPair | QueueRow) -> QueueFindingJson:
-    mark = fingerprint(
-        note_path=pair.note_path,
-        gate_path=pair.gate_path,
-        quote=finding.quote,
-        text=finding.text,
+def _reported(row: Finding, pair: ReviewedPair) -> QueueFindingJson:
+    """A finding as its review has it; of one that moved as of where it is now."""
+    mark = row.fingerprint
+    if pair.moved:
+        mark = fingerprint(
+            note_path=pair.note_path, gate_path=pair.gate_path, quote=row.quote, text=row.text
+        )
+    return QueueFindingJson(
+        fingerprint=mark,
+        severity=row.severity,
+        text=row.text,
+        quote=row.quote,
+        line=row.note_line,
+        line_now=row.note_line,
+        status=DispositionState.OPEN.value,
+        regressed=False,
     )
-    return replace(finding, fingerprint=mark)
 
 
-def _rows(pair_ids: Iterable[int]) -> dict[int, list[QueueFindingJson]]:
-    found: dict[int, list[QueueFindingJson]] = {}
+def _rows(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
+    found: dict[int, list[Finding]] = {}
     for chunk in batched(sorted(pair_ids), 5000):
-        rows = Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair_id", "ordinal")
-        for pair_id, mark, severity, text, quote, line in rows.values_list(*_COLUMNS):
-            finding = QueueFindingJson(
-                fingerprint=mark,
-                severity=severity,
-                text=text,
-                quote=quote,
-                line=line,
-                line_now=line,
-                status=_OPEN,
-                regressed=False,
-            )
-            found.setdefault(pair_id, []).append(finding)
+        for row in Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair", "ordinal"):
+            found.setdefault(row.pair_id, []).append(row)
     return found
 
 
 def _decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
-    if not Disposition.objects.exists():
-        return {}
     return {
         mark: Decided(DispositionState(row.state), row.note_sha256, row.at)
         for mark, row in Disposition.objects.latest_of(fingerprints).items()

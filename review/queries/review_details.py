@@ -17,8 +17,9 @@ from review.contracts.reviews import (
     ReviewJson,
 )
 from review.corpus import Corpus, UnreadableFile
-from review.domain.identity import BadPath, gate_id_of, lens_of
+from review.domain.identity import lens_of
 from review.models import CurrentAcceptance, DecisionEvent, ReviewJob, ReviewPair, ReviewText
+from review.queries.places import gate_label
 from review.queries.queue_findings import FindingReader, ReviewedPair
 from review.vocabulary import ProblemCode
 
@@ -146,14 +147,6 @@ class DetailedReviews:
             return self._corpus.gate(path).sha256
         except UnreadableFile as refused:
             return None if refused.problem.code is ProblemCode.VANISHED else ""
-
-
-def gate_label(gate_path: str, gates_folder: str) -> str:
-    """The gate's id; its path where the gates folder was another one at that time."""
-    try:
-        return gate_id_of(gate_path, gates_folder=gates_folder)
-    except BadPath:
-        return gate_path
 
 
 def acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJson:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import compress
 
 from django.db.models import Count, Min
 
@@ -17,11 +15,11 @@ from review.contracts.status import StatusJson
 from review.corpus import Corpus
 from review.models import ReviewJob
 from review.queries.looks import LookRequest, read_looks
-from review.queries.queue_choice import Choice
+from review.queries.queue import Queue
 from review.queries.recoverable import list_recoverable
 from review.queries.status import Counted, read_status
 from review.runners.process_table import Processes
-from review.vocabulary import QUEUED_DECISIONS, JobStatus
+from review.vocabulary import JobStatus
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Sweep:
 
 
 def read_standing(
-    corpus: Corpus, *, queue: Choice, config: Config, processes: Processes, now: datetime
+    corpus: Corpus, *, queue: Queue, config: Config, processes: Processes, now: datetime
 ) -> Standing:
     """Coverage, queue, jobs, what wants recovering and what wants a look, of all partitions.
 
@@ -61,23 +59,13 @@ def read_standing(
             fail_on=(),
             config=config,
             now=now,
-            counted=Counted(_entries(queue), len(looks)),
+            counted=Counted(queue.entry_counts, len(looks), queue.waiting),
         ),
         recovery=list_recoverable(
             older_than=config.abandoned_after, processes=processes, config=config, now=now
         ),
         looks=looks,
     )
-
-
-def _entries(queue: Choice) -> dict[str, int]:
-    """Pairs of note and gate with an open finding, by decision."""
-    board = queue.board
-    columns = zip(
-        board.column("note_id"), board.column("gate_id"), board.column("decision"), strict=True
-    )
-    counts = Counter(decision for *_pair, decision in set(compress(columns, queue.mask)))
-    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
 
 
 def running_sweeps() -> Sequence[Sweep]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -14,8 +13,9 @@ from review.corpus import Corpus, NoteList
 from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
 from review.queries.problems import no_note_found, problem_json
+from review.queries.queue import QueueFilter
 from review.queries.recoverable import abandoned_jobs
-from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.queries.warn_queue import WarnQueue, read_warn_queue
 from review.runners.process_table import ProcessTable
 from review.store.refusals import store_name
 from review.vocabulary import QUEUED_DECISIONS, Decision, JobStatus
@@ -35,8 +35,9 @@ _COUNTED = {FailOn.FAIL: (Decision.FAIL,), FailOn.WARN: QUEUED_DECISIONS}
 class Counted(NamedTuple):
     """The entries of the queue, by decision, and the looks there are."""
 
-    queue: dict[str, int]
+    queue: Mapping[str, int]
     needs_a_look: int
+    waiting: int
 
 
 def read_status(
@@ -57,8 +58,9 @@ def read_status(
     if counted is None:
         scope = LookRequest(model_partition=model_partition)
         looks = count_looks(corpus, scope, gates_folder=config.gates_folder)
-        queue, hidden = _count_queue(corpus, coverage, model_partition)
-        counted = Counted(queue, looks)
+        queue = _read_queue(corpus, coverage, model_partition)
+        hidden = queue.hidden
+        counted = Counted(queue.count_entries(), looks, queue.waiting)
     status = StatusJson(
         notes=len(coverage.notes),
         gates=len(coverage.gates),
@@ -66,8 +68,9 @@ def read_status(
         partitions=list(coverage.partitions),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=counted.queue,
+        queue=dict(counted.queue),
         needs_a_look=counted.needs_a_look,
+        waiting_findings=counted.waiting,
         orphans=find_orphans(corpus, coverage),
         problems=[problem_json(problem) for problem in coverage.problems],
         tripped=None,
@@ -119,15 +122,10 @@ def _stale(status: StatusJson) -> Iterator[str]:
         yield f"no note was found, and {gone} that were reviewed are gone"
 
 
-def _count_queue(
-    corpus: Corpus, coverage: Coverage, model_partition: str | None
-) -> tuple[dict[str, int], Mapping[str, int]]:
-    """Entries by decision; and those reviews that cannot be shown, as their gate cannot be used."""
-    request = QueueRequest(model_partition=model_partition, with_rationale=False)
+def _read_queue(corpus: Corpus, coverage: Coverage, model_partition: str | None) -> WarnQueue:
+    wanted = QueueFilter(partitions=(model_partition,) if model_partition else ())
     listed = NoteList(coverage.notes, coverage.problems)
-    queue = read_warn_queue(corpus, request, listed=listed)
-    counts = Counter(entry.decision for entry in queue.entries)
-    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}, queue.hidden
+    return read_warn_queue(corpus, wanted, listed=listed)
 
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:

@@ -19,7 +19,8 @@ from review.orchestration.recovery import RecoveryAction
 from review.queries.act_log import Act, newest_acts
 from review.queries.act_streams import ActFilter
 from review.queries.knowledge_base import open_corpus
-from review.queries.queue_choice import QueueFilter
+from review.queries.queue import QueueFilter, queue_now
+from review.queries.queue_facets import read_facets
 from review.queries.standing import Standing, read_standing, running_sweeps
 from review.runners.process_table import ProcessTable
 from review.web.acting import may
@@ -27,7 +28,6 @@ from review.web.events import shown_acts
 from review.web.filters import parse_filters
 from review.web.first_time import Source, needs
 from review.web.pages import page
-from review.web.queue_filters import find
 from review.web.recovering import MAX_AT_ONCE, PERMISSION
 from review.web.remembered import Answer, Remembered, this_store
 
@@ -121,7 +121,7 @@ def _group(
 
 def _find_standing(now: datetime) -> Standing:
     config = conf.current()
-    queue, _files = find(QueueFilter(), now=now)
+    queue, _files = queue_now(config, QueueFilter(), now=now)
     with open_corpus(config) as corpus:
         return read_standing(corpus, queue=queue, config=config, processes=ProcessTable(), now=now)
 
@@ -187,8 +187,8 @@ def _last_acts() -> tuple[Act, ...]:
 
 def _open_findings(now: datetime) -> dict[str, int]:
     """By severity, as the queue's own page counts them at this moment."""
-    queue, _files = find(QueueFilter(), now=now)
-    return dict(queue.facets.severities)
+    queue, _files = queue_now(conf.current(), QueueFilter(), now=now)
+    return dict(read_facets(queue).severities)
 
 
 def _cover(partition: PartitionStatusJson) -> PartitionCover:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from review.queries.queue_board import QueueBoard
 
 from review.models import CurrentAcceptance, ReviewStore
 from review.orchestration.rebuilding import rebuild_acceptances
 from review.queries import files_now as looking
 from review.queries import queue_boards
-from review.queries.queue_board import QueueBoard
 from tests.builders import NOTE, NOW, make_root, write_note
 from tests.helpers.eventful import eventful_root, history
 from tests.helpers.reviewed import open_corpus
