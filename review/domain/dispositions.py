@@ -55,4 +55,4 @@ def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str
 
 def own_finding_text(decision: str) -> str:
     """Say what such a review finds."""
-    return f"The review's result is {decision.upper()}, and it lists no such finding."
+    return f"The review says {decision.upper()} and lists no finding of that severity."

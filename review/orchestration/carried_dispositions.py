@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from review.domain.dispositions import review_fingerprint
 from review.domain.identity import fingerprint
 from review.models import Disposition, Finding, batched
 
@@ -13,9 +14,11 @@ from review.models import Disposition, Finding, batched
 class CarriedReview:
     """A review whose findings are known under other paths from now on.
 
+    :param partition: of the model that reviewed.
     :param own: the paths that the review judged; `old` differs from it after an earlier move.
     """
 
+    partition: str
     review_pair_id: int
     own: tuple[str, str]
     old: tuple[str, str]
@@ -48,7 +51,10 @@ def carried_dispositions(reviews: Sequence[CarriedReview]) -> list[CarriedDispos
 
 
 def _marks(reviews: Sequence[CarriedReview]) -> list[tuple[CarriedReview, str, str]]:
-    found = []
+    found = [
+        (review, _own_mark(review.old, review.partition), _own_mark(review.new, review.partition))
+        for review in reviews
+    ]
     by_pair: dict[int, list[CarriedReview]] = {}
     for review in reviews:
         by_pair.setdefault(review.review_pair_id, []).append(review)
@@ -67,6 +73,11 @@ def _mark(finding: Finding, paths: tuple[str, str]) -> str:
     return fingerprint(
         note_path=note_path, gate_path=gate_path, quote=finding.quote, text=finding.text
     )
+
+
+def _own_mark(paths: tuple[str, str], partition: str) -> str:
+    note_path, gate_path = paths
+    return review_fingerprint(note_path=note_path, gate_path=gate_path, partition=partition)
 
 
 def _copy(row: Disposition, mark: str) -> Disposition:

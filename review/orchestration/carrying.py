@@ -111,6 +111,7 @@ class _Plan:
         if row.review_pair_id is None or row.pair_note_path is None or row.pair_gate_path is None:
             return None
         return CarriedReview(
+            partition=row.model_partition,
             review_pair_id=row.review_pair_id,
             own=(row.pair_note_path, row.pair_gate_path),
             old=(row.note_path, row.gate_path),

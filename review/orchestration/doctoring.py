@@ -22,7 +22,7 @@ from review.orchestration.machine_checks import (
     check_some_notes,
 )
 from review.orchestration.pruning import Pruning, prune_job_files
-from review.orchestration.rebuilding import rebuild_acceptances
+from review.orchestration.rebuilding import check_queue, rebuild_acceptances
 from review.orchestration.review_text_checks import check_review_texts
 from review.orchestration.store_opening import open_store
 from review.queries.checks import Check, CheckState
@@ -128,6 +128,7 @@ def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str,
         yield "pairs", lambda: [check_pairs()]
         yield "snapshots", lambda: [check_snapshots()]
     yield "current-acceptances", lambda: [_acceptances(repair=wanted.repair)]
+    yield "queue", lambda: [check_queue(repair=wanted.repair)]
     if wanted.thorough:
         yield "invariants", check_invariants
         yield "review-texts", lambda: [check_review_texts(config)]

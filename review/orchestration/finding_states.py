@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -11,7 +12,7 @@ from django.db.models import F, OuterRef, Subquery
 
 from review.domain.dispositions import Decided, finding_state, review_fingerprint
 from review.domain.identity import fingerprint
-from review.models import FindingState, JoinedKeys, batched
+from review.models import CurrentAcceptance, FindingState, JoinedKeys, batched
 from review.vocabulary import (
     QUEUED_DECISIONS,
     AcceptanceKind,
@@ -57,6 +58,19 @@ def rebuild_finding_states(*, tables: Tables = _today) -> None:
     notes = current.order_by("note_id").values_list("note_id", flat=True).distinct()
     for chunk in batched(list(notes), _AT_ONCE):
         refresh_finding_states(chunk, tables=tables)
+
+
+def notes_off_the_queue() -> Iterator[list[int]]:
+    """Notes whose rows differ from what they derive from, a part at a time."""
+    fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
+    queued = CurrentAcceptance.objects.queued().values_list("note_id", flat=True)
+    notes = set(queued) | set(FindingState.objects.values_list("note_id", flat=True))
+    for chunk in batched(sorted(notes), _AT_ONCE):
+        stored = Counter(FindingState.objects.filter(note_id__in=chunk).values_list(*fields))
+        rows = finding_states({"note_id__in": chunk})
+        derived = Counter(tuple(row[field] for field in fields) for row in rows)
+        at = fields.index("note_id")
+        yield sorted({row[at] for row in (stored - derived) + (derived - stored)})
 
 
 def restate_findings(fingerprints: Iterable[str]) -> None:

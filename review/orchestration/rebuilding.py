@@ -1,4 +1,4 @@
-"""Makes current acceptances again from the events, which are the truth."""
+"""Makes what is derived again: current acceptances from the events, the queue from both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from django.db import transaction
 from django.db.models import Max
 
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
-from review.orchestration.finding_states import refresh_finding_states
+from review.orchestration.finding_states import notes_off_the_queue, refresh_finding_states
+from review.queries.checks import Check, CheckState, Faults
 from review.queries.store_checks import AcceptanceKey, portions_of_wrong_acceptances
 
 _AT_ONCE = 500
@@ -27,6 +28,29 @@ def rebuild_acceptances() -> int:
             _rebuild(keys)
         rebuilt += len(keys)
     return rebuilt
+
+
+def check_queue(*, repair: bool) -> Check:
+    """Compare the queue's projection with what it derives from, and make again what differs.
+
+    :param repair: else it is only named.
+    """
+    faults = Faults()
+    for notes in notes_off_the_queue():
+        for note_id in notes:
+            faults.add(f"note {note_id}: its rows in the queue differ from its current acceptances")
+        if notes and repair:
+            with transaction.atomic():
+                ReviewStore.objects.move_acceptances()
+                refresh_finding_states(notes)
+    return faults.check(
+        "queue",
+        fine="its rows are what acceptances, findings and dispositions say",
+        wrong="notes whose rows were made again"
+        if repair
+        else "notes are off; --repair makes their rows again",
+        state=CheckState.REPAIRED if repair else CheckState.PROBLEM,
+    )
 
 
 def _rebuild(keys: Sequence[AcceptanceKey]) -> None:

@@ -90,6 +90,7 @@ def _findings(entry: QueueEntryJson) -> list[FixFinding]:
             regressed=found.regressed,
         )
         for found in entry.findings
+        if not found.of_whole_review
     ]
 
 

@@ -214,8 +214,7 @@ class Queue:
     @cached_property
     def waiting(self) -> int:
         """Findings that wait for a new review: they would match, had their gate not changed."""
-        rows = self.rows(without=["gate_now"])
-        return rows.exclude(gate_snapshot_id__in=NamedKeys(self._gate_texts)).count()
+        return self.rows(without=["gate_now"]).count() - self.total
 
     def count_by_gate(self) -> dict[str, int]:
         """Gate id to the number of its lines that match, the most frequent first."""

@@ -39,21 +39,20 @@ class FindingReader:
 
     def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
-        rows, read_at = _rows({pair.pair_id for pair in pairs}), _texts_read_at(pairs)
+        rows = _rows({pair.pair_id for pair in pairs})
         found = [[_reported(row, pair) for row in rows.get(pair.pair_id, ())] for pair in pairs]
         decided = _decided(finding.fingerprint for findings in found for finding in findings)
+        read_at = _texts_read_at(pairs) if decided else {}
         for pair, findings in zip(pairs, found, strict=True):
             digest = self._digests.get(pair.note_path, "")
             for finding in findings:
                 if digest != pair.note_sha256:
                     finding.line_now = self._line_now(pair.note_path, finding.quote)
                     finding.quote_gone = bool(digest and finding.line and not finding.line_now)
-                state = finding_state(
-                    decided.get(finding.fingerprint),
-                    text_read_at=read_at[pair.pair_id],
-                    note_sha256=digest,
-                )
-                finding.status, finding.regressed = state.state.value, state.regressed
+                if last := decided.get(finding.fingerprint):
+                    read = read_at[pair.pair_id]
+                    state = finding_state(last, text_read_at=read, note_sha256=digest)
+                    finding.status, finding.regressed = state.state.value, state.regressed
         return found
 
     def _line_now(self, note_path: str, quote: str) -> int | None:

@@ -16,6 +16,7 @@ from review.queries.gate_page import GatePage, gate_covers, read_gate_page
 from review.queries.kept_texts import snapshot_text
 from review.queries.knowledge_base import open_corpus
 from review.queries.places import is_below
+from review.queries.queue import QueueFilter, queue_now
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.base import BASE_MAP, base_map
 from review.web.diff_view import render_diff
@@ -75,10 +76,17 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     """One gate."""
     filters = parse_filters(request, {"as": [_LINES], "against": None})
     config = conf.current()
-    answer = base_map(timezone.now())
+    now = timezone.now()
+    answer = base_map(now)
+    queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=now)
     with open_corpus(config) as corpus:
         shown = read_gate_page(
-            corpus, answer.value, gate_id, against=_against(filters), config=config
+            corpus,
+            answer.value,
+            gate_id,
+            against=_against(filters),
+            open_findings=queue.total,
+            config=config,
         )
     return page(
         request,

@@ -211,5 +211,5 @@ class TestList:
 
         with django_assert_max_num_queries(14):
             web.get("/gates/")
-        with django_assert_max_num_queries(18):
+        with django_assert_max_num_queries(20):
             web.get("/gates/prose/g3")
