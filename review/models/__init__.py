@@ -6,7 +6,6 @@ from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
 from review.models.finding_states import FindingState
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
-from review.models.json_rows import JsonRows
 from review.models.named_keys import NamedKeys
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
@@ -27,7 +26,6 @@ __all__ = [
     "JobEvent",
     "JobOutput",
     "JoinedKeys",
-    "JsonRows",
     "KbPath",
     "ModelPartition",
     "NamedKeys",

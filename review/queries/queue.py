@@ -358,6 +358,12 @@ def _beyond(place: Place, way: str) -> Q:
     )
 
 
+def first_place(fingerprints: Collection[str]) -> Place | None:
+    """The place of the first of these findings, whatever is filtered."""
+    rows = FindingState.objects.filter(fingerprint__in=fingerprints).order_by(*_ORDER)
+    return rows.values_list(*_ORDER).first()
+
+
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> tuple[Queue, FilesNow]:
     """The queue as a page shows it, and the look at the files that it rests on."""
     look = files_now(config, now=now)

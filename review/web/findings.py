@@ -14,7 +14,7 @@ from review import conf
 from review.orchestration.triage import TriageRequest, dispose_findings
 from review.queries.finding_page import FindingPage, read_finding
 from review.queries.knowledge_base import open_corpus
-from review.queries.queue import Place, Queue, QueueLine
+from review.queries.queue import Place, Queue, QueueLine, first_place
 from review.queries.queue_page import row_id
 from review.vocabulary import DispositionState
 from review.web.acting import SeeOther, actor, field, may, require_permission
@@ -98,10 +98,7 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     filters = read_filters(request)
     state = state_of(request.POST.get("as", ""))
     seen = seen_finding(f"{fingerprint} {request.POST.get('seen', '')}")
-    queue, _files = find(filters)
-    lines = queue.of([fingerprint]) or list(
-        queue.lines(queue.every_row().filter(fingerprint=fingerprint))
-    )
+    place = first_place([fingerprint])
     done = dispose_findings(
         TriageRequest(
             findings=(seen,),
@@ -115,7 +112,6 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     tell(request, done, state)
     if not done.moved:
         return SeeOther(_url_of(fingerprint, filters))
-    place = lines[0].place if lines else None
     return SeeOther(_next_url(find(filters)[0], place, filters) or filters.url())
 
 

@@ -30,7 +30,7 @@ from review.orchestration.triage import (
     undo,
 )
 from review.queries.finding_places import find_finding
-from review.queries.queue import Queue, QueueLine
+from review.queries.queue import Place, first_place
 from review.queries.queue_page import row_id
 from review.vocabulary import DispositionState
 from review.web.acting import SeeOther, actor, after_post, field, require_permission
@@ -80,8 +80,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
     require_permission(request, PERMISSION)
     filters = read_filters(request)
     state, seen = _named_findings(request)
-    queue, _files = find(filters)
-    before = next(iter(queue.of(item.fingerprint for item in seen)), None)
+    place = first_place([item.fingerprint for item in seen])
     done = dispose_findings(
         TriageRequest(
             findings=seen,
@@ -93,7 +92,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
         now=timezone.now(),
     )
     tell(request, done, state)
-    return after_post(request, filters.url(), focus=_row_after(before, find(filters)[0]))
+    return after_post(request, filters.url(), focus=_row_after(place, filters))
 
 
 def _named_findings(request: HttpRequest) -> tuple[DispositionState, tuple[SeenFinding, ...]]:
@@ -160,11 +159,12 @@ def _name(fingerprint: str) -> str:
     return found.name(gates_folder=conf.current().gates_folder) if found else fingerprint
 
 
-def _row_after(line: QueueLine | None, queue: Queue) -> str:
+def _row_after(place: Place | None, filters: Filters) -> str:
     """The id of the row that gets the focus: the next one left in the list, else the one before."""
-    if line is None:
+    if place is None:
         return ""
-    left = next(iter(queue.after(line.place, 1)), None) or queue.before(line.place)
+    queue, _files = find(filters)
+    left = next(iter(queue.after(place, 1)), None) or queue.before(place)
     return row_id(left) if left else ""
 
 
