@@ -6,7 +6,7 @@ from review.contracts.base import Document
 from review.contracts.queue import QueueFindingJson
 
 
-class SpokenJson(Document, kw_only=True):
+class DispositionJson(Document, kw_only=True):
     """What a person decided about the finding."""
 
     disposition: str
@@ -47,5 +47,5 @@ class FindingJson(Document, kw_only=True):
     out_because: str
     later_pass_in: list[str]
     finding: QueueFindingJson
-    dispositions: list[SpokenJson]
+    dispositions: list[DispositionJson]
     occurrences: list[OccurrenceJson]

@@ -14,6 +14,8 @@ class QueueFindingJson(Document, kw_only=True):
     """A finding in the queue.
 
     `line` is 1-based in the text that was reviewed, `line_now` in today's; null: not found there.
+    `quote_gone`: it was found in the first, and is not in the other. `of_whole_review`: the review
+    decided so and lists no such finding; this stands for its decision.
     """
 
     fingerprint: str
@@ -24,6 +26,8 @@ class QueueFindingJson(Document, kw_only=True):
     line_now: int | None
     status: str
     regressed: bool
+    quote_gone: bool = False
+    of_whole_review: bool = False
 
 
 class QueueEntryJson(Document, kw_only=True):
@@ -61,12 +65,16 @@ class LookJson(Document, kw_only=True):
 
 
 class QueueJson(Document, kw_only=True):
-    """The answer of `warn_selector`; findings of notes that are gone stand apart."""
+    """The answer of `warn_selector`; findings of notes that are gone stand apart.
+
+    `waiting_findings` are not among them: their gate changed, and they wait for a new review.
+    """
 
     schema: str = WARN_SCHEMA
     entries: list[QueueEntryJson]
     deleted_notes: list[QueueEntryJson]
     problems: list[ProblemJson]
+    waiting_findings: int = 0
 
 
 class QueuePageJson(QueueJson, kw_only=True):

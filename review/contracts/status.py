@@ -62,3 +62,4 @@ class StatusJson(Document, kw_only=True):
     costs: CostsJson | None = None
     notices: list[str] = []
     renames: list[RenameJson] = []
+    waiting_findings: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from review.domain.identity import FINGERPRINT_LENGTH, sha256_hex
 from review.vocabulary import DispositionState
 
 
@@ -43,3 +44,15 @@ def finding_state(
     if decided.state == DispositionState.DEFERRED and decided.note_sha256 != note_sha256:
         return FindingState(DispositionState.OPEN)
     return FindingState(decided.state)
+
+
+def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str:
+    """Identify the decision of a review that lists no finding as severe as it."""
+    return sha256_hex("\n".join(("review", note_path, gate_path, partition)).encode())[
+        :FINGERPRINT_LENGTH
+    ]
+
+
+def own_finding_text(decision: str) -> str:
+    """Say what such a review finds."""
+    return f"The review says {decision.upper()} and lists no finding of that severity."

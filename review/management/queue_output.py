@@ -15,5 +15,7 @@ _CHUNK = 200
 def queue_chunks(queue: WarnQueue) -> Iterator[str]:
     """The document of `warn_selector --json`, in pieces: byte for byte what `encode` would give."""
     problems = [problem_json(problem) for problem in queue.problems]
-    frame = QueueJson(entries=[], deleted_notes=[], problems=problems)
+    frame = QueueJson(
+        entries=[], deleted_notes=[], problems=problems, waiting_findings=queue.waiting
+    )
     return encode_filled(frame, queue.entries, queue.deleted_notes, at_once=_CHUNK)

@@ -20,6 +20,8 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield _share(partition)
     yield f"pairs that are fresh in no partition: {status.uncovered}"
     yield f"queue: {_counts(status.queue)}"
+    if status.waiting_findings:
+        yield f"findings that wait for a new review, since their gate changed: {status.waiting_findings}"
     yield f"needs a look: {status.needs_a_look}"
     yield f"jobs: {_counts(status.jobs)}"
     if status.abandoned_jobs:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from review.models import Acceptance, CurrentAcceptance, ReviewStore
+from review.orchestration.finding_states import refresh_finding_states
 from review.vocabulary import AcceptanceKind, Decision
 
 _Key = tuple[int, int, int]
@@ -66,6 +67,7 @@ def accept(candidates: Sequence[Candidate], *, now: datetime) -> list[Candidate]
     )
     latest = {item.key: event for item, event in zip(accepted, events, strict=True)}
     CurrentAcceptance.objects.point_at(list(latest.values()))
+    refresh_finding_states({item.note_id for item in accepted}, {item.gate_id for item in accepted})
     return superseded
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
+from review.domain.dispositions import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
 from review.models import Disposition, Finding, SnapshotText, batched
 from review.queries.acceptances import AcceptanceRow
@@ -50,7 +51,15 @@ def _moved_fingerprints(plans: Iterable[CarryPlan]) -> list[tuple[CarryPlan, str
     for plan in plans:
         if plan.row.review_pair_id is not None:
             by_pair.setdefault(plan.row.review_pair_id, []).append(plan)
-    found = []
+    found = [
+        (
+            plan,
+            _of_review(plan.row, plan.row.note_path, plan.row.gate_path),
+            _of_review(plan.row, plan.note_path, plan.gate_path),
+        )
+        for plans_of_pair in by_pair.values()
+        for plan in plans_of_pair
+    ]
     for chunk in batched(sorted(by_pair), 500):
         rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
         for pair_id, group in groupby(rows, key=attrgetter("pair_id")):
@@ -65,6 +74,12 @@ def _moved_fingerprints(plans: Iterable[CarryPlan]) -> list[tuple[CarryPlan, str
                 new = own_fingerprints(findings, note_path=plan.note_path, gate_path=plan.gate_path)
                 found += [(plan, *values) for values in zip(old, new, strict=True)]
     return found
+
+
+def _of_review(row: AcceptanceRow, note_path: str, gate_path: str) -> str:
+    return review_fingerprint(
+        note_path=note_path, gate_path=gate_path, partition=row.model_partition
+    )
 
 
 def _copy(row: Disposition, fingerprint: str) -> Disposition:

@@ -26,6 +26,7 @@ from review.models import (
 from review.orchestration.accepting import Candidate, accept
 from review.orchestration.ack import code_of
 from review.orchestration.carried_dispositions import CarryPlan, carried_dispositions
+from review.orchestration.finding_states import restate_findings
 from review.orchestration.note_shelf import NoteShelf, gate_snapshot
 from review.queries.acceptances import (
     AcceptanceRow,
@@ -217,6 +218,7 @@ def _carry(
         keys = FileSnapshot.objects.take([text for plan in free for text in plan.texts], now=now)
         accept([_candidate(plan, keys, request=request, now=now) for plan in free], now=now)
         Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
+        restate_findings(row.fingerprint for _plan, row in decided)
     came_along = Counter(plan.key for plan, _row in decided)
     answer.carried += [_carried(plan, came_along[plan.key]) for plan in free]
 

@@ -13,6 +13,7 @@ from review.corpus import Corpus, UnreadableFile
 from review.domain.identity import gate_id_of, near_matches
 from review.errors import InputRejected, UsageRefused
 from review.models import Disposition, ReviewStore
+from review.orchestration.finding_states import restate_findings
 from review.queries.finding_places import find_finding, known_fingerprints
 from review.vocabulary import DispositionState
 
@@ -62,6 +63,7 @@ def dispose_finding(
             note_sha256=digest,
             at=now,
         )
+        restate_findings([mark])
     return DisposedJson(
         fingerprint=mark,
         note_path=finding.note_path,

@@ -15,7 +15,7 @@ from review.models import ReviewStore
 from review.orchestration.job_file_checks import check_folders, check_prompts, check_result_files
 from review.orchestration.machine_checks import check_bytecode, check_file_index, check_notes
 from review.orchestration.pruning import Pruning, prune_job_files
-from review.orchestration.repairing import rebuild_acceptances
+from review.orchestration.repairing import check_queue, rebuild_acceptances
 from review.orchestration.review_text_checks import check_review_texts
 from review.orchestration.store_opening import open_store
 from review.queries.checks import Check, CheckState
@@ -102,6 +102,7 @@ def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str,
         yield "pairs", lambda: [check_pairs()]
         yield "snapshots", lambda: [check_snapshots()]
     yield "current-acceptances", lambda: [_check_acceptances(repair=wanted.repair)]
+    yield "queue", lambda: [check_queue(repair=wanted.repair)]
     if wanted.thorough:
         yield "invariants", _check_invariants
         yield "review-texts", lambda: [check_review_texts(config)]

@@ -28,7 +28,8 @@ from review.orchestration.workers import ResolvedRunner
 from review.protocol.telemetry import Usage, read_usage
 from review.queries.fixing import FixPrompt, NothingToFix, make_fix_prompt
 from review.queries.places import named_places
-from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.queries.queue import QueueFilter
+from review.queries.warn_queue import read_warn_queue
 from review.runners.outcome import RunnerOutcome
 from review.runners.running import RunRequest, run_edit, scratch_folder
 
@@ -87,7 +88,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     :raises ArtifactNotWritten: it cannot be recorded; no note is handed out.
     """
     places = named_places(corpus, request.notes, root=str(config.root))
-    queue = QueueRequest(notes=places, gates=request.gates, with_rationale=False)
+    queue = QueueFilter(notes=places, gates=request.gates)
     entries = read_warn_queue(corpus, queue).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
     policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)

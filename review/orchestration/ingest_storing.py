@@ -72,6 +72,7 @@ def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime)
     """
     _move_jobs(plans, request, now=now)
     taken = [_Taken(plan, item) for plan in plans for item in plan.taken]
+    findings = Finding.objects.bulk_create(list(_findings(taken)), batch_size=100)
     why_not = _accept(taken, request, now=now)
     reviews = [(each.item.pair, _pair_review(each, why_not)) for each in taken]
     if not ReviewPair.objects.complete(reviews, now=now):
@@ -79,7 +80,6 @@ def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime)
     ReviewText.objects.bulk_create(
         [ReviewText(pair=each.item.pair, text=each.item.text) for each in taken]
     )
-    findings = Finding.objects.bulk_create(list(_findings(taken)), batch_size=100)
     for plan in plans:
         if reasons := plan.why_missing:
             ReviewPair.objects.mark_missing(plan.read.job.pk, reasons=reasons)

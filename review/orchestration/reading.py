@@ -27,8 +27,8 @@ from review.orchestration.provenance import (
     telemetry_contradicts,
     telemetry_models,
 )
+from review.queries.places import gate_label
 from review.queries.queue_findings import FindingReader, ReviewedPair
-from review.queries.review_details import gate_label
 from review.vocabulary import PairStatus, ProblemCode
 
 _LIST = "pairs and their ids are in: commonplace review_job_list --json"

@@ -9,7 +9,9 @@ from review.conf import Config
 from review.corpus import Corpus
 from review.domain.identity import gate_id_of, sha256_hex
 from review.models import Acceptance, CurrentAcceptance, ReviewJob, ReviewStore
+from review.orchestration.finding_states import notes_off_the_queue, refresh_finding_states
 from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
+from review.queries.checks import Check, CheckState, Faults
 from review.queries.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
 
 _EVENTS_AT_ONCE = 500
@@ -23,7 +25,9 @@ def rebuild_acceptances() -> int:
     """
     with transaction.atomic():
         ReviewStore.objects.move_acceptances()
+        pairs = set(UNFOUNDED_ACCEPTANCES.values_list("note_id", flat=True))
         rebuilt, _by_model = UNFOUNDED_ACCEPTANCES.delete()
+        refresh_finding_states(pairs)
     last = 0
     while events := _apply_events(after=last):
         rebuilt += len(events)
@@ -36,7 +40,30 @@ def _apply_events(*, after: int) -> list[Acceptance]:
         ReviewStore.objects.move_acceptances()
         events = list(UNAPPLIED_EVENTS.filter(pk__gt=after).order_by("pk")[:_EVENTS_AT_ONCE])
         CurrentAcceptance.objects.point_at(events)
+        refresh_finding_states(
+            {event.note_id for event in events}, {event.gate_id for event in events}
+        )
     return events
+
+
+def check_queue(*, repair: bool) -> Check:
+    """Compare the queue's projection with what it derives from; `repair` makes what differs again."""
+    faults = Faults()
+    for notes in notes_off_the_queue():
+        for note_id in notes:
+            faults.add(f"note {note_id}: its rows in the queue differ from its current acceptances")
+        if notes and repair:
+            with transaction.atomic():
+                ReviewStore.objects.move_acceptances()
+                refresh_finding_states(notes)
+    return faults.check(
+        "queue",
+        fine="its rows are what acceptances, findings and dispositions say",
+        wrong="notes whose rows were made again"
+        if repair
+        else "notes are off; --repair makes their rows again",
+        state=CheckState.REPAIRED if repair else CheckState.PROBLEM,
+    )
 
 
 def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Max
 
 from review.conf import Config
 from review.corpus import NoteList
 from review.domain.dispositions import Decided, finding_state
 from review.errors import Conflict, UsageRefused
-from review.models import Disposition, ReviewStore, batched
+from review.models import Disposition, FindingState, ReviewStore, batched
 from review.orchestration.disposing import UnknownFinding
-from review.queries.files_now import files_now
+from review.orchestration.finding_states import restate_findings
 from review.queries.finding_places import find_finding
 from review.queries.knowledge_base import open_corpus
 from review.queries.places import digests_of
-from review.queries.queue_board import QueueBoard
-from review.queries.queue_boards import queue_board
-from review.queries.queue_choice import QueueFilter, choose
-from review.queries.queue_shown import Spoken, as_spoken
+from review.queries.queue import QueueFilter, queue_now
 from review.vocabulary import DispositionState
 
 # More notes than this are listed in one scan; fewer are read one by one.
@@ -43,10 +41,10 @@ class NothingToUndo(Conflict):
 
 @dataclass(frozen=True)
 class SeenFinding:
-    """A finding as a person saw it; `last_word_id` is the disposition that counted, 0 for none."""
+    """A finding as a person saw it; `last_disposition_id` is of the one that counted, 0 for none."""
 
     fingerprint: str
-    last_word_id: int
+    last_disposition_id: int
 
 
 @dataclass(frozen=True)
@@ -72,10 +70,10 @@ class BulkRequest:
 
 @dataclass(frozen=True)
 class NotMoved:
-    """A finding that somebody decided about meanwhile, and their word."""
+    """A finding that somebody decided about meanwhile, and how."""
 
     fingerprint: str
-    spoken: Spoken
+    disposition: Disposition
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,7 @@ class Triaged:
     not_moved: tuple[NotMoved, ...]
 
 
-def dispose_findings(
-    request: TriageRequest, *, board: QueueBoard, config: Config, now: datetime
-) -> Triaged:
+def dispose_findings(request: TriageRequest, *, config: Config, now: datetime) -> Triaged:
     """Append a disposition for each finding about which nobody decided since it was seen.
 
     :raises NothingChosen: the request names no finding.
@@ -97,8 +93,8 @@ def dispose_findings(
     """
     if not request.findings:
         raise NothingChosen("no finding is selected", hint="select some with the boxes, or key x")
-    seen = {item.fingerprint: item.last_word_id for item in request.findings}
-    notes = {mark: _note_of(mark, board) for mark in seen}
+    seen = {item.fingerprint: item.last_disposition_id for item in request.findings}
+    notes = _notes_of(seen)
     digests = _digests(config, set(notes.values()))
     rows = [
         Disposition(
@@ -116,17 +112,8 @@ def dispose_findings(
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(seen)
         moved = [row for row in rows if _last_id(latest, row.fingerprint) == seen[row.fingerprint]]
-        Disposition.objects.bulk_create(moved, batch_size=500)
-    done = {row.fingerprint for row in moved}
-    return Triaged(
-        at=now,
-        moved=tuple(mark for mark in seen if mark in done),
-        not_moved=tuple(
-            NotMoved(mark, as_spoken(latest[mark]))
-            for mark in seen
-            if mark not in done and mark in latest
-        ),
-    )
+        _store(moved)
+    return _triaged(seen, moved, latest, now=now)
 
 
 def dispose_matching(request: BulkRequest, *, config: Config, now: datetime) -> Triaged:
@@ -134,25 +121,25 @@ def dispose_matching(request: BulkRequest, *, config: Config, now: datetime) -> 
 
     :raises QueueMoved: others match than when they were counted; nothing is written.
     """
-    board = queue_board(config, files_now(config, now=now))
-    choice = choose(board, request.wanted, gates_folder=config.gates_folder, now=now)
-    marks = choice.marks()
+    queue, _files = queue_now(config, request.wanted, now=now)
+    marks = queue.fingerprints()
     if len(marks) != request.expected:
         raise QueueMoved(
             f"{len(marks):,} findings match now, not {request.expected:,}: somebody decided about"
             " some, or reviews came in; nothing was changed",
             hint="go back, look at the new number and confirm it",
         )
+    latest = Disposition.objects.latest_of(marks)
     triage = TriageRequest(
-        findings=tuple(SeenFinding(mark, board.last_word_id(mark)) for mark in marks),
+        findings=tuple(SeenFinding(mark, _last_id(latest, mark)) for mark in marks),
         state=request.state,
         actor=request.actor,
         reason=request.reason,
     )
-    return dispose_findings(triage, board=board, config=config, now=now)
+    return dispose_findings(triage, config=config, now=now)
 
 
-def undo(at: datetime, *, actor: str, board: QueueBoard, now: datetime) -> Triaged:
+def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
     """Append what held before, for all that `actor` decided at one moment and nobody since.
 
     :raises NothingToUndo: the actor decided nothing then.
@@ -165,35 +152,50 @@ def undo(at: datetime, *, actor: str, board: QueueBoard, now: datetime) -> Triag
         latest = Disposition.objects.latest_of(row.fingerprint for row in rows)
         counting = [row for row in rows if latest[row.fingerprint].pk == row.pk]
         earlier = _earlier(counting)
-        Disposition.objects.bulk_create(
-            [
-                _restored(row, earlier.get(row.fingerprint), actor=actor, board=board, now=now)
-                for row in counting
-            ],
-            batch_size=500,
+        _store(
+            [_restored(row, earlier.get(row.fingerprint), actor=actor, now=now) for row in counting]
         )
-    done = {row.fingerprint for row in counting}
+    return _triaged([row.fingerprint for row in rows], counting, latest, now=now)
+
+
+def _store(rows: Sequence[Disposition]) -> None:
+    Disposition.objects.bulk_create(rows, batch_size=500)
+    restate_findings(row.fingerprint for row in rows)
+
+
+def _triaged(
+    seen: Iterable[str],
+    moved: Sequence[Disposition],
+    latest: Mapping[str, Disposition],
+    *,
+    now: datetime,
+) -> Triaged:
+    done = {row.fingerprint for row in moved}
     return Triaged(
         at=now,
-        moved=tuple(row.fingerprint for row in counting),
+        moved=tuple(mark for mark in seen if mark in done),
         not_moved=tuple(
-            NotMoved(row.fingerprint, as_spoken(latest[row.fingerprint]))
-            for row in rows
-            if row.fingerprint not in done
+            NotMoved(mark, latest[mark]) for mark in seen if mark not in done and mark in latest
         ),
     )
 
 
-def _note_of(mark: str, board: QueueBoard) -> str:
-    places = board.layout.places.get(mark)
-    if places:
-        return board.lines[places[0]].note_path
-    finding = find_finding(mark)
-    if finding is None:
-        raise UnknownFinding(
-            f"no finding has the fingerprint {mark!r}", hint="open the queue again"
-        )
-    return finding.note_path
+def _notes_of(marks: Collection[str]) -> dict[str, str]:
+    """The note of each finding; it may have left the queue."""
+    notes: dict[str, str] = {}
+    for chunk in batched(marks, 500):
+        rows = FindingState.objects.filter(fingerprint__in=chunk)
+        notes.update(rows.values_list("fingerprint", "note_path"))
+    for mark in marks:
+        if mark in notes:
+            continue
+        finding = find_finding(mark)
+        if finding is None:
+            raise UnknownFinding(
+                f"no finding has the fingerprint {mark!r}", hint="open the queue again"
+            )
+        notes[mark] = finding.note_path
+    return notes
 
 
 def _digests(config: Config, paths: Collection[str]) -> dict[str, str]:
@@ -202,7 +204,7 @@ def _digests(config: Config, paths: Collection[str]) -> dict[str, str]:
         return digests_of(corpus, listed, paths)
 
 
-def _last_id(latest: dict[str, Disposition], mark: str) -> int:
+def _last_id(latest: Mapping[str, Disposition], mark: str) -> int:
     return latest[mark].pk if mark in latest else 0
 
 
@@ -218,34 +220,33 @@ def _earlier(rows: Sequence[Disposition]) -> dict[str, Disposition]:
 
 
 def _restored(
-    row: Disposition,
-    earlier: Disposition | None,
-    *,
-    actor: str,
-    board: QueueBoard,
-    now: datetime,
+    row: Disposition, earlier: Disposition | None, *, actor: str, now: datetime
 ) -> Disposition:
-    """What held before `row`: the earlier word, unless it had lost its force and the finding was open."""
-    state = _force_of(earlier, row, board) if earlier is not None else DispositionState.OPEN
-    holds = earlier is not None and state == earlier.state
+    """What held before `row`: the earlier one, unless it had lost its force and the finding was open."""
+    holds = earlier is not None and _state_by(earlier, row) == earlier.state
+    if earlier is None or not holds:
+        return Disposition(
+            fingerprint=row.fingerprint,
+            state=DispositionState.OPEN,
+            reason=_UNDONE,
+            actor=actor,
+            note_sha256=row.note_sha256,
+            at=now,
+        )
     return Disposition(
         fingerprint=row.fingerprint,
-        state=state,
-        reason=earlier.reason if earlier is not None and holds else _UNDONE,
+        state=earlier.state,
+        reason=earlier.reason,
         actor=actor,
-        note_sha256=earlier.note_sha256 if earlier is not None and holds else row.note_sha256,
+        note_sha256=earlier.note_sha256,
         at=now,
     )
 
 
-def _force_of(earlier: Disposition, row: Disposition, board: QueueBoard) -> DispositionState:
+def _state_by(earlier: Disposition, row: Disposition) -> DispositionState:
     decided = Decided(DispositionState(earlier.state), earlier.note_sha256, earlier.at)
-    reads = _read_at(board, row.fingerprint)
-    if not reads:
+    states = FindingState.objects.filter(fingerprint=row.fingerprint)
+    read_at = states.aggregate(last=Max("text_read_at"))["last"]
+    if read_at is None:
         return decided.state
-    return finding_state(decided, text_read_at=max(reads), note_sha256=row.note_sha256).state
-
-
-def _read_at(board: QueueBoard, mark: str) -> Iterable[datetime]:
-    places = board.layout.places.get(mark, ())
-    return [board.lines[number].text_read_at for number in places]
+    return finding_state(decided, text_read_at=read_at, note_sha256=row.note_sha256).state

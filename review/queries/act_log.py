@@ -22,7 +22,7 @@ from review.contracts.job_pages import (
 )
 from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent
 from review.queries.event_log import show_event
-from review.queries.review_details import gate_label
+from review.queries.places import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
 
 ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | AcceptanceEventJson

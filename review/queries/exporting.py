@@ -11,7 +11,7 @@ from django.db.models import F
 
 from review.contracts.base import timestamp
 from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
-from review.queries.review_details import gate_label
+from review.queries.places import gate_label
 from review.queries.review_texts import rationales
 
 _NOTES_AT_ONCE = 100

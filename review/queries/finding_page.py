@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Q
 
 from review.contracts.base import timestamp
-from review.contracts.finding import FindingJson, OccurrenceJson, SpokenJson
+from review.contracts.finding import DispositionJson, FindingJson, OccurrenceJson
 from review.contracts.queue import QueueFindingJson
-from review.corpus import Corpus, UnreadableFile
+from review.corpus import Corpus, NoteList, UnreadableFile
+from review.domain.dispositions import Decided, finding_state
 from review.domain.identity import lens_of
 from review.errors import InputRejected
-from review.models import CurrentAcceptance, Disposition, Finding, KbPath, ReviewPair
-from review.queries.files_now import Files
+from review.models import (
+    CurrentAcceptance,
+    Disposition,
+    Finding,
+    KbPath,
+    ReviewPair,
+)
 from review.queries.finding_places import find_finding
 from review.queries.passages import PassageLine, cut_passage
-from review.queries.queue_board import GONE, NEW, PERSISTING, REGRESSED, QueueBoard
-from review.queries.queue_lines import QueueLine
-from review.queries.queue_shown import Shown, Spoken, as_spoken, read_shown
-from review.queries.review_details import gate_label
-from review.vocabulary import AcceptanceKind, Decision
+from review.queries.places import digests_of
+from review.queries.queue import Queue, QueueLine
+from review.queries.queue_entries import QuoteFinder, finding_json
+from review.vocabulary import AcceptanceKind, Decision, DispositionState, NoteNow, Seen
 
 _SAID_AT_MOST = 50
 
@@ -47,131 +51,148 @@ class Occurrence:
 class FindingPage:
     """A finding and what surrounds it.
 
-    :param number: of its line on the board, None where it is not on it.
+    :param line: in the queue; None where it is not part of it.
     :param passage: of today's note; of the reviewed one where `passage_is_old`.
     :param gate_text: as the reviewer read it; the description is today's, or "".
     :param review_text: all that the review says.
     """
 
     document: FindingJson
-    number: int | None
+    line: QueueLine | None
     passage: tuple[PassageLine, ...]
     passage_is_old: bool
     gate_description: str
     gate_text: str
     review_text: str
     first_at: datetime
-    last_word_id: int
-    spoken: tuple[Spoken, ...]
+    dispositions: tuple[Disposition, ...]
     occurrences: tuple[Occurrence, ...]
 
-
-@dataclass(frozen=True)
-class _Found:
-    line: QueueLine
-    pair: ReviewPair
-    number: int | None
-    out_because: str
+    @property
+    def last_disposition_id(self) -> int:
+        """0 where there is none."""
+        return self.dispositions[0].pk if self.dispositions else 0
 
 
-def read_finding(
-    mark: str, *, board: QueueBoard, files: Files, corpus: Corpus, gates_folder: str
-) -> FindingPage:
+def read_finding(mark: str, *, queue: Queue, corpus: Corpus) -> FindingPage:
     """The finding with this fingerprint, in the queue or not.
 
     :raises NoSuchFinding: no review reported it.
     """
-    found = _on_board(mark, board, files) or _off_board(mark)
-    line = found.line
-    shown = read_shown(board, corpus, [line])
-    finding = shown.finding(line)
-    if finding is None:
-        raise _no_such(mark)
-    occurrences, spoken = _occurrences(line), _spoken(mark)
-    gate = files.gate_of.get(line.gate_path)
-    passage, is_old = _passage(finding, found.pair, corpus, line.note_path)
+    in_queue = _in_queue(mark, queue)
+    line, out_because = in_queue or _out_of_queue(mark, corpus)
+    pair = _pair(line.pair_id)
+    finding = finding_json(line, QuoteFinder(corpus))
+    passage, is_old = _passage(finding, pair, corpus, line.note_path)
+    dispositions = Disposition.objects.filter(fingerprint=mark).order_by("-pk")[:_SAID_AT_MOST]
+    occurrences = _occurrences(line)
+    gate_id = queue.gate_id(line.gate_path)
+    descriptions = {gate.path: gate.description for gate in corpus.gates.gates}
     return FindingPage(
-        document=_document(
-            found,
-            finding,
-            shown,
-            gate_id=gate_label(line.gate_path, gates_folder),
-            spoken=spoken,
-            occurrences=occurrences,
+        document=FindingJson(
+            note_path=line.note_path,
+            gate_path=line.gate_path,
+            gate_id=gate_id,
+            lens=lens_of(gate_id),
+            model_partition=queue.partitions[line.partition_id],
+            decision=line.decision,
+            review_pair_id=line.pair_id,
+            note_now=line.since,
+            seen=line.seen,
+            in_queue=not out_because,
+            out_because=out_because,
+            later_pass_in=list(queue.passed_in(line)),
+            finding=finding,
+            dispositions=list(map(_disposition_json, dispositions)),
+            occurrences=list(map(_occurrence_json, occurrences)),
         ),
-        number=found.number,
+        line=line if in_queue else None,
         passage=passage,
         passage_is_old=is_old,
-        gate_description=gate.description if gate else "",
-        gate_text=found.pair.gate_snapshot.text,
-        review_text=found.pair.review_text.text,
+        gate_description=descriptions.get(line.gate_path, ""),
+        gate_text=pair.gate_snapshot.text,
+        review_text=pair.review_text.text,
         first_at=line.first_at,
-        last_word_id=spoken[0].disposition_id if spoken else 0,
-        spoken=spoken,
+        dispositions=tuple(dispositions),
         occurrences=occurrences,
     )
 
 
-def _on_board(mark: str, board: QueueBoard, files: Files) -> _Found | None:
-    numbers = board.layout.places.get(mark, ())
-    if not numbers:
+def _in_queue(mark: str, queue: Queue) -> tuple[QueueLine, str] | None:
+    """A line of the queue, and why it is not shown, if it is not."""
+    shown = queue.every_row().filter(queue.filters["shown"].condition, fingerprint=mark)
+    current = shown.filter(queue.filters["gate_now"].condition)
+    found = list(queue.lines(current))
+    if found:
+        return found[0], "its note is gone" if found[0].since == NoteNow.GONE else ""
+    rows = queue.every_row().filter(fingerprint=mark).order_by("-event_id")
+    found = sorted(queue.lines(rows), key=lambda line: line.event_id, reverse=True)
+    if not found:
         return None
-    placing = board.placing
-    number = max(numbers, key=lambda n: (placing.latest[n], board.lines[n].event_id))
-    line = board.lines[number]
-    why = ""
-    if not placing.current[number]:
-        why = "its gate changed since" if line.gate_path in files.gate_of else "its gate is gone"
-    elif not placing.latest[number]:
-        why = "a later review by another model stands for this note and gate"
-    elif placing.since[number] == GONE:
-        why = "its note is gone"
-    return _Found(line, _pair(line.pair_id), number, why)
+    if rows.filter(queue.filters["gate_now"].condition).exists():
+        return found[0], "a later review by another model stands for this note and gate"
+    is_there = found[0].gate_path in queue.gates.values()
+    return found[0], "its gate changed since" if is_there else "its gate is gone"
 
 
-def _off_board(mark: str) -> _Found:
+def _out_of_queue(mark: str, corpus: Corpus) -> tuple[QueueLine, str]:
+    """The latest report of a finding that no current acceptance rests on, as a line."""
     placed = find_finding(mark)
     if placed is None:
-        raise _no_such(mark)
+        raise NoSuchFinding(
+            f"no review reported a finding {mark!r}", hint="the queue lists those that want an edit"
+        )
     pair = _pair(placed.pair_id)
-    paths = KbPath.objects.ids([placed.note_path, placed.gate_path])
     row = Finding.objects.get(pair=pair, ordinal=placed.ordinal)
-    first = Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")
-    read_at = first.values_list("pair__job__created_at", flat=True)[0]
+    reports = Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")
+    first_at = reports.values_list("pair__job__created_at", flat=True)[0]
+    read_at, reviewed = pair.job.created_at, pair.note_snapshot.content_sha256
+    digest = digests_of(corpus, NoteList((), ()), [placed.note_path]).get(placed.note_path)
+    last = Disposition.objects.latest_of([mark]).get(mark)
+    decided = Decided(DispositionState(last.state), last.note_sha256, last.at) if last else None
+    now = finding_state(decided, text_read_at=read_at, note_sha256=digest or "")
+    keys = KbPath.objects.ids([placed.note_path, placed.gate_path])
+    key = Q(note_id=keys[placed.note_path], gate_id=keys[placed.gate_path])
+    passed = CurrentAcceptance.objects.filter(key, decision=Decision.PASS)
+    others = passed.exclude(model_partition=pair.job.model_partition)
     line = QueueLine(
         note_path=placed.note_path,
         gate_path=placed.gate_path,
         ordinal=placed.ordinal,
         event_id=0,
-        note_id=paths[placed.note_path],
-        gate_id=paths[placed.gate_path],
-        folder=placed.note_path.rpartition("/")[0],
-        partition=pair.job.model_partition.name,
-        decision=pair.decision,
         pair_id=pair.pk,
-        note_sha256=pair.note_snapshot.content_sha256,
-        gate_sha256=pair.gate_snapshot.content_sha256,
         finding_id=row.pk,
+        partition_id=pair.job.model_partition_id,
+        decision=pair.decision,
         severity=row.severity,
         fingerprint=mark,
-        text_read_at=pair.job.created_at,
-        first_at=read_at,
-        repeated=read_at < pair.job.created_at,
-        moved=(placed.note_path, placed.gate_path) != (pair.note.path, pair.gate.path),
+        state=now.state.value,
+        seen=Seen.REGRESSED if now.regressed else _seen(first_at, read_at),
+        since=_note_now(digest, reviewed),
+        first_at=first_at,
+        passed_in=",".join(map(str, others.values_list("model_partition_id", flat=True))),
+        note_sha256=reviewed,
+        text=row.text,
+        quote=row.quote,
+        line=row.note_line,
+        accepted_at=read_at,
     )
-    return _Found(line, pair, None, _why_out(line, pair))
+    return line, _why_out(key, pair)
 
 
-def _why_out(line: QueueLine, pair: ReviewPair) -> str:
-    current = (
-        CurrentAcceptance.objects.select_related("event")
-        .filter(
-            note_id=line.note_id,
-            gate_id=line.gate_id,
-            model_partition_id=pair.job.model_partition_id,
-        )
-        .first()
-    )
+def _seen(first_at: datetime, read_at: datetime) -> str:
+    return Seen.PERSISTING if first_at < read_at else Seen.NEW
+
+
+def _note_now(digest: str | None, reviewed: str) -> str:
+    if digest is None:
+        return NoteNow.GONE
+    return NoteNow.SAME if digest == reviewed else NoteNow.CHANGED
+
+
+def _why_out(key: Q, pair: ReviewPair) -> str:
+    rows = CurrentAcceptance.objects.select_related("event").filter(key)
+    current = rows.filter(model_partition_id=pair.job.model_partition_id).first()
     if current is None:
         return "its review was not accepted"
     if current.event.kind == AcceptanceKind.OVERRIDE:
@@ -184,19 +205,8 @@ def _why_out(line: QueueLine, pair: ReviewPair) -> str:
 
 def _pair(pair_id: int) -> ReviewPair:
     return ReviewPair.objects.select_related(
-        "note",
-        "gate",
-        "note_snapshot",
-        "gate_snapshot",
-        "job__model_partition",
-        "review_text",
+        "note_snapshot", "gate_snapshot", "job__model_partition", "review_text"
     ).get(pk=pair_id)
-
-
-def _no_such(mark: str) -> NoSuchFinding:
-    return NoSuchFinding(
-        f"no review reported a finding {mark!r}", hint="the queue lists those that want an edit"
-    )
 
 
 def _passage(
@@ -215,10 +225,11 @@ def _passage(
 
 def _occurrences(line: QueueLine) -> tuple[Occurrence, ...]:
     """Other reviews that reported it, under its fingerprint here or where it was before."""
-    own = Finding.objects.filter(pk=line.finding_id).values("fingerprint")
+    finding_id = line.finding_id or 0
+    own = Finding.objects.filter(pk=finding_id).values("fingerprint")
     rows = (
         Finding.objects.filter(Q(fingerprint=line.fingerprint) | Q(fingerprint__in=own))
-        .exclude(pk=line.finding_id)
+        .exclude(pk=finding_id)
         .order_by("-pk")
         .values_list(
             "pair_id",
@@ -232,53 +243,18 @@ def _occurrences(line: QueueLine) -> tuple[Occurrence, ...]:
     return tuple(Occurrence(*row) for row in rows[:_SAID_AT_MOST])
 
 
-def _spoken(mark: str) -> tuple[Spoken, ...]:
-    rows = Disposition.objects.filter(fingerprint=mark).order_by("-pk")
-    return tuple(as_spoken(row) for row in rows[:_SAID_AT_MOST])
+def _disposition_json(row: Disposition) -> DispositionJson:
+    return DispositionJson(
+        disposition=row.state, actor=row.actor, reason=row.reason, at=timestamp(row.at) or ""
+    )
 
 
-def _document(
-    found: _Found,
-    finding: QueueFindingJson,
-    shown: Shown,
-    *,
-    gate_id: str,
-    spoken: Iterable[Spoken],
-    occurrences: Iterable[Occurrence],
-) -> FindingJson:
-    line = found.line
-    return FindingJson(
-        note_path=line.note_path,
-        gate_path=line.gate_path,
-        gate_id=gate_id,
-        lens=lens_of(gate_id),
-        model_partition=line.partition,
-        decision=line.decision,
-        review_pair_id=line.pair_id,
-        note_now=shown.since(line),
-        seen=REGRESSED if finding.regressed else PERSISTING if line.repeated else NEW,
-        in_queue=not found.out_because,
-        out_because=found.out_because,
-        later_pass_in=list(shown.passed_later(line)),
-        finding=finding,
-        dispositions=[
-            SpokenJson(
-                disposition=word.state,
-                actor=word.actor,
-                reason=word.reason,
-                at=timestamp(word.at) or "",
-            )
-            for word in spoken
-        ],
-        occurrences=[
-            OccurrenceJson(
-                review_pair_id=one.pair_id,
-                model_partition=one.partition,
-                decision=one.decision,
-                severity=one.severity,
-                text=one.text,
-                reviewed_at=timestamp(one.reviewed_at),
-            )
-            for one in occurrences
-        ],
+def _occurrence_json(one: Occurrence) -> OccurrenceJson:
+    return OccurrenceJson(
+        review_pair_id=one.pair_id,
+        model_partition=one.partition,
+        decision=one.decision,
+        severity=one.severity,
+        text=one.text,
+        reviewed_at=timestamp(one.reviewed_at),
     )

@@ -1,21 +1,26 @@
-"""Which note and gate a finding's fingerprint belongs to, also where its review was carried over."""
+"""The note and gate that a finding's fingerprint belongs to, also where its review was carried over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from review.domain.dispositions import own_finding_text
 from review.domain.finding_identity import own_fingerprints
-from review.models import Acceptance, Finding
+from review.models import Acceptance, Finding, FindingState
+from review.queries.places import gate_label
 from review.vocabulary import AcceptanceKind
 
 _NEAR_AMONG = 200_000
+# Names stand in cookies, which hold 4 kB.
+_TEXT_SHOWN = 90
+_PATH_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedFinding:
     """A finding at the note and gate where it is known by its fingerprint.
 
-    :param pair_id: of the review that reported it, as its `ordinal`-th.
+    :param pair_id: of the review that reported it, as its `ordinal`-th; 0 for its own decision.
     """
 
     note_path: str
@@ -25,21 +30,32 @@ class PlacedFinding:
     pair_id: int
     ordinal: int
 
+    def name(self, *, gates_folder: str) -> str:
+        """The finding in one line."""
+        words = " ".join(self.text.split())
+        text = words if len(words) <= _TEXT_SHOWN else f"{words[:_TEXT_SHOWN].rstrip()}…"
+        gate_id = gate_label(self.gate_path, gates_folder)
+        return f"“{text}” ({_tail(gate_id)} in {_tail(self.note_path)})"
+
+
+def _tail(path: str) -> str:
+    return path if len(path) <= _PATH_SHOWN else f"…{path[-_PATH_SHOWN:]}"
+
 
 def find_finding(mark: str) -> PlacedFinding | None:
     """The latest finding with this fingerprint, or None.
 
-    A review that was carried over has its findings under fingerprints of the new path, which no
-    row holds: they are made again, all of them, so this is dear for a fingerprint nobody has.
+    A review that was carried over has its findings under fingerprints of the new path. Where it
+    counts no more, no row holds them: they are made again, all of them, which takes long.
     """
-    row = (
-        Finding.objects.filter(fingerprint=mark)
-        .order_by("-pk")
-        .values_list(
-            "pair__note__path", "pair__gate__path", "severity", "text", "pair_id", "ordinal"
-        )
-        .first()
-    )
+    states = FindingState.objects.filter(fingerprint=mark).order_by("later_objections", "-event_id")
+    columns = ("note_path", "gate_path", "severity", "finding__text", "pair_id", "ordinal")
+    for note, gate, severity, text, pair_id, ordinal in states.values_list(*columns)[:1]:
+        text = own_finding_text(severity) if text is None else text
+        return PlacedFinding(note, gate, severity, text, pair_id, ordinal)
+    rows = Finding.objects.filter(fingerprint=mark).order_by("-pk")
+    columns = ("pair__note__path", "pair__gate__path", "severity", "text", "pair_id", "ordinal")
+    row = rows.values_list(*columns).first()
     return PlacedFinding(*row) if row is not None else _find_carried(mark)
 
 

@@ -18,7 +18,8 @@ from review.protocol.fix_prompt import (
     render_fix_prompt,
 )
 from review.queries.gate_listing import read_named_note
-from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.queries.queue import QueueFilter
+from review.queries.warn_queue import read_warn_queue
 from review.vocabulary import Severity
 
 
@@ -60,7 +61,7 @@ def read_fix_request(corpus: Corpus, note: str, *, root: str) -> FixRequest:
     :raises NothingToFix: nothing is open.
     """
     path = read_named_note(corpus, note, root=root).path
-    entries = list(read_warn_queue(corpus, QueueRequest(notes=(path,))).entries)
+    entries = list(read_warn_queue(corpus, QueueFilter(notes=(path,))).entries)
     if not entries:
         raise NothingToFix(
             f"{path}: no finding is open",
@@ -89,6 +90,7 @@ def _findings(entry: QueueEntryJson) -> list[FixFinding]:
             regressed=found.regressed,
         )
         for found in entry.findings
+        if not found.of_whole_review
     ]
 
 

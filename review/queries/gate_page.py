@@ -90,10 +90,17 @@ class GatePage:
 
 
 def read_gate_page(
-    corpus: Corpus, states: PairStates, gate_id: str, *, against: int | None, config: Config
+    corpus: Corpus,
+    states: PairStates,
+    gate_id: str,
+    *,
+    against: int | None,
+    open_findings: int,
+    config: Config,
 ) -> GatePage:
     """The page of a gate that is there, or whose texts the store has kept.
 
+    :param open_findings: of the gate, as the queue counts them.
     :param against: the key of an earlier text to compare today's with.
     :raises UnknownGate: neither; the hint names near ones.
     :raises BadPath: the id is no path below the gates folder.
@@ -108,7 +115,7 @@ def read_gate_page(
         gate_path=path,
         gate=gate,
         covers=tuple(gate_covers(states).get(path, ())),
-        judged=_judged(path_id),
+        judged=_judged(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=tuple(_texts(path_id, gate)),
         examples=tuple(try_examples(gate)) if gate else (),
         problems=tuple(item for item in corpus.gates.problems if item.path == path),

@@ -22,9 +22,9 @@ from review.queries.note_pairs import (
     read_pairs,
 )
 from review.queries.pair_states import read_obligations
+from review.queries.places import gate_label
 from review.queries.problems import problem_json
 from review.queries.queue_findings import FindingReader, ReviewedPair
-from review.queries.review_details import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState, Severity
 
 _GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}

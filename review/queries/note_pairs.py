@@ -20,7 +20,7 @@ from review.domain.trivial_change import as_gate_sees, body_ratio, changed_regio
 from review.domain.word_diff import WordDiff, word_diff
 from review.models import CurrentAcceptance, FileSnapshot, ModelPartition, ReviewPair
 from review.queries.pair_states import FRESH, Obligations
-from review.queries.review_details import gate_label
+from review.queries.places import gate_label
 from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
 
 ACT, REVIEW, NOTHING = "something", "review", "nothing"

@@ -1,24 +1,17 @@
-"""Findings of reviewed pairs with their state today and their place in today's text.
-
-Rows are named tuples: a queue has tens of thousands, and they cost a third of a dataclass.
-"""
+"""Findings of reviewed pairs, in the queue or not, with their state today and their place in today's text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
-
-from msgspec.structs import replace
 
 from review.contracts.queue import QueueFindingJson
 from review.corpus import Corpus
-from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, finding_state
 from review.domain.finding_identity import own_fingerprints
 from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
-from review.queries.queue_rows import QueueRow
+from review.queries.queue_entries import QuoteFinder, QuoteNow
 from review.vocabulary import DispositionState
 
 
@@ -36,112 +29,75 @@ class ReviewedPair(NamedTuple):
     note_sha256: str
 
 
-# As `QueueFindingJson` has them, as far as the review itself tells.
-_COLUMNS = ("pair_id", "fingerprint", "severity", "text", "quote", "note_line")
-
-
 class FindingReader:
     """Reads findings in bulk; reads a note only where it changed since its review."""
 
     def __init__(self, corpus: Corpus, *, digests: Mapping[str, str]) -> None:
         """Take the digests of the notes on disk, by path."""
-        self._corpus = corpus
+        self._quotes = QuoteFinder(corpus)
         self._digests = digests
-        self._text_of = lru_cache(maxsize=64)(self._read_text)
-        self._reviewed_text = lru_cache(maxsize=64)(_reviewed_text)
 
-    def read_each(self, pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
+    def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
-        known = _reported(pairs)
-        decided = _decided(finding.fingerprint for found in known for finding in found)
-        read_at = _texts_read_at(
-            pair.pair_id
-            for pair, found in zip(pairs, known, strict=True)
-            if decided and any(finding.fingerprint in decided for finding in found)
-        )
-        for pair, found in zip(pairs, known, strict=True):
+        rows = _rows({pair.pair_id for pair in pairs})
+        found = [_reported(rows.get(pair.pair_id, []), pair) for pair in pairs]
+        decided = _decided(finding.fingerprint for findings in found for finding in findings)
+        read_at = _texts_read_at(pairs) if decided else {}
+        for pair, findings in zip(pairs, found, strict=True):
             digest = self._digests.get(pair.note_path, "")
-            if digest != pair.note_sha256:
-                for finding in found:
-                    finding.line_now = self._line_now(pair, finding)
-            for finding in found if pair.pair_id in read_at else ():
-                word, read = decided.get(finding.fingerprint), read_at[pair.pair_id]
-                state = finding_state(word, text_read_at=read, note_sha256=digest)
-                finding.status, finding.regressed = state.state.value, state.regressed
-        return known
+            for finding in findings:
+                if digest != pair.note_sha256:
+                    now = self._follow(pair, finding)
+                    finding.line_now, finding.quote_gone = now.line, now.is_gone
+                if last := decided.get(finding.fingerprint):
+                    read = read_at[pair.pair_id]
+                    state = finding_state(last, text_read_at=read, note_sha256=digest)
+                    finding.status, finding.regressed = state.state.value, state.regressed
+        return found
 
-    def _line_now(self, pair: ReviewedPair | QueueRow, finding: QueueFindingJson) -> int | None:
-        if not finding.quote or pair.note_path not in self._digests:
-            return None
-        from review.protocol.quotes import follow_quote
-
-        reviewed, now = self._reviewed_text(pair.pair_id), self._text_of(pair.note_path)
-        return follow_quote(reviewed, now, quote=finding.quote, line=finding.line)
-
-    def _read_text(self, note_path: str) -> str:
-        try:
-            return self._corpus.read_note(note_path).text
-        except UnreadableFile:
-            return ""
+    def _follow(self, pair: ReviewedPair, finding: QueueFindingJson) -> QuoteNow:
+        if pair.note_path not in self._digests:
+            return QuoteNow(None, is_gone=False)
+        return self._quotes.follow(
+            pair.note_path, finding.quote, pair_id=pair.pair_id, line=finding.line
+        )
 
 
-_OPEN = DispositionState.OPEN.value
-
-
-def _reviewed_text(pair_id: int) -> str:
-    texts = ReviewPair.objects.filter(pk=pair_id).values_list("note_snapshot__text", flat=True)
-    return texts.get()
-
-
-def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
+def _texts_read_at(pairs: Iterable[ReviewedPair]) -> dict[int, datetime]:
     """When the text that a pair's reviewer read was taken; an ack since then does not move it."""
-    found: dict[int, datetime] = {}
-    for chunk in batched(pair_ids, 500):
-        rows = ReviewPair.objects.filter(pk__in=chunk)
-        found.update(rows.values_list("pk", "job__created_at"))
-    return found
+    rows = ReviewPair.objects.filter(pk__in=NamedKeys({pair.pair_id for pair in pairs}))
+    return dict(rows.values_list("pk", "job__created_at"))
 
 
-def _reported(pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
-    """Findings of each pair as its review has them; of one that moved as of where it is now."""
-    rows = _rows({pair.pair_id for pair in pairs})
+def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJson]:
+    """The findings of a review as it has them; of one that moved as of where it is now."""
+    fingerprints = [row.fingerprint for row in rows]
+    if pair.moved:
+        fingerprints = own_fingerprints(rows, note_path=pair.note_path, gate_path=pair.gate_path)
     return [
-        _moved(rows.get(pair.pair_id, []), pair) if pair.moved else rows.get(pair.pair_id, [])
-        for pair in pairs
+        QueueFindingJson(
+            fingerprint=fingerprint,
+            severity=row.severity,
+            text=row.text,
+            quote=row.quote,
+            line=row.note_line,
+            line_now=row.note_line,
+            status=DispositionState.OPEN.value,
+            regressed=False,
+        )
+        for fingerprint, row in zip(fingerprints, rows, strict=True)
     ]
 
 
-def _moved(
-    findings: list[QueueFindingJson], pair: ReviewedPair | QueueRow
-) -> list[QueueFindingJson]:
-    values = own_fingerprints(findings, note_path=pair.note_path, gate_path=pair.gate_path)
-    return [
-        replace(finding, fingerprint=value) for finding, value in zip(findings, values, strict=True)
-    ]
-
-
-def _rows(pair_ids: Iterable[int]) -> dict[int, list[QueueFindingJson]]:
-    found: dict[int, list[QueueFindingJson]] = {}
+def _rows(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
+    found: dict[int, list[Finding]] = {}
     for chunk in batched(sorted(pair_ids), 5000):
-        rows = Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair_id", "ordinal")
-        for pair_id, mark, severity, text, quote, line in rows.values_list(*_COLUMNS):
-            finding = QueueFindingJson(
-                fingerprint=mark,
-                severity=severity,
-                text=text,
-                quote=quote,
-                line=line,
-                line_now=line,
-                status=_OPEN,
-                regressed=False,
-            )
-            found.setdefault(pair_id, []).append(finding)
+        for row in Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair", "ordinal"):
+            found.setdefault(row.pair_id, []).append(row)
     return found
 
 
 def _decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
-    if not Disposition.objects.exists():
-        return {}
     return {
         mark: Decided(DispositionState(row.state), row.note_sha256, row.at)
         for mark, row in Disposition.objects.latest_of(fingerprints).items()

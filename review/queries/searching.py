@@ -17,7 +17,7 @@ from review.corpus import Corpus, NoteFacts, UnreadableFile
 from review.domain.excerpts import Part, excerpt
 from review.domain.frontmatter import parse_frontmatter
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
-from review.queries.review_details import gate_label
+from review.queries.places import gate_label
 from review.store.word_index import Entry, WordIndex
 from review.vocabulary import JobStatus, PairStatus
 

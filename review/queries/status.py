@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -14,9 +13,10 @@ from review.queries.coverage import count_jobs, count_uncovered, find_orphans, r
 from review.queries.looks import LookRequest, count_looks
 from review.queries.pair_states import BEST, PairStates, read_pair_states
 from review.queries.problems import no_note_found, problem_json
+from review.queries.queue import QueueFilter
 from review.queries.recoverable import abandoned_jobs
 from review.queries.renames import find_renames
-from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.queries.warn_queue import WarnQueue, read_warn_queue
 from review.runners.process_table import ProcessTable
 from review.store.refusals import store_name
 from review.vocabulary import QUEUED_DECISIONS, Decision, JobStatus
@@ -44,7 +44,7 @@ def read_status(
     """Coverage, queue, jobs and orphans, of one model partition or of all."""
     states = read_pair_states(corpus, config=config)
     scope = LookRequest(model_partition=model_partition)
-    queue, hidden = _count_queue(corpus, states, model_partition)
+    queue = _read_queue(corpus, states, model_partition)
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
@@ -54,13 +54,14 @@ def read_status(
         ),
         jobs=count_jobs(),
         abandoned_jobs=_abandoned(config, now=now),
-        queue=queue,
+        queue=dict(queue.count_entries()),
+        waiting_findings=queue.waiting,
         needs_a_look=count_looks(corpus, scope, gates_folder=config.gates_folder),
         orphans=find_orphans(corpus, states),
         problems=[problem_json(problem) for problem in states.problems],
         tripped=None,
     )
-    status.tripped = "; ".join(_trips(status, set(fail_on), hidden=hidden)) or None
+    status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
     if any(orphan.kind == "note" for orphan in status.orphans):
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     status.notices = list(_notices(status, config=config))
@@ -109,15 +110,10 @@ def _stale(status: StatusJson) -> Iterator[str]:
         yield f"no note was found, and {gone} that were reviewed are gone"
 
 
-def _count_queue(
-    corpus: Corpus, states: PairStates, model_partition: str | None
-) -> tuple[dict[str, int], Mapping[str, int]]:
-    """Entries by decision; and those reviews that cannot be shown, as their gate cannot be used."""
-    request = QueueRequest(model_partition=model_partition, with_rationale=False)
+def _read_queue(corpus: Corpus, states: PairStates, model_partition: str | None) -> WarnQueue:
+    wanted = QueueFilter(partitions=(model_partition,) if model_partition else ())
     listed = NoteList(states.notes, states.problems)
-    queue = read_warn_queue(corpus, request, listed=listed)
-    counts = Counter(entry.decision for entry in queue.entries)
-    return {word.value: counts[word.value] for word in QUEUED_DECISIONS}, queue.hidden
+    return read_warn_queue(corpus, wanted, listed=listed)
 
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:

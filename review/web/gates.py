@@ -16,7 +16,7 @@ from review.queries.gate_page import GatePage, gate_covers, read_gate_page
 from review.queries.knowledge_base import open_corpus
 from review.queries.pair_states import FRESH
 from review.queries.places import is_below
-from review.queries.queue_choice import QueueFilter
+from review.queries.queue import QueueFilter, queue_now
 from review.queries.review_texts import snapshot_text
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState
 from review.web.cached import pair_states
@@ -24,7 +24,6 @@ from review.web.diff_view import render_diff
 from review.web.facets import make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.pages import page
-from review.web.queue_filters import find
 from review.web.rendering import Look, render_markdown, render_plain
 
 _LINES = "lines"
@@ -71,9 +70,15 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     filters = parse_filters(request, {"as": [_LINES], "against": None})
     config = conf.current()
     answer = pair_states()
+    queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with open_corpus(config) as corpus:
         shown = read_gate_page(
-            corpus, answer.value, gate_id, against=filters.key("against"), config=config
+            corpus,
+            answer.value,
+            gate_id,
+            against=filters.key("against"),
+            open_findings=queue.total,
+            config=config,
         )
     return page(
         request,
@@ -107,7 +112,7 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
             for state, number in shown.judged.items()
             if number and state != DispositionState.OPEN
         ],
-        "open_findings": _open_findings(shown.gate_id),
+        "open_findings": shown.judged.get(DispositionState.OPEN, 0),
         "html": render_plain(text) if by_lines else render_markdown(text, look=look),
         "by_lines": by_lines,
         "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
@@ -120,12 +125,6 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
 
 def _state(decision: str) -> str:
     return FRESH if decision == Decision.PASS else decision
-
-
-def _open_findings(gate_id: str) -> int:
-    """Count them as the queue does."""
-    queue, _files = find(QueueFilter(gates=(gate_id,)), now=timezone.now())
-    return sum(queue.facets.severities.values())
 
 
 def _last_text(shown: GatePage) -> str:

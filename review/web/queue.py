@@ -15,10 +15,10 @@ from review.corpus.notes import in_order
 from review.queries.knowledge_base import open_corpus
 from review.queries.places import is_below
 from review.queries.problems import problem_json
-from review.queries.queue_board import GONE, SINCE
-from review.queries.queue_choice import Choice, Place
-from review.queries.queue_page import read_entries, read_page
-from review.vocabulary import DispositionState
+from review.queries.queue import Place, queue_now
+from review.queries.queue_facets import QueueFacets, read_facets
+from review.queries.queue_page import read_entry_page, read_page
+from review.vocabulary import DispositionState, NoteNow
 from review.web.acting import may
 from review.web.filters import AFTER, Filters
 from review.web.pages import page
@@ -72,19 +72,22 @@ def _place(filters: Filters) -> Place | None:
 
 
 def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dict[str, Any]:
-    choice, files = find(queue_filter(filters), now=timezone.now())
+    found, files = find(filters)
+    facets = read_facets(found)
     with open_corpus(conf.current()) as corpus:
-        shown = read_page(choice, corpus, after=place, limit=LINES_A_PAGE)
+        shown = read_page(found, corpus, after=place, limit=LINES_A_PAGE)
     return {
         "filters": filters,
-        "facets": make_facets(filters, choice.facets),
-        "tabs": _tabs(filters, choice),
+        "facets": make_facets(filters, facets),
+        "tabs": _tabs(filters, facets),
         "state": filters.one("state", DispositionState.OPEN),
-        "choice": choice,
+        "total": facets.total,
+        "note_count": found.note_count,
         "shown": shown,
         "paged": _paged(filters, shown.next_place),
-        "gone": choice.facets.since.get(GONE, 0),
-        "empty": None if shown.groups else _why_empty(choice, filters, place),
+        "gone": facets.since[NoteNow.GONE],
+        "waiting": facets.waiting,
+        "empty": None if shown.groups else _why_empty(facets, filters, place),
         "looked_at": files.looked_at,
         "may_dispose": may(request, PERMISSION),
         "last_act": last_act(request),
@@ -95,10 +98,11 @@ def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dic
 def _document(filters: Filters, place: Place | None) -> QueuePageJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
-    choice, _files = find(replace(wanted, since=wanted.since or SINCE), now=timezone.now())
+    whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
+    found, _files = queue_now(conf.current(), whole, now=timezone.now())
     with open_corpus(conf.current()) as corpus:
-        found = read_entries(choice, corpus, after=place, limit=LINES_A_DOCUMENT)
-        listed = corpus.notes_at(choice.looked_at)
+        entries = read_entry_page(found, corpus, after=place, limit=LINES_A_DOCUMENT)
+        listed = corpus.notes_at(found.looked_at)
         folder = corpus.gates.folder
         gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
         lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
@@ -108,11 +112,12 @@ def _document(filters: Filters, place: Place | None) -> QueuePageJson:
             if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
         ]
     document = QueuePageJson(
-        entries=list(found.entries),
-        deleted_notes=list(found.deleted_notes),
+        entries=list(entries.entries),
+        deleted_notes=list(entries.deleted_notes),
         problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
+        waiting_findings=found.waiting,
     )
-    if following := document_url(_paged(filters, found.next_place).next_url):
+    if following := document_url(_paged(filters, entries.next_place).next_url):
         document.next = following
     return document
 
@@ -126,7 +131,7 @@ def _paged(filters: Filters, next_place: Place | None) -> Paged[None]:
     )
 
 
-def _tabs(filters: Filters, choice: Choice) -> list[StateTab]:
+def _tabs(filters: Filters, facets: QueueFacets) -> list[StateTab]:
     chosen = filters.all("state") or (DispositionState.OPEN.value,)
     return [
         StateTab(
@@ -135,11 +140,11 @@ def _tabs(filters: Filters, choice: Choice) -> list[StateTab]:
             url=filters.url(state=None if state == DispositionState.OPEN else state),
             selected=state in chosen,
         )
-        for state, count in choice.facets.states.items()
+        for state, count in facets.states.items()
     ]
 
 
-def _why_empty(choice: Choice, filters: Filters, place: Place | None) -> Emptiness:
+def _why_empty(facets: QueueFacets, filters: Filters, place: Place | None) -> Emptiness:
     """Why there is nothing to show, and what to do about it."""
     state = filters.one("state", DispositionState.OPEN)
     if place is not None:
@@ -150,7 +155,7 @@ def _why_empty(choice: Choice, filters: Filters, place: Place | None) -> Emptine
         return Emptiness(
             f"No finding is {state}.", "What you dispose of in the queue is listed here."
         )
-    if any(choice.facets.states.values()):
+    if any(facets.states.values()):
         return Emptiness(
             "Nothing is open: every finding has a disposition.",
             "New ones come with new reviews. What waits for one:",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 
 from review import conf
-from review.queries.files_now import FilesNow, files_now
-from review.queries.queue_board import SEEN, SINCE
-from review.queries.queue_boards import queue_board
-from review.queries.queue_choice import AGES, Choice, QueueFacets, QueueFilter, choose
-from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
+from review.queries.files_now import FilesNow
+from review.queries.queue import AGES, OLDER, Queue, QueueFilter, queue_now
+from review.queries.queue_facets import QueueFacets
+from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
 from review.web.facets import Facet, FacetOption, make_facet
 from review.web.filters import Filters, parse_filters
 from review.web.words import label
@@ -22,9 +21,9 @@ KNOWN = {
     "state": DispositionState.values,
     "severity": Severity.values,
     "decision": [decision.value for decision in QUEUED_DECISIONS],
-    "seen": SEEN,
-    "age": tuple(AGES),
-    "since": SINCE,
+    "seen": Seen.values,
+    "age": (*AGES, OLDER),
+    "since": NoteNow.values,
     "lens": None,
     "gate": None,
     "folder": None,
@@ -62,12 +61,9 @@ def queue_filter(filters: Filters) -> QueueFilter:
     )
 
 
-def find(wanted: QueueFilter, *, now: datetime) -> tuple[Choice, FilesNow]:
-    """What of the queue matches now, and the files it was held against."""
-    config = conf.current()
-    files = files_now(config, now=now)
-    board = queue_board(config, files)
-    return choose(board, wanted, gates_folder=config.gates_folder, now=now), files
+def find(filters: Filters) -> tuple[Queue, FilesNow]:
+    """The queue under these filters, and the look at the files that it rests on."""
+    return queue_now(conf.current(), queue_filter(filters), now=timezone.now())
 
 
 def make_facets(filters: Filters, counts: QueueFacets) -> list[Facet]:

@@ -20,7 +20,8 @@ from review.orchestration.recovery import RecoveryAction
 from review.queries.act_log import ActFilter, newest_acts
 from review.queries.coverage import find_orphans, read_coverage
 from review.queries.knowledge_base import open_corpus
-from review.queries.queue_choice import QueueFilter
+from review.queries.queue import QueueFilter, queue_now
+from review.queries.queue_facets import read_facets
 from review.queries.status import read_status
 from review.vocabulary import JobStatus
 from review.web.acting import may
@@ -28,7 +29,6 @@ from review.web.cached import needs_a_look, pair_states, recoverable
 from review.web.events import shown_acts
 from review.web.filters import parse_filters
 from review.web.pages import page
-from review.web.queue_filters import find
 from review.web.recovering import MAX_AT_ONCE, PERMISSION
 
 LAST_EVENTS = 6
@@ -112,7 +112,8 @@ def _context() -> dict[str, Any]:
     config, now = conf.current(), timezone.now()
     answer = pair_states()
     states, looks = answer.value, needs_a_look().value
-    queue, _files = find(QueueFilter(), now=now)
+    queue, _files = queue_now(config, QueueFilter(), now=now)
+    facets = read_facets(queue)
     with open_corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
     acts = newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=config.gates_folder)
@@ -122,8 +123,8 @@ def _context() -> dict[str, Any]:
         "note_roots": config.note_roots,
         "is_new": not (states.notes and states.gates and states.partitions),
         "counted_at": answer.at,
-        "findings": dict(queue.facets.severities),
-        "finding_gates": list(islice(queue.facets.gates.items(), SHOWN_GATES)),
+        "findings": dict(facets.severities),
+        "finding_gates": list(islice(facets.gates.items(), SHOWN_GATES)),
         "looks": looks[:SHOWN_LOOKS],
         "look_count": len(looks),
         "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],

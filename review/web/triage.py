@@ -29,10 +29,9 @@ from review.orchestration.triage import (
     dispose_matching,
     undo,
 )
-from review.queries.finding_names import FindingName, name_findings
-from review.queries.queue_board import QueueBoard
-from review.queries.queue_choice import Choice, Place
-from review.queries.queue_page import place_of, row_id
+from review.queries.finding_places import find_finding
+from review.queries.queue import Place, first_place
+from review.queries.queue_page import row_id
 from review.vocabulary import DispositionState
 from review.web.acting import SeeOther, actor, after_post, field, require_permission
 from review.web.filters import Filters, read_number
@@ -80,7 +79,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
     require_permission(request, PERMISSION)
     filters = read_filters(request)
     state, seen = _named_findings(request)
-    choice, _files = find(queue_filter(filters), now=timezone.now())
+    place = first_place([item.fingerprint for item in seen])
     done = dispose_findings(
         TriageRequest(
             findings=seen,
@@ -88,13 +87,11 @@ def dispose(request: HttpRequest) -> HttpResponse:
             actor=actor(request),
             reason=field(request, "reason", max_length=MAX_REASON),
         ),
-        board=choice.board,
         config=conf.current(),
         now=timezone.now(),
     )
-    tell(request, done, state, choice.board)
-    place = _first_place(choice, [item.fingerprint for item in seen])
-    return after_post(request, filters.url(), focus=_next_row(filters, place))
+    tell(request, done, state)
+    return after_post(request, filters.url(), focus=_row_after(place, filters))
 
 
 def _named_findings(request: HttpRequest) -> tuple[DispositionState, tuple[SeenFinding, ...]]:
@@ -132,50 +129,42 @@ def seen_finding(text: str) -> SeenFinding:
     return SeenFinding(mark, number)
 
 
-def tell(request: HttpRequest, done: Triaged, state: DispositionState, board: QueueBoard) -> None:
+def tell(request: HttpRequest, done: Triaged, state: DispositionState) -> None:
     """Say what was done and, by name, what was not; remember it for an undo."""
-    config = conf.current()
-    marks = [*done.moved[:1], *(item.fingerprint for item in done.not_moved[:_NAMED_AT_MOST])]
-    names = name_findings(board, marks, gates_folder=config.gates_folder)
     if done.moved:
-        first = names.get(done.moved[0])
-        what = _what(len(done.moved), state, first)
+        what = f"{count_words(len(done.moved), 'finding')} {_DONE[state]}"
+        if len(done.moved) == 1:
+            what = f"{_DONE[state].capitalize()}: {_name(done.moved[0])}"
         request.session[_LAST_ACT] = {"at": done.at.isoformat(), "what": what}
         messages.success(request, f"{what}.")
-    for refused in _refusals(done.not_moved, names):
-        messages.warning(request, refused)
+    _tell_refusals(request, done.not_moved)
 
 
-def _what(number: int, state: DispositionState, first: FindingName | None) -> str:
-    if number == 1 and first is not None:
-        return f"{_DONE[state].capitalize()}: {first}"
-    return f"{count_words(number, 'finding')} {_DONE[state]}"
+def _tell_refusals(request: HttpRequest, not_moved: Sequence[NotMoved]) -> None:
+    for item in not_moved[:_NAMED_AT_MOST]:
+        last = item.disposition
+        messages.warning(
+            request,
+            f"Left alone: {_name(item.fingerprint)}. {last.actor} says {last.state} since this page"
+            " was shown.",
+        )
+    more = len(not_moved) - _NAMED_AT_MOST
+    if more > 0:
+        messages.warning(request, f"Left alone too: {count_words(more, 'finding')}.")
 
 
-def _refusals(not_moved: Sequence[NotMoved], names: dict[str, FindingName]) -> list[str]:
-    told = [
-        f"Left alone: {names.get(item.fingerprint, item.fingerprint)}. {item.spoken.actor} says"
-        f" {item.spoken.state} since this page was shown."
-        for item in not_moved[:_NAMED_AT_MOST]
-    ]
-    more = len(not_moved) - len(told)
-    return [*told, f"Left alone too: {count_words(more, 'finding')}."] if more else told
+def _name(fingerprint: str) -> str:
+    found = find_finding(fingerprint)
+    return found.name(gates_folder=conf.current().gates_folder) if found else fingerprint
 
 
-def _first_place(choice: Choice, marks: Sequence[str]) -> Place | None:
-    """The place of the first of the findings in the list they were chosen from."""
-    numbers = [n for mark in marks for n in choice.board.layout.places.get(mark, ())]
-    shown = [number for number in numbers if choice.mask[number]]
-    return place_of(choice.board.lines[min(shown)]) if shown else None
-
-
-def _next_row(filters: Filters, place: Place | None) -> str:
+def _row_after(place: Place | None, filters: Filters) -> str:
     """The id of the row that gets the focus: the next one left in the list, else the one before."""
     if place is None:
         return ""
-    choice, _files = find(queue_filter(filters), now=timezone.now())
-    line = choice.line_after(place) or choice.line_before(place)
-    return row_id(line) if line else ""
+    queue, _files = find(filters)
+    left = next(iter(queue.after(place, 1)), None) or queue.before(place)
+    return row_id(left) if left else ""
 
 
 @require_http_methods(["GET", "POST"])
@@ -199,8 +188,7 @@ def all_matching(request: HttpRequest) -> HttpResponse:
         if wants_json(request):
             raise
         return _confirm(request, filters, moved=moved, chosen=state)
-    choice, _files = find(bulk.wanted, now=timezone.now())
-    tell(request, done, state, choice.board)
+    tell(request, done, state)
     return after_post(request, filters.url())
 
 
@@ -217,14 +205,15 @@ def _confirm(
     moved: QueueMoved | None = None,
     chosen: DispositionState | None = None,
 ) -> HttpResponse:
-    choice, _files = find(queue_filter(filters), now=timezone.now())
+    queue, _files = find(filters)
+    gates = queue.count_by_gate()
     context: dict[str, Any] = {
         "filters": filters,
         "here": reverse("queue"),
-        "choice": choice,
-        "number": len(choice.marks()),
-        "gates": list(choice.facets.gates.items())[:_NAMED_AT_MOST],
-        "more_gates": max(0, len(choice.facets.gates) - _NAMED_AT_MOST),
+        "note_count": queue.note_count,
+        "number": len(queue.fingerprints()),
+        "gates": list(gates.items())[:_NAMED_AT_MOST],
+        "more_gates": max(0, len(gates) - _NAMED_AT_MOST),
         "states": STATES if "state" not in filters.values else tuple(DispositionState),
         "moved": moved,
         "chosen": chosen,
@@ -250,28 +239,14 @@ def take_back(request: HttpRequest) -> HttpResponse:
     if act is None:
         raise NothingToUndo("there is nothing of yours to take back")
     filters = read_filters(request)
-    choice, _files = find(queue_filter(filters), now=timezone.now())
-    at = datetime.fromisoformat(act.at)
-    done = undo(at, actor=actor(request), board=choice.board, now=timezone.now())
+    done = undo(datetime.fromisoformat(act.at), actor=actor(request), now=timezone.now())
     del request.session[_LAST_ACT]
     if done.moved:
         messages.success(request, f"Undone: {act.what[:1].lower()}{act.what[1:]}.")
-    names = name_findings(
-        choice.board,
-        [item.fingerprint for item in done.not_moved[:_NAMED_AT_MOST]],
-        gates_folder=conf.current().gates_folder,
-    )
-    for refused in _refusals(done.not_moved, names):
-        messages.warning(request, refused)
-    return after_post(request, filters.url(), focus=_row_of(filters, done.moved))
-
-
-def _row_of(filters: Filters, marks: Sequence[str]) -> str:
-    """The id of the first of the findings that is back in the list."""
-    choice, _files = find(queue_filter(filters), now=timezone.now())
-    numbers = [n for mark in marks for n in choice.board.layout.places.get(mark, ())]
-    back = [number for number in numbers if choice.mask[number]]
-    return row_id(choice.board.lines[min(back)]) if back else ""
+    _tell_refusals(request, done.not_moved)
+    queue, _files = find(filters)
+    back = next(iter(queue.of(done.moved)), None)
+    return after_post(request, filters.url(), focus=row_id(back) if back else "")
 
 
 urlpatterns = [
