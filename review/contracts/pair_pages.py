@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from review.contracts.base import Document
+from review.contracts.renames import RenameJson
 from review.contracts.selection import SELECTION_SCHEMA, DiffJson, ProblemJson, TargetJson
 
 
@@ -16,3 +17,4 @@ class SelectionJson(Document, kw_only=True):
     diffs: list[DiffJson]
     counts: dict[str, int]
     problems: list[ProblemJson]
+    renames: list[RenameJson] = []

@@ -17,7 +17,7 @@ from review.corpus import Corpus
 from review.corpus.reading import UnreadableFile
 from review.domain.dispositions import Decided, finding_state
 from review.domain.finding_identity import own_fingerprints
-from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
+from review.models import Disposition, FileSnapshot, Finding, NamedKeys, ReviewPair, batched
 from review.queries.queue_rows import QueueRow
 from review.vocabulary import DispositionState
 
@@ -48,7 +48,6 @@ class FindingReader:
         self._corpus = corpus
         self._digests = digests
         self._text_of = lru_cache(maxsize=64)(self._read_text)
-        self._reviewed_text = lru_cache(maxsize=64)(_reviewed_text)
 
     def read_each(self, pairs: Sequence[ReviewedPair | QueueRow]) -> list[list[QueueFindingJson]]:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
@@ -59,24 +58,33 @@ class FindingReader:
             for pair, found in zip(pairs, known, strict=True)
             if decided and any(finding.fingerprint in decided for finding in found)
         )
+        reviewed = _reviewed_texts(
+            pair.pair_id
+            for pair, found in zip(pairs, known, strict=True)
+            if self._digests.get(pair.note_path) not in (None, pair.note_sha256)
+            and any(finding.quote for finding in found)
+        )
         for pair, found in zip(pairs, known, strict=True):
             digest = self._digests.get(pair.note_path, "")
             if digest != pair.note_sha256:
                 for finding in found:
-                    finding.line_now = self._line_now(pair, finding)
+                    before = reviewed.get(pair.pair_id)
+                    finding.line_now = self._line_now(pair.note_path, before, finding)
             for finding in found if pair.pair_id in read_at else ():
                 word, read = decided.get(finding.fingerprint), read_at[pair.pair_id]
                 state = finding_state(word, text_read_at=read, note_sha256=digest)
                 finding.status, finding.regressed = state.state.value, state.regressed
         return known
 
-    def _line_now(self, pair: ReviewedPair | QueueRow, finding: QueueFindingJson) -> int | None:
-        if not finding.quote or pair.note_path not in self._digests:
+    def _line_now(
+        self, note_path: str, before: str | None, finding: QueueFindingJson
+    ) -> int | None:
+        if not finding.quote or before is None:
             return None
         from review.protocol.quotes import follow_quote
 
-        reviewed, now = self._reviewed_text(pair.pair_id), self._text_of(pair.note_path)
-        return follow_quote(reviewed, now, quote=finding.quote, line=finding.line)
+        now = self._text_of(note_path)
+        return follow_quote(before, now, quote=finding.quote, line=finding.line)
 
     def _read_text(self, note_path: str) -> str:
         try:
@@ -88,9 +96,16 @@ class FindingReader:
 _OPEN = DispositionState.OPEN.value
 
 
-def _reviewed_text(pair_id: int) -> str:
-    texts = ReviewPair.objects.filter(pk=pair_id).values_list("note_snapshot__text", flat=True)
-    return texts.get()
+def _reviewed_texts(pair_ids: Iterable[int]) -> dict[int, str]:
+    """The notes' texts that were reviewed; pairs of one text share it."""
+    found: dict[int, str] = {}
+    for chunk in batched(pair_ids, 500):
+        rows = ReviewPair.objects.filter(pk__in=chunk).values_list("pk", "note_snapshot_id")
+        snapshots = dict(rows)
+        texts = FileSnapshot.objects.filter(pk__in=set(snapshots.values()))
+        by_key = dict(texts.values_list("pk", "text"))
+        found.update((pair_id, by_key[key]) for pair_id, key in snapshots.items())
+    return found
 
 
 def _texts_read_at(pair_ids: Iterable[int]) -> dict[int, datetime]:
