@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.models import Acceptance, FileSnapshot, Finding, ReviewPair, batched
+from review.protocol.quotes import locate_findings, quote_lines
 from review.vocabulary import AcceptanceKind, Severity
 
 # The newest, of a hundred pairs of one job.
@@ -96,19 +97,20 @@ class KnownFindings:
         rows = (
             Finding.objects.filter(pair__note_id__in=notes, pair__gate_id__in=gates)
             .order_by("-pair_id", "ordinal")
-            .values_list("pair__note_id", "pair__gate_id", *_COLUMNS)[:limit]
+            .values_list("pair__note_id", "pair__gate_id", "pair_id", *_COLUMNS)[:limit]
         )
-        found = list(rows)
-        carried = list(_carried(notes, gates)) if len(found) < limit else []
-        self._read_texts(row[-1] for row in [*found, *carried])
-        return [
-            (
-                row[0],
-                row[1],
-                replace(KnownFinding(*row[2:-1]), note_text=self._texts.get(row[-1], "")),
-            )
-            for row in [*found, *carried]
-        ]
+        found: list[tuple[Any, ...]] = list(rows)
+        if len(found) < limit:
+            found += _carried(notes, gates)
+        self._read_texts(row[-1] for row in found)
+        stored: list[_Found] = []
+        for (note_id, gate_id, _pair_id), group in groupby(found, key=lambda row: row[:3]):
+            known = [
+                replace(KnownFinding(*row[3:-1]), note_text=self._texts.get(row[-1], ""))
+                for row in group
+            ]
+            stored += [(note_id, gate_id, item) for item in _located(known)]
+        return stored
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
         wanted = set(snapshot_ids) - self._texts.keys()
@@ -137,7 +139,29 @@ def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:
         known = [KnownFinding(*row[:3]) for row in rows_of_pair]
         values = own_fingerprints(known, note_path=note_path, gate_path=gate_path)
         for value, row in zip(values, rows_of_pair, strict=True):
-            yield (note_id, gate_id, value, *row[1:])
+            yield (note_id, gate_id, pair_id, value, *row[1:])
+
+
+def _located(findings: list[KnownFinding]) -> list[KnownFinding]:
+    """The findings of a review, with lines that can be relied on.
+
+    Of a quote that stands several times the first line used to be stored, whichever was meant.
+    """
+    doubtful = [
+        len(places := quote_lines(item.note_text, item.quote)) > 1 and item.line == places[0]
+        for item in findings
+    ]
+    if not any(doubtful):
+        return findings
+    sure = [
+        replace(item, line=None) if doubt else item
+        for item, doubt in zip(findings, doubtful, strict=True)
+    ]
+    lines = locate_findings(sure[0].note_text, sure)
+    return [
+        replace(item, line=line if doubt else item.line)
+        for item, line, doubt in zip(findings, lines, doubtful, strict=True)
+    ]
 
 
 _COLUMNS = ("fingerprint", "quote", "text", "severity", "note_line", "pair__note_snapshot_id")

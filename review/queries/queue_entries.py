@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from review.contracts.queue import QueueEntryJson, QueueFindingJson
 from review.corpus import Corpus, UnreadableFile
 from review.domain.dispositions import own_finding_text
 from review.domain.identity import lens_of
-from review.models import ReviewPair, batched
+from review.models import FileSnapshot, NamedKeys, ReviewPair, batched
 from review.queries.queue import Queue, QueueLine
 from review.queries.review_texts import rationales
 from review.vocabulary import NoteNow, Seen
@@ -34,7 +34,15 @@ class QuoteFinder:
         """Read from an open knowledge base."""
         self._corpus = corpus
         self._text_of = lru_cache(maxsize=64)(self._read)
-        self._reviewed_text = lru_cache(maxsize=64)(_reviewed_text)
+        self._reviewed: dict[int, str] = {}
+
+    def load(self, pair_ids: Collection[int]) -> None:
+        """Read the texts that these pairs judged, in place of those that were read before."""
+        pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
+        snapshots = dict(pairs.values_list("pk", "note_snapshot_id"))
+        texts = FileSnapshot.objects.filter(pk__in=NamedKeys(set(snapshots.values())))
+        by_key = dict(texts.values_list("pk", "text"))
+        self._reviewed = {pair_id: by_key[key] for pair_id, key in snapshots.items()}
 
     def follow(self, note_path: str, quote: str, *, pair_id: int, line: int | None) -> QuoteNow:
         """Follow a quote that stood on a line (from 1) of the text that a pair judged."""
@@ -42,7 +50,9 @@ class QuoteFinder:
 
         if not quote:
             return QuoteNow(None, is_gone=False)
-        before, now = self._reviewed_text(pair_id), self._text_of(note_path)
+        if pair_id not in self._reviewed:
+            self.load([pair_id])
+        before, now = self._reviewed[pair_id], self._text_of(note_path)
         line_now = follow_quote(before, now, quote=quote, line=line)
         is_gone = (
             bool(now and quote_lines(before, quote))
@@ -58,11 +68,6 @@ class QuoteFinder:
             return ""
 
 
-def _reviewed_text(pair_id: int) -> str:
-    texts = ReviewPair.objects.filter(pk=pair_id).values_list("note_snapshot__text", flat=True)
-    return texts.get()
-
-
 def read_entries(
     queue: Queue, corpus: Corpus, lines: Iterable[QueueLine], *, with_rationale: bool = True
 ) -> Iterator[QueueEntryJson]:
@@ -71,6 +76,7 @@ def read_entries(
     reviews = (list(found) for _event, found in groupby(lines, key=lambda line: line.event_id))
     for part in batched(reviews, _AT_ONCE):
         texts = rationales(found[0].pair_id for found in part) if with_rationale else {}
+        quotes.load({found[0].pair_id for found in part if found[0].since == NoteNow.CHANGED})
         for found in part:
             yield _entry(queue, found, quotes, texts.get(found[0].pair_id))
 

@@ -43,6 +43,13 @@ class FindingReader:
         found = [_reported(rows.get(pair.pair_id, []), pair) for pair in pairs]
         decided = _decided(finding.fingerprint for findings in found for finding in findings)
         read_at = _texts_read_at(pairs) if decided else {}
+        changed = {
+            pair.pair_id
+            for pair in pairs
+            if self._digests.get(pair.note_path) not in (None, pair.note_sha256)
+        }
+        if changed:
+            self._quotes.load(changed)
         for pair, findings in zip(pairs, found, strict=True):
             digest = self._digests.get(pair.note_path, "")
             for finding in findings:

@@ -204,7 +204,7 @@ class TestCost:
         review_pairs(root, ("a.md", "prose/x"), review=f"{many}\n## Result: WARN")
         write_note(root, "a.md", EDITED)
 
-        with django_assert_max_num_queries(9):
+        with django_assert_max_num_queries(11):
             web.get(DIFF)
 
     def test_a_page_stays_below_half_a_megabyte(self, web, root):

@@ -244,7 +244,7 @@ class TestCost:
                 )  # fmt: skip
             write_note(root, "a.md", f"# Version {hour}\n\nA reader finds a note.\n")
 
-        with django_assert_max_num_queries(20):
+        with django_assert_max_num_queries(22):
             response = web.get(A)
 
         assert len(response.content) < 200_000
