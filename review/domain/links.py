@@ -172,7 +172,9 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     site_root = base.flavour.site_root
     roots: list[list[str]] = [[]]
     if site_root is not None:
-        roots = [site_root.split("/"), [], *_ASSETS]
+        parts = site_root.split("/")
+        # Beside the folder of one language are those of the others.
+        roots = [parts, parts[:-1], [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     for folder in folders:
@@ -187,6 +189,8 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         )
     if is_of_root and site_root is not None:  # sites write addresses in small letters
         return _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
+    if not base.flavour.wikilinks and "." not in name:
+        return _by_stem(name, note_path, base.stems)
     return None
 
 

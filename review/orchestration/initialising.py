@@ -131,6 +131,8 @@ def _items() -> Iterator[_Item]:
             continue
         for file in source.rglob("*"):
             below = file.relative_to(source)
+            if below.as_posix() in entry.get("without", ()):
+                continue
             if file.is_file() and not any(part.startswith((".", "__")) for part in below.parts):
                 yield _Item(f"{entry['to']}/{below.as_posix()}", file)
 

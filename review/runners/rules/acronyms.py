@@ -29,6 +29,10 @@ _LENGTH_OF_STATE = 2
 _SPOKEN = re.compile(r"[^AEIOUY]{0,2}(?:[AEIOUY]{1,2}[^AEIOUY]{1,2})*[AEIOUY]{0,2}")
 _NAME_BEFORE = re.compile(r"(?<=\w )[A-Z][a-z]+[ ]$")
 _PLACE_BEFORE = re.compile(r"[A-Z][a-z]+, $")  # San Francisco, CA
+_MARKED = re.compile(
+    r"<(?:abbr|dfn)\b[^<>]*\btitle=(?:\"[^\"]*\"|[^<>]*)>([A-Z]{2,6})s?<|^\*\[([A-Z]{2,6})\]:",
+    re.MULTILINE,
+)
 _NAME_AFTER = re.compile(r" [A-Z][a-z]+\b")
 _READ = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 _SHORTEST_IN_LOWER_CASE = 3
@@ -98,6 +102,7 @@ class _Known:
         texts = [page.field("title"), page.field("description"), *_texts(page)]
         self._words = {word for text in texts for word in _WORD.findall(text) if word.islower()}
         self._named = set(_named(texts)) | set(_linked(page))
+        self._named |= {found[1] or found[2] for found in _MARKED.finditer(page.given.text)}
         runs = [_initials(text) for text in texts]
         self._capitals = " ".join(capitals for capitals, _ in runs)
         self._all_initials = " ".join(initials for _, initials in runs)
