@@ -171,7 +171,6 @@ def _out_of_queue(mark: str, corpus: Corpus) -> tuple[QueueLine, str]:
         since=_note_now(digest, reviewed),
         first_at=first_at,
         passed_in=",".join(map(str, others.values_list("model_partition_id", flat=True))),
-        note_sha256=reviewed,
         text=row.text,
         quote=row.quote,
         line=row.note_line,

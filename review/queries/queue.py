@@ -69,7 +69,7 @@ class Allowed:
 class QueueLine(NamedTuple):
     """A finding in the queue; a review's own has ordinal 0 and neither text nor quote.
 
-    :param note_sha256: digest of the text that the reviewer read, in which `line` is.
+    :param line: in the text that the reviewer read.
     :param state: of the finding now; `since` is that of its note.
     :param passed_in: keys of the partitions that passed the pair later, joined by commas.
     """
@@ -89,7 +89,6 @@ class QueueLine(NamedTuple):
     since: str
     first_at: datetime
     passed_in: str
-    note_sha256: str
     text: str | None
     quote: str | None
     line: int | None
@@ -102,28 +101,18 @@ class QueueLine(NamedTuple):
 
 
 _ORDER = ("note_path", "gate_path", "ordinal")
+# Where a field of a line is not a column of its own name.
+_RENAMED = {
+    "partition_id": "model_partition_id",
+    "state": "state_now",
+    "text": "finding__text",
+    "quote": "finding__quote",
+    "line": "finding__note_line",
+    "accepted_at": "event__accepted_at",
+}
+_COLUMNS = tuple(_RENAMED.get(name, name) for name in QueueLine._fields)
 # Filters of the store alone that leave few notes to look at.
 _NARROWING = ("notes", "gates", "partitions", "decisions")
-_COLUMNS = (
-    *_ORDER,
-    "event_id",
-    "pair_id",
-    "finding_id",
-    "model_partition_id",
-    "decision",
-    "severity",
-    "fingerprint",
-    "state_now",
-    "seen",
-    "since",
-    "first_at",
-    "passed_in",
-    "read_snapshot__content_sha256",
-    "finding__text",
-    "finding__quote",
-    "finding__note_line",
-    "event__accepted_at",
-)
 
 
 class Queue:
@@ -164,11 +153,7 @@ class Queue:
             kept.append(self._with(self.wanted.words))
         if "gate_now" in without:
             kept.append(Q(gate_id__in=NamedKeys(self.gates)))
-        return self._annotated().filter(*kept)
-
-    def every_row(self) -> QuerySet[FindingState]:
-        """The rows under no filter, also those of gates that changed or are gone."""
-        return self._annotated()
+        return self.every_row().filter(*kept)
 
     def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
         """The lines of some rows, or of all that match, in the order of the queue."""
@@ -257,7 +242,8 @@ class Queue:
         keys = line.passed_in.split(",") if line.passed_in else ()
         return tuple(sorted(self.partitions[int(key)] for key in keys))
 
-    def _annotated(self) -> QuerySet[FindingState]:
+    def every_row(self) -> QuerySet[FindingState]:
+        """The rows under no filter, also those of gates that changed or are gone."""
         notes = self.notes
         return FindingState.objects.annotate(
             state_now=Case(
