@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 
 from review.conf import Config
 from review.contracts.search import JumpJson
@@ -25,9 +25,8 @@ PER_KIND = 50
 _MAX_JUMPS = 10
 _KEY_DIGITS = 18
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
-_BEGUN, _PAIRS, _EVENTS = "begun", "pairs", "job-events"
+_EVENTS = "job-events"
 _EVENTS_AT_ONCE = 100
-_PAIRS_AT_ONCE = 500
 _NOTES_AT_ONCE = 100
 
 
@@ -132,22 +131,7 @@ class Searcher:
             yield Entry(Kind.NOTE, note.path, note.path, text, note.sha256)
 
     def _add_reviews(self, index: WordIndex, deadline: float) -> bool:
-        """Add reviews in the order of their pairs, then those of jobs that were ingested since."""
-        if not index.mark(_BEGUN):
-            index.add((), marks={_BEGUN: 1, _EVENTS: _last_event()})
-        return self._add_pairs(index, deadline) and self._add_events(index, deadline)
-
-    def _add_pairs(self, index: WordIndex, deadline: float) -> bool:
-        while True:
-            texts = ReviewText.objects.filter(pk__gt=index.mark(_PAIRS)).order_by("pk")
-            keys = list(texts.values_list("pk", flat=True)[:_PAIRS_AT_ONCE])
-            if not keys:
-                return True
-            if time.monotonic() > deadline:
-                return False
-            index.add(_review_entries(keys), marks={_PAIRS: keys[-1]})
-
-    def _add_events(self, index: WordIndex, deadline: float) -> bool:
+        """Add the reviews of jobs in the order in which they were closed, and closed again."""
         while True:
             rows = JobEvent.objects.filter(pk__gt=index.mark(_EVENTS)).order_by("pk")
             events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
@@ -156,7 +140,7 @@ class Searcher:
             if time.monotonic() > deadline:
                 return False
             jobs = {job for _key, job, status in events if status in _CLOSED}
-            texts = ReviewText.objects.filter(pair__job_id__in=jobs)
+            texts = ReviewText.objects.filter(pair__job_id__in=jobs).order_by("pk")
             keys = list(texts.values_list("pk", flat=True))
             index.add(_review_entries(keys), marks={_EVENTS: events[-1][0]})
 
@@ -221,10 +205,6 @@ def find_jumps(query: str) -> list[JumpJson]:
 
 
 _CLOSED = (JobStatus.COMPLETED, JobStatus.FAILED)
-
-
-def _last_event() -> int:
-    return JobEvent.objects.aggregate(last=Max("pk"))["last"] or 0
 
 
 def _review_entries(pair_ids: Sequence[int]) -> Iterator[Entry]:
