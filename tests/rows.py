@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from review.acceptance.finding_states import restate_findings
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -20,7 +21,6 @@ from review.models import (
     ReviewJob,
     ReviewPair,
 )
-from review.orchestration.finding_states import restate_findings
 from review.vocabulary import (
     AcceptanceKind,
     Decision,

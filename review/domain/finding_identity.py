@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from review.domain.identity import fingerprint, normalise_prose
-from review.domain.line_alignment import align_lines, headings_by_line
+from review.domain.diffs.alignment import align_lines, headings_by_line
+from review.domain.paths import fingerprint, normalise_prose
 from review.vocabulary import Severity
 
 _GRAVITY: dict[str, int] = {Severity.INFO: 1, Severity.WARN: 2, Severity.FAIL: 3}

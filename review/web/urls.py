@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from review.web import (
+from review.web.auth import login as entering
+from review.web.core import preferences
+from review.web.pages import (
     diffs,
-    entering,
     events,
     findings,
     gates,
     jobs,
-    looks,
     matrix,
     notes,
-    picking,
-    preferences,
     queue,
     reviews,
     search,
     start,
-    texts,
     triage,
 )
+from review.web.pages import needs_a_look as looks
+from review.web.pages import pair_actions as picking
+from review.web.render import raw_text as texts
 
 _PAGES = (
     *(start, jobs, events, looks, reviews, texts, picking, diffs, notes, matrix, gates, search),

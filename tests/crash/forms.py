@@ -7,15 +7,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf
-from review.conf import Config
-from review.corpus import Corpus
-from review.domain.identity import gate_id_of, sha256_hex
-from review.management.base import ReviewCommand
+from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
+from review.domain.paths import gate_id_of, sha256_hex
+from review.knowledge_base import Corpus
+from review.management.kit.command import ReviewCommand
 from review.models import CurrentAcceptance
-from review.orchestration.picking import Pick, ack_picks, request_reviews
-from review.orchestration.triage import BulkRequest, dispose_matching, undo
-from review.queries.queue import QueueFilter
+from review.queue.queue import QueueFilter
+from review.queue.triage import BulkRequest, dispose_matching, undo
+from review.settings import config as conf
+from review.settings.config import Config
 from review.vocabulary import DispositionState, Grouping
 from tests.builders import PARTITION
 

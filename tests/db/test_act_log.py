@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import Acceptance, DecisionEvent, Disposition, JobEvent
-from review.queries.act_log import ActFilter, ActKind, newest_acts
+from review.overview.events import ActFilter, ActKind, newest_acts
 from review.vocabulary import AcceptanceKind, JobStatus
 from tests.builders import NOW
 from tests.rows import (

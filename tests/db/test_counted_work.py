@@ -12,13 +12,13 @@ from django.db import connection
 from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 
-from review.corpus import Corpus
-from review.orchestration.finalization import ingest_jobs
-from review.orchestration.ingest_request import IngestRequest
-from review.queries.queue import QueueFilter
-from review.queries.status import read_status
-from review.queries.targets import SelectionRequest, select_targets
-from review.queries.warn_queue import read_warn_queue
+from review.ingest.ingest import ingest_jobs
+from review.ingest.request import IngestRequest
+from review.knowledge_base import Corpus
+from review.overview.status import read_status
+from review.queue.queue import QueueFilter
+from review.queue.warn_queue import read_warn_queue
+from review.selection.select import SelectionRequest, select_targets
 from tests.builders import NOTE, NOW, PARTITION, make_config, make_gate, make_root, write_note
 from tests.helpers.jobs import queued, write_output
 from tests.helpers.reviewed import PASS, WARN, ingest, review_pairs

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from review.orchestration.rebuilding import check_queue, rebuild_acceptances
 
+from review.acceptance.finding_states import notes_off_the_queue, rebuild_finding_states
 from review.models import CurrentAcceptance, FindingState
-from review.orchestration.finding_states import notes_off_the_queue, rebuild_finding_states
-from review.queries import files_now as looking
-from review.queries.checks import CheckState
+from review.selection import snapshot_cache as looking
+from review.upkeep.checks import CheckState
+from review.upkeep.repair import check_queue, rebuild_acceptances
 from tests.builders import NOTE, NOW, make_root, write_note
 from tests.helpers.eventful import eventful_root, history
 from tests.helpers.triage import decide, queue_of, report

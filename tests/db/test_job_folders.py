@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from review.artifacts import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
-from review.corpus import Corpus
+from review.job_files import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
+from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore
-from review.orchestration.job_replacing import NothingToReplace, create_replacement
-from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.output import ExpectedPair, parse_output
+from review.recovery.replace import NothingToReplace, create_replacement
 from tests.builders import (
     GATES_FOLDER,
     NOW,
@@ -69,7 +69,7 @@ class TestFolders:
         assert not ReviewJob.objects.exists()
 
     def test_jobs_of_earlier_transactions_stay_and_are_counted(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.JOBS_PER_TRANSACTION", 1)
+        monkeypatch.setattr("review.jobs.create.JOBS_PER_TRANSACTION", 1)
         refuse_at(monkeypatch, job_id=2)
         selection = make_selection(AX, ("b.md", "prose/x"), ("c.md", "prose/x"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.queries.matrix import ROWS_A_PAGE, MatrixRequest, Mode, read_matrix
-from review.queries.pair_states import BEST, FAILING, STALE, STATES, PairStates
+from review.overview.matrix import ROWS_A_PAGE, MatrixRequest, Mode, read_matrix
+from review.reviews.pair_states import BEST, FAILING, STALE, STATES, PairStates
 from tests.helpers.maps import random_states
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.vocabulary import JobStatus
 from tests.builders import (
@@ -137,9 +137,9 @@ class TestSkipped:
             return real(self, path)
 
         monkeypatch.setattr(Corpus, "read_note", vanish_at_the_second_read)
-        monkeypatch.setattr("review.orchestration.note_shelf._MAX_BYTES", 0)
+        monkeypatch.setattr("review.selection.note_cache._MAX_BYTES", 0)
         monkeypatch.setattr(
-            "review.orchestration.note_shelf.NoteShelf.readable", lambda self, pairs: []
+            "review.selection.note_cache.NoteShelf.readable", lambda self, pairs: []
         )
 
         result = create(root, make_selection(AX, ("b.md", "prose/x")))
@@ -186,7 +186,7 @@ class TestAlreadyQueued:
         assert len(create(root, make_selection(AX)).jobs) == 1
 
     def test_is_seen_when_another_creator_was_quicker(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.in_flight", lambda *_, **__: {})
+        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         (job,) = make_jobs(root, AX)
 
         result = create(root, make_selection(AX, ("a.md", "prose/y"), ("b.md", "prose/x")))
@@ -196,7 +196,7 @@ class TestAlreadyQueued:
         assert (skipped.reason, skipped.review_job_id) == ("already-queued", job.review_job_id)
 
     def test_makes_no_job_of_a_draft_whose_pairs_all_went_to_another(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.in_flight", lambda *_, **__: {})
+        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         make_jobs(root, AX)
 
         result = create(root, make_selection(AX))

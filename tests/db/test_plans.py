@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewPair
-from review.queries.looks import LookRequest, count_looks
-from review.queries.pair_states import read_pair_states
+from review.reviews.needs_a_look import LookRequest, count_looks
+from review.reviews.pair_states import read_pair_states
 from tests.builders import GATES_FOLDER, make_config, make_root
 from tests.helpers.reviewed import review_pairs
 

@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from review.models import Acceptance
-from review.queries import queue_entries
-from review.queries.queue import QueueFilter
-from review.queries.warn_queue import read_warn_queue
+from review.queue import entries as queue_entries
+from review.queue.queue import QueueFilter
+from review.queue.warn_queue import read_warn_queue
 from tests.builders import NOTE, make_config, make_gate, make_root
 from tests.helpers.reviewed import WARN, review_pairs
 

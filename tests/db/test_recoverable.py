@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from review.jobs.recoverable import list_recoverable
 from review.models import ReviewJob
-from review.queries.recoverable import list_recoverable
 from tests.builders import make_config, make_output
 from tests.helpers.reviewed import UNDECIDED, ingest, review_pairs
 from tests.helpers.running import (

@@ -14,8 +14,8 @@ import pytest
 from django.db import connection
 
 from review.models import Disposition, FindingState
-from review.orchestration.disposing import DispositionRequest, dispose_finding
-from review.orchestration.triage import SeenFinding, Triaged, TriageRequest, dispose_findings, undo
+from review.queue.dispose import DispositionRequest, dispose_finding
+from review.queue.triage import SeenFinding, Triaged, TriageRequest, dispose_findings, undo
 from review.vocabulary import DispositionState
 from tests.builders import NOW, make_config, make_root
 from tests.helpers.reviewed import open_corpus

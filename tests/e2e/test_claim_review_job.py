@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pytest
 
-from review.conf import DEFAULT_GATES_FOLDER
-from review.contracts.base import encode
-from review.contracts.jobs import JobListJson
+from review.documents.base import encode
+from review.jobs import board as job_board
+from review.jobs.job_documents import JobListJson
 from review.models import ReviewJob
-from review.queries import job_board
+from review.settings.config import DEFAULT_GATES_FOLDER
 from review.vocabulary import FailureCode
 from tests.builders import NOW, make_gate, make_jobs, make_root, make_selection
 from tests.helpers.commands import (

@@ -51,7 +51,7 @@ def main(control: socket.socket) -> None:
 
 
 def _load() -> None:
-    for name in (*_DJANGO, *_OTHERS, "commonplace_site.console", "review.management.base"):
+    for name in (*_DJANGO, *_OTHERS, "commonplace_site.console", "review.management.kit.command"):
         import_module(name)
     for part in _PURE:
         package = import_module(f"review.{part}")

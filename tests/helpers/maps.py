@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from review.corpus import Gate, NoteFacts
 from review.domain.applicability import NoteKind, Requirement
-from review.queries.pair_states import BEST, FAIL, FRESH, MISSING, STATES, WARN, PairStates
+from review.knowledge_base import Gate, NoteFacts
+from review.reviews.pair_states import BEST, FAIL, FRESH, MISSING, STATES, WARN, PairStates
 
 GATES = ("prose/a", "prose/b", "style/c", "style/d")
 _FOLDERS = (

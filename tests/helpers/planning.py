@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from review.contracts.jobs import CreatedJson
+from review.jobs.create import CreateRequest, create_jobs
+from review.jobs.job_documents import CreatedJson
 from review.models import ReviewJob
-from review.orchestration.planning import CreateRequest, create_jobs
 from review.vocabulary import FailureCode, Grouping
 from tests.builders import NOTE, NOW, make_config, make_gate, make_root
 

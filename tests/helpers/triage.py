@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from django.contrib.messages import get_messages
 from django.test import Client
 
+from review.acceptance.finding_states import restate_findings
 from review.models import Disposition, Finding
-from review.orchestration.finding_states import restate_findings
-from review.queries.queue import Queue, QueueFilter, queue_now
+from review.queue.queue import Queue, QueueFilter, queue_now
 from tests.builders import NOW, make_config
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs

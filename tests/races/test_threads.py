@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from review.corpus import Corpus
 from review.errors import ExitCode
-from review.orchestration import machine_checks
-from review.orchestration.machine_checks import check_file_index
-from review.queries.checks import CheckState
-from review.queries.searching import Searcher
-from review.store.refusals import StoreBusy, refusal_of
-from review.store.word_index import SearchBusy
-from review.web import search
+from review.knowledge_base import Corpus
+from review.overview.search import Searcher
+from review.overview.search_index import SearchBusy
+from review.store.errors import StoreBusy, refusal_of
+from review.upkeep import environment_checks as machine_checks
+from review.upkeep.checks import CheckState
+from review.upkeep.environment_checks import check_file_index
+from review.web.pages import search
 from tests.builders import make_config, make_root, write_note
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)

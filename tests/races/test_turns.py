@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from review.corpus.linking import Linker
+from review.jobs import create as planning
+from review.jobs.factory import JobMaker
+from review.knowledge_base.resolver import Linker
 from review.models import Ending, Provenance, ReviewJob, ReviewPair, ReviewStore
-from review.orchestration import planning
-from review.orchestration.job_making import JobMaker
-from review.queries.invariants import broken_invariants
+from review.upkeep.invariants import broken_invariants
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOTE, NOW, make_jobs, make_root
 from tests.helpers.commands import REPOSITORY, Result, process_environment, shared_store
@@ -87,7 +87,7 @@ class TestALongCreation:
 
         monkeypatch.setattr(Linker, "table", table)
         # What is let go of between the estimate and the turn is read again.
-        monkeypatch.setattr("review.orchestration.note_shelf._MAX_BYTES", 1)
+        monkeypatch.setattr("review.selection.note_cache._MAX_BYTES", 1)
 
         self.turns(tmp_path, monkeypatch, notes=5)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from review.conf import (
+from review.settings.config import (
     DEFAULT_ABANDONED_AFTER,
     DEFAULT_GATES_FOLDER,
     DEFAULT_MAX_NOTE_BYTES,
@@ -20,7 +20,7 @@ from review.conf import (
     DEFAULT_SWEEP_JOBS,
     DEFAULT_SWEEP_TIMEOUT,
 )
-from review.settings_file import Partition, read_settings
+from review.settings.file import Partition, read_settings
 from review.vocabulary import Region
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, text
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text
+from review.settings import config as conf
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.acks import CarriedJson, CarryOverJson, NotCarriedJson
-    from review.orchestration.carrying import CarryRequest
+    from review.acceptance.carry_over import CarryRequest
+    from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
+    from review.settings.config import Config
 
 
 class Command(ReviewCommand):
@@ -54,8 +55,8 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.orchestration.carrying import carry_over_acceptances
-        from review.queries.knowledge_base import open_corpus
+        from review.acceptance.carry_over import carry_over_acceptances
+        from review.knowledge_base.opening import open_corpus
 
         if options["retire"] is (options["new"] is not None):
             raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
@@ -73,8 +74,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], config: Config) -> CarryRequest:
-    from review.orchestration.carrying import CarryRequest
-    from review.orchestration.provenance import canonical_partition
+    from review.acceptance.carry_over import CarryRequest
+    from review.jobs.provenance import canonical_partition
 
     model = options["model"]
     return CarryRequest(

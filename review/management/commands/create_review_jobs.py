@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.inputs import named
-from review.management.options import positive_int, source
+from review.management.kit.command import ReviewCommand
+from review.management.kit.input import named
+from review.management.kit.options import positive_int, source
+from review.settings import config as conf
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson
-    from review.orchestration.planning import CreateRequest
+    from review.jobs.create import CreateRequest
+    from review.jobs.job_documents import CreatedJson, JobJson, PlannedJobJson
 
 
 class Command(ReviewCommand):
@@ -80,7 +81,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Plan, make, and show the jobs."""
-        from review.orchestration import planning
+        from review.jobs import create as planning
 
         request = _request(options, self.read_input(options["input"]))
         result = planning.create_jobs(request, config=conf.current(), now=self.now)
@@ -96,7 +97,7 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
-    from review.orchestration.planning import CreateRequest
+    from review.jobs.create import CreateRequest
 
     return CreateRequest(
         selection=selection,
@@ -111,7 +112,7 @@ def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
 
 
 def _lines(result: CreatedJson) -> Iterator[str]:
-    from review.contracts.jobs import JobJson
+    from review.jobs.job_documents import JobJson
 
     for job in result.jobs:
         yield _job_line(job) if isinstance(job, JobJson) else _planned_line(job)

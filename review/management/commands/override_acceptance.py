@@ -6,10 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import partition, text, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text, word
+from review.settings import config as conf
 
 
 class Command(ReviewCommand):
@@ -43,9 +44,9 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.orchestration.deciding import OverrideRequest, override_acceptance
-        from review.orchestration.provenance import canonical_partition
-        from review.queries.knowledge_base import open_corpus
+        from review.acceptance.decide import OverrideRequest, override_acceptance
+        from review.jobs.provenance import canonical_partition
+        from review.knowledge_base.opening import open_corpus
 
         config = conf.current()
         request = OverrideRequest(

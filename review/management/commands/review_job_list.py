@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.management.base import ReviewCommand
-from review.management.options import partition, positive_int
+from review import store
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, positive_int
+from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import JobJson
+    from review.jobs.job_documents import JobJson
 
 
 class Command(ReviewCommand):
@@ -41,7 +42,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """List."""
-        from review.queries.job_board import iter_jobs, list_job_ids
+        from review.jobs.board import iter_jobs, list_job_ids
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
@@ -56,9 +57,9 @@ class Command(ReviewCommand):
 
 
 def _json_chunks(jobs: Iterator[JobJson]) -> Iterator[str]:
-    from review.contracts.jobs import JobListJson
-    from review.management.json_arrays import encode_filled
-    from review.queries.job_board import JOBS_AT_ONCE
+    from review.jobs.board import JOBS_AT_ONCE
+    from review.jobs.job_documents import JobListJson
+    from review.management.kit.json_stream import encode_filled
 
     return encode_filled(JobListJson(jobs=[]), jobs, at_once=JOBS_AT_ONCE)
 

@@ -8,19 +8,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.contracts.queue import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
-from review.corpus import Corpus
+from review import store
+from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, text
-from review.management.problem_output import problem_lines
-from review.management.queue_output import queue_chunks
-from review.queries.knowledge_base import open_corpus
-from review.queries.places import named_places
-from review.queries.problems import problem_json
-from review.queries.queue import QueueFilter
-from review.queries.warn_queue import WarnQueue, read_warn_queue
+from review.findings.documents import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
+from review.knowledge_base import Corpus
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text
+from review.management.output.problems import problem_lines
+from review.management.output.queue import queue_chunks
+from review.queue.queue import QueueFilter
+from review.queue.warn_queue import WarnQueue, read_warn_queue
+from review.selection.path_filters import named_places
+from review.settings import config as conf
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
@@ -94,7 +95,7 @@ class Command(ReviewCommand):
         if shape == "json":
             self.write_json_chunks(queue_chunks(queue))
         elif shape == "csv":
-            from review.integrations.queue_csv import queue_csv
+            from review.queue.csv import queue_csv
 
             self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
         else:
@@ -135,7 +136,7 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], places: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-    from review.queries.looks import LookRequest, read_looks
+    from review.reviews.needs_a_look import LookRequest, read_looks
 
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     found = read_looks(

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, warn
+from review.runners.rules.lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.word_lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
+from review.runners.rules.registry import Check, warn
 
 _ACRONYM = re.compile(
     r"(?<![\w\-./#@&$%'\u2019:+])([A-Z]{2,6})(?:s|'s|\u2019s)?(?![\w\-/@&+#%=]|\.\w|:\w|\(|\s\d)"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.domain import links
-from review.domain.anchors import Anchors, read_anchors
-from review.protocol.typed import TypedFinding
+from review.domain.markdown import links
+from review.domain.markdown.anchors import Anchors, read_anchors
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block
-from review.runners.rules.checks import Check, finding, line_finding, link_finding, shown
 from review.runners.rules.inline import InlineLink, LinkKind
 from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, finding, line_finding, link_finding, shown
 from review.vocabulary import Severity
 
 _FOOTNOTE_NAME = re.compile(r"(?=[^\W_])[\w-]{1,60}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, line_finding, link_finding, shown, warn
 from review.runners.rules.inline import InlineLink, LinkKind
+from review.runners.rules.lists import VAGUE_LINK_TEXTS
 from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, line_finding, link_finding, shown, warn
 from review.runners.rules.values import RuleLink
-from review.runners.rules.word_lists import VAGUE_LINK_TEXTS
 from review.runners.rules.words import plain, word_count
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")

@@ -7,11 +7,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.inline import OPAQUE
 from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, finding, shown, warn
 from review.runners.rules.words import (
     ends_few_sentences,
     is_ragged,

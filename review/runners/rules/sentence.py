@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.protocol.typed import TypedFinding
-from review.runners.rules.checks import Check, shown, warn
+from review.protocol.typed_review import TypedFinding
+from review.runners.rules.lists import NEVER_TWICE
 from review.runners.rules.page import Page
-from review.runners.rules.word_lists import NEVER_TWICE
+from review.runners.rules.registry import Check, shown, warn
 from review.runners.rules.words import is_ragged, sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words

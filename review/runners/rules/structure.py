@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind, split_cells
-from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
+from review.runners.rules.registry import Check, finding, shown, warn
 from review.runners.rules.words import plain
 from review.vocabulary import Severity
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from review.web import cached as module
-from review.web.cached import KEPT_SECONDS, cached
+from review.web.core import cached as module
+from review.web.core.cached import KEPT_SECONDS, cached
 from tests.helpers.reviewed import UNDECIDED, review_pairs
 
 pytestmark = pytest.mark.django_db

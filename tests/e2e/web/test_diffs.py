@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.orchestration.ack import AckRequest, ack_gate_review
+from review.acceptance.ack import AckRequest, ack_gate_review
 from review.vocabulary import AcceptanceKind
 from tests.builders import (
     NOTE,

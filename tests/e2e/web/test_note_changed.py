@@ -108,7 +108,7 @@ class TestChanges:
         assert changed(web).texts == ()
 
     def test_what_has_no_room_is_a_link(self, web, three, monkeypatch):
-        monkeypatch.setattr("review.web.note_changed._ROOM", 10)
+        monkeypatch.setattr("review.web.pages.note_changes._ROOM", 10)
 
         page = web.get(A)
 
@@ -119,7 +119,7 @@ class TestChanges:
         )
 
     def test_compares_only_as_many_texts_as_a_page_shows(self, web, three, monkeypatch):
-        monkeypatch.setattr("review.queries.note_pairs.MAX_COMPARED", 1)
+        monkeypatch.setattr("review.overview.note_pairs.MAX_COMPARED", 1)
 
         assert [text.since.diff is None for text in changed(web).texts] == [False, True]
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import CurrentAcceptance, FileSnapshot
-from review.orchestration.disposing import DispositionRequest, dispose_finding
+from review.queue.dispose import DispositionRequest, dispose_finding
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.web import queue as queue_page
+from review.web.pages import queue as queue_page
 from tests.builders import NOTE, NOW, PASS, make_gate, make_root, note_path, write_note
 from tests.helpers.eventful import eventful_root, history
 from tests.helpers.reviewed import review_pairs
@@ -155,7 +155,7 @@ class TestFilters:
         report(root, "a.md", "prose/x", "vague")
         report(root, "a.md", "prose/x", "vague", now=NOW + timedelta(days=5))
         monkeypatch.setattr(
-            "review.web.queue.timezone.now", lambda: NOW + timedelta(days=8, hours=2)
+            "review.web.pages.queue.timezone.now", lambda: NOW + timedelta(days=8, hours=2)
         )
 
         assert rows(web.get("/queue/?age=week")) == []

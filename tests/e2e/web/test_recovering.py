@@ -8,7 +8,7 @@ import pytest
 from django.contrib.messages import get_messages
 
 from review.models import JobEvent, ReviewJob
-from review.runners.process_table import ProcessTable
+from review.runners.process.table import ProcessTable
 from tests.builders import write_gate
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.reviewed import ingest
@@ -48,7 +48,7 @@ class TestActions:
         assert status_of(job_id) == "running"
 
     def test_too_many_at_once_are_refused(self, web, root, monkeypatch):
-        monkeypatch.setattr("review.admin.MAX_AT_ONCE", 1)
+        monkeypatch.setattr("review.web.admin_site.admin.MAX_AT_ONCE", 1)
         ids = [abandoned(root), abandoned(root)]
 
         response = web.post(LIST, {"action": "fail", "_selected_action": ids})

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import Finding, ReviewPair
-from review.queries.searching import Searcher
+from review.overview.search import Searcher
 from tests.builders import NOW, make_config, make_jobs, note_path, write_note
 from tests.helpers.pages import text_of, twin
 from tests.helpers.reviewed import WARN, ingest, open_corpus, review_pairs

@@ -82,7 +82,7 @@ class TestOne:
         assert "no source" in rows(web)
 
     def test_that_was_carried_to_another_path_is_known_there(self, web, root, marks):
-        from review.orchestration.carrying import CarryRequest, carry_over_acceptances
+        from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
         from tests.helpers.reviewed import open_corpus
 
         (root / "kb/notes/b.md").rename(root / "kb/notes/c.md")

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from review.queries.note_list import NOTES_A_PAGE, ListRequest, list_notes
-from review.queries.pair_states import STATES, PairStates
+from review.overview.note_list import NOTES_A_PAGE, ListRequest, list_notes
+from review.reviews.pair_states import STATES, PairStates
 from tests.helpers.maps import random_states
 
 REQUESTS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from review.store.word_index import Entry, SearchBusy, WordIndex
+from review.overview.search_index import Entry, SearchBusy, WordIndex
 
 STORE = "5" * 32
 REPOSITORY = Path(__file__).parents[3]
@@ -66,7 +66,7 @@ class TestFinding:
         assert index.find(["claim"], kind="note", limit=1) == ["claim.md"]
 
     def test_only_the_latest_are_ranked_where_very_many_hold_a_word(self, index, monkeypatch):
-        monkeypatch.setattr("review.store.word_index.MAX_RANKED", 2)
+        monkeypatch.setattr("review.overview.search_index.MAX_RANKED", 2)
         index.add([note("new.md", "claim")])
 
         assert index.find(["claim"], kind="note", limit=9) == ["claim.md", "new.md"]
@@ -154,7 +154,7 @@ class TestFile:
             other.close()
 
     def test_one_that_stays_locked_is_a_refusal(self, path, monkeypatch):
-        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
+        monkeypatch.setattr("review.overview.search_index._WAIT", 0.05)
         with opened(path) as index:
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
@@ -180,7 +180,7 @@ class TestFile:
             assert len(index.find(["words"], kind="note", limit=99)) == 30
 
     def test_that_is_locked_while_it_is_opened_is_no_ruin(self, path, monkeypatch):
-        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
+        monkeypatch.setattr("review.overview.search_index._WAIT", 0.05)
         with opened(path) as index:
             index.add([note("a.md", "words")])
         other = sqlite3.connect(path, isolation_level=None)

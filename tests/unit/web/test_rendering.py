@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.web.rendering import MAX_HTML, Look, Mark, render_markdown, render_plain
+from review.web.render.markdown import MAX_HTML, Look, Mark, render_markdown, render_plain
 from tests.hostile import HOSTILE, harmless
 
 FIRST, SECOND = "0" * 16, "1" * 16
