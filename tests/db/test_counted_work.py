@@ -186,5 +186,5 @@ class TestStatus:
             )
 
         assert status.partitions[0].fresh == LARGE * 8
-        # Three rows a gate: its path, and its text asked for twice. None a pair.
-        assert len(rows) - few == 6 * 3
+        # Four rows a gate: its path, its text asked for twice, and the partition that owes it. None a pair.
+        assert len(rows) - few == 6 * 4
