@@ -25,6 +25,7 @@ from review.domain.markdown.links import (
 )
 from review.domain.markdown.prompt_text import text_for_prompt
 from review.knowledge_base.reader import UnreadableFile, decode, read_file, resolve_inside
+from review.knowledge_base.repository import Repository
 from review.knowledge_base.walker import MARKDOWN, Scanner
 from review.protocol.prompt import LinkRow, PromptNote
 
@@ -145,6 +146,7 @@ class Linker:
     ) -> None:
         files = RepositoryFiles(root, rules=rules, locator=locator)
         self.flavour = flavour
+        self.repository = Repository(root, files)
         self._root = root
         self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)

@@ -174,12 +174,14 @@ class SweepReport:
     tally: Tally = field(default_factory=Tally)
     skipped: Skipped = field(default_factory=Skipped)
     counts: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     salvaged: list[SalvagedJson] = field(default_factory=list)
     problems: list[ProblemJson] = field(default_factory=list)
     plan: PlanJson | None = None
 
     def select(self, selection: Selection, targets: int) -> None:
         self.counts = dict(selection.counts)
+        self.left_out = selection.left_out
         self.tally.pairs_in_all = targets
         self.add_problems(problem_json(problem) for problem in selection.problems)
 
@@ -205,6 +207,7 @@ class SweepReport:
             runner_effort=provenance.runner_effort,
             grouping=request.grouping.value,
             counts=self.counts,
+            left_out=self.left_out,
             targets=tally.pairs_in_all,
             salvaged=self.salvaged,
             plan=self.plan,
