@@ -28,7 +28,7 @@ from review.orchestration.carried_dispositions import (
     CarriedReview,
     carried_dispositions,
 )
-from review.orchestration.note_shelf import NoteShelf, gate_snapshot
+from review.orchestration.note_shelf import NoteCache, gate_snapshot
 from review.queries.acceptances import (
     AcceptanceRow,
     acceptances_at,
@@ -185,7 +185,7 @@ class _Files:
 
     def __init__(self, corpus: Corpus, *, keep_edited: bool) -> None:
         self._corpus = corpus
-        self._shelf = NoteShelf(corpus)
+        self._notes = NoteCache(corpus)
         self._keep_edited = keep_edited
 
     def note(self, path: str, *, sha256: str, snapshot_id: int) -> SnapshotText:
@@ -193,7 +193,7 @@ class _Files:
 
         :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
         """
-        return self._accepted(self._shelf.note(path).snapshot, sha256, snapshot_id)
+        return self._accepted(self._notes.note(path).snapshot, sha256, snapshot_id)
 
     def gate(self, path: str, *, sha256: str, snapshot_id: int) -> SnapshotText:
         """The accepted text of the gate, for its new path.

@@ -1,20 +1,19 @@
-"""Gives queued jobs to a parent, each to exactly one, with what it says about its model."""
+"""Claim queued jobs for a parent, each by exactly one, with what it says about its model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from review.conf import Config
 from review.contracts.base import timestamp
 from review.contracts.jobs import ClaimedJson
 from review.domain.parents import Parent
 from review.errors import Conflict
-from review.models import JobEvent, ModelPartition, Provenance, ReviewJob
+from review.models import JobEvent, Provenance, ReviewJob
 from review.orchestration.provenance import (
     PartitionMismatch,
     Validated,
@@ -25,19 +24,17 @@ from review.orchestration.provenance import (
 from review.queries.job_board import require_job, show_jobs
 from review.vocabulary import JobStatus
 
-_NOT_VALIDATED: Validated = "none"
-
 
 class JobNotClaimable(Conflict):
-    """The job is not queued: somebody has it, or it is closed."""
+    """The job is not queued: another process has it, or it is closed."""
 
 
 @dataclass(frozen=True)
 class ClaimRequest:
-    """Which jobs to take, and for whom.
+    """Which jobs to claim, and for whom.
 
-    :param job_id: this one; None takes the oldest queued ones.
-    :param model_partition: only jobs of this partition; None takes any that `provenance` fits.
+    :param job_id: this one; None claims the oldest queued ones.
+    :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
     :param effort_unknown: the harness names its model but not the effort.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
@@ -53,7 +50,7 @@ class ClaimRequest:
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
-    """Take the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
+    """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
 
     :raises UsageRefused: flags that contradict each other.
     :raises ModelNameRefused: the model or the effort is no name.
@@ -63,10 +60,10 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     """
     check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
     if request.job_id is not None:
-        validated, taken = _claim_one(request.job_id, request, config=config, now=now)
+        validated, claimed = _claim_one(request.job_id, request, config=config, now=now)
     else:
-        validated, taken = _claim_next(request, config=config, now=now)
-    jobs = show_jobs(taken, gates_folder=config.gates_folder)
+        validated, claimed = _claim_next(request, config=config, now=now)
+    jobs = show_jobs(claimed, gates_folder=config.gates_folder)
     return ClaimedJson(claimed=bool(jobs), validated=validated, jobs=jobs)
 
 
@@ -74,75 +71,38 @@ def _claim_one(
     job_id: int, request: ClaimRequest, *, config: Config, now: datetime
 ) -> tuple[Validated, list[int]]:
     job = require_job(job_id)
-    if job.status != JobStatus.QUEUED:
+    validated: Validated = "none"
+    claimed: list[int] = []
+    if job.status == JobStatus.QUEUED:
+        validated = _validate(job.model_partition.name, request, config)
+        claimed = _claim([job_id], request, now=now)
+        job = require_job(job_id)
+    if not claimed:
         raise _not_claimable(job)
-    validated = _validate(job.model_partition.name, request, config)
-    with transaction.atomic():
-        taken = _take([job_id], request, now=now)
-    if not taken:
-        raise _not_claimable(require_job(job_id))
-    return validated, taken
+    return validated, claimed
 
 
 def _claim_next(
     request: ClaimRequest, *, config: Config, now: datetime
 ) -> tuple[Validated, list[int]]:
-    waiting = _waiting_partitions(request, config)
-    fitting: dict[int, Validated] = {}
+    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
+    if request.model_partition is not None:
+        queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
+    names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
+    fitting: dict[str, Validated] = {}
     mismatch: PartitionMismatch | None = None
-    for partition_id, name in waiting.items():
+    for name in names.distinct():
         try:
-            fitting[partition_id] = _validate(name, request, config)
+            fitting[name] = _validate(name, request, config)
         except PartitionMismatch as refused:
             mismatch = refused
-    if mismatch is not None and not fitting:
-        raise mismatch
     if not fitting:
-        return _NOT_VALIDATED, []
-    with transaction.atomic():
-        taken = _take_oldest(tuple(fitting), request, now=now)
-    return next(iter(fitting.values())), taken
-
-
-def _take_oldest(
-    partition_ids: Sequence[int], request: ClaimRequest, *, now: datetime
-) -> list[int]:
-    taken: list[int] = []
-    behind = 0
-    while len(taken) < request.limit:
-        job_ids = _oldest(partition_ids, after=behind, limit=request.limit - len(taken))
-        if not job_ids:
-            break
-        taken += _take(job_ids, request, now=now)
-        # What somebody else took in between is behind us; the next one is as good.
-        behind = job_ids[-1]
-    return taken
-
-
-def _oldest(partition_ids: Sequence[int], *, after: int, limit: int) -> list[int]:
-    """Ids of queued jobs, rising. One query a partition: the index gives each in order."""
-    found: list[int] = []
-    for partition_id in partition_ids:
-        queued = _queued_in(partition_id).filter(pk__gt=after).order_by("pk")
-        found += queued.values_list("pk", flat=True)[:limit]
-    return sorted(found)[:limit]
-
-
-def _waiting_partitions(request: ClaimRequest, config: Config) -> dict[int, str]:
-    """The partitions with a queued job, among those asked for, by key."""
-    partitions = ModelPartition.objects.order_by("name")
-    if request.model_partition is not None:
-        name = canonical_partition(request.model_partition, config=config)
-        partitions = partitions.filter(name=name)
-    return {
-        partition_id: name
-        for partition_id, name in partitions.values_list("pk", "name")
-        if _queued_in(partition_id).exists()
-    }
-
-
-def _queued_in(partition_id: int) -> QuerySet[ReviewJob]:
-    return ReviewJob.objects.filter(status=JobStatus.QUEUED, model_partition_id=partition_id)
+        if mismatch is not None:
+            raise mismatch
+        return "none", []
+    oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
+    claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
+    return next(iter(fitting.values())), claimed
 
 
 def _validate(partition: str, request: ClaimRequest, config: Config) -> Validated:
@@ -151,42 +111,42 @@ def _validate(partition: str, request: ClaimRequest, config: Config) -> Validate
     )
 
 
-def _take(job_ids: Sequence[int], request: ClaimRequest, *, now: datetime) -> list[int]:
-    """Move those of the jobs that are still queued; answers which. Call inside a transaction."""
-    taken = [
-        job_id
-        for job_id in job_ids
-        if ReviewJob.objects.claim(
-            job_id,
-            provenance=request.provenance,
-            claimed_by=request.actor,
-            parent=request.parent,
-            now=now,
+def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> list[int]:
+    """Claim up to `limit` of the jobs that are still queued, in their order; return which."""
+    claimed: list[int] = []
+    with transaction.atomic():
+        for job_id in job_ids:
+            if ReviewJob.objects.claim(
+                job_id,
+                provenance=request.provenance,
+                claimed_by=request.actor,
+                parent=request.parent,
+                now=now,
+            ):
+                claimed.append(job_id)
+            if len(claimed) == request.limit:
+                break
+        JobEvent.objects.record(
+            JobEvent(
+                job_id=job_id,
+                from_status=JobStatus.QUEUED,
+                to_status=JobStatus.RUNNING,
+                actor=request.actor,
+                note="claimed",
+                at=now,
+            )
+            for job_id in claimed
         )
-    ]
-    JobEvent.objects.record(
-        JobEvent(
-            job_id=job_id,
-            from_status=JobStatus.QUEUED,
-            to_status=JobStatus.RUNNING,
-            actor=request.actor,
-            note="claimed",
-            at=now,
-        )
-        for job_id in taken
-    )
-    return taken
+    return claimed
 
 
 def _not_claimable(job: ReviewJob) -> JobNotClaimable:
     if job.status == JobStatus.RUNNING:
         runner = f" with runner {job.runner}" if job.runner else ""
-        return JobNotClaimable(
-            f"job {job.pk} is running: {job.claimed_by} took it at {timestamp(job.started_at)}{runner}",
-            hint="take another: commonplace claim_review_job --next",
-        )
-    after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
+        why = f"running: {job.claimed_by} took it at {timestamp(job.started_at)}{runner}"
+    else:
+        after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
+        why = f"{job.status} since {timestamp(job.completed_at)}{after}"
     return JobNotClaimable(
-        f"job {job.pk} is {job.status} since {timestamp(job.completed_at)}{after}",
-        hint="take another: commonplace claim_review_job --next",
+        f"job {job.pk} is {why}", hint="take another: commonplace claim_review_job --next"
     )

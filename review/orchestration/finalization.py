@@ -12,13 +12,13 @@ from review.artifacts import ArtifactNotWritten, ArtifactStore
 from review.conf import Config
 from review.contracts.jobs import FindingJson, IngestedJobJson
 from review.errors import ReviewError, TryAgain
-from review.models import Ending, ReviewStore, batched
+from review.models import Ending, batched
 from review.orchestration.ingest_reading import JobReader, ReadJob
 from review.orchestration.ingest_request import IngestRequest
 from review.orchestration.ingest_storing import Plan, store_plans
 from review.orchestration.judging import NewReview, later_versions, make_reviews, read_blocks
 from review.orchestration.known_findings import KnownFindings
-from review.orchestration.mirroring import mirror
+from review.orchestration.mirroring import write_job_files
 from review.orchestration.provenance import (
     partition_contradicts,
     telemetry_contradicts,
@@ -144,8 +144,7 @@ def _ingest_chunk(
     with transaction.atomic():
         stored = store_plans(plans, request, now=now)
     findings = by_pair(stored)
-    store_id = ReviewStore.objects.identity()
-    return [_finish(plan, findings, request, config=config, store_id=store_id) for plan in plans]
+    return [_finish(plan, findings, request, config=config) for plan in plans]
 
 
 def _plan(reads: Sequence[ReadJob], request: IngestRequest, config: Config) -> list[Plan]:
@@ -213,7 +212,6 @@ def _finish(
     request: IngestRequest,
     *,
     config: Config,
-    store_id: str,
 ) -> IngestedJobJson:
     """Write the files of a stored job, and report it."""
     read = plan.read
@@ -229,7 +227,7 @@ def _finish(
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
     texts = read.stored_texts | {review.pair.pk: review.text for review in plan.taken}
-    problems += mirror(read.job, read.pairs, texts=texts, config=config, store_id=store_id)
+    problems += write_job_files(read.job, read.pairs, texts=texts, config=config)
     claimed = read.parsed.self_reported_model
     if claimed and partition_contradicts(read.job.model_partition.name, (claimed,), config=config):
         problems.append(

@@ -12,7 +12,7 @@ from review.conf import Config
 from review.corpus import Corpus
 from review.domain.identity import sha256_hex
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
-from review.orchestration.mirroring import mirror_job, mirrored_documents
+from review.orchestration.mirroring import expected_job_files, rewrite_job_files
 from review.orchestration.repairing import restore_prompt
 from review.orchestration.review_text_checks import contradicted_reviews, read_job_file
 from review.queries.checks import Check, CheckState, Faults
@@ -75,7 +75,7 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
             )
         )
         if repair and differing:
-            failures = mirror_job(job_id, config=config, leaving=contradicted)
+            failures = rewrite_job_files(job_id, config=config, leaving=contradicted)
             lasting.add(*(f"job {job_id}: {failure}" for failure in failures))
         for path, how in differing.items():
             if files.is_out_of_reach(path):
@@ -161,7 +161,7 @@ def _differing_jobs(
                     job_id, documents, files, is_open=statuses[job_id] in OPEN_JOB_STATUSES
                 )
             )
-            for job_id, documents in mirrored_documents(
+            for job_id, documents in expected_job_files(
                 list(statuses), config=config, store_id=store_id
             )
         }

@@ -11,9 +11,10 @@ from review.contracts.jobs import SkippedJson
 from review.contracts.selection import SELECTION_SCHEMA
 from review.domain.grouping import Group, group_targets
 from review.models import batched
+from review.orchestration.job_making import ALREADY_QUEUED, FRESH
 from review.orchestration.planning import CreateRequest
 from review.orchestration.sweep_request import DEFAULT_BATCH_SIZE, SweepRequest
-from review.queries.attempts import PairText, count_attempts
+from review.queries.job_board import PairText, count_attempts
 from review.queries.targets import Selection
 from review.vocabulary import REQUESTED, Grouping
 
@@ -119,6 +120,8 @@ def create_request(
         actor=actor,
         batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
         max_prompt_tokens=request.max_prompt_tokens,
-        skip_fresh=request.selection.mode != REQUESTED,
+        omit=frozenset(
+            {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
+        ),
         dry_run=request.dry_run,
     )

@@ -17,7 +17,7 @@ from review.orchestration.finalization import RefusedJob
 from review.orchestration.ingest_request import JobMoved, RunFailed
 from review.orchestration.job_making import ALREADY_QUEUED
 from review.orchestration.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
-from review.orchestration.mirroring import finish_mirrors
+from review.orchestration.mirroring import finish_job_files
 from review.orchestration.patience import retry_while_busy
 from review.orchestration.planning import create_jobs
 from review.orchestration.salvaging import orphaned_jobs, salvage_job
@@ -49,7 +49,7 @@ def sweep(
     """
     report = SweepReport(request, context, began=context.clock())
     report.salvaged = _salvage(orphaned_jobs(context.processes), context)
-    finish_mirrors(config=context.config)
+    finish_job_files(config=context.config)
     targets = _select(report, corpus)
     corpus.save()
     partition, runner = request.model_partition, context.provenance.runner or ""

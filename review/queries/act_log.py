@@ -21,7 +21,7 @@ from review.contracts.job_pages import (
 )
 from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent
 from review.queries.act_streams import ActFilter, ActKind, Place, Stream, read_stream
-from review.queries.event_log import show_event
+from review.queries.job_board import show_event
 from review.queries.review_details import gate_label
 
 ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | AcceptanceEventJson

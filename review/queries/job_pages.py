@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,6 @@ from django.db.models import Count
 
 from review.domain.identity import gate_id_of
 from review.models import ReviewJob, ReviewPair
-from review.models.jobs import ReviewJobQuerySet
 from review.vocabulary import Decision, FailureCode, Grouping, JobStatus
 
 
@@ -44,41 +44,46 @@ class JobRow:
 class JobCounts:
     """How many jobs there are by each filter's values, of all jobs."""
 
-    statuses: dict[str, int] = field(default_factory=dict)
-    partitions: dict[str, int] = field(default_factory=dict)
-    failure_codes: dict[str, int] = field(default_factory=dict)
+    statuses: Counter[str] = field(default_factory=Counter)
+    partitions: Counter[str] = field(default_factory=Counter)
+    failure_codes: Counter[str] = field(default_factory=Counter)
 
 
 def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list[int]:
-    """Ids of the jobs that match, newest first, below `before`."""
-    jobs = _matching(wanted)
-    if before is not None:
-        jobs = jobs.filter(pk__lt=before)
-    return list(jobs.order_by("-pk").values_list("pk", flat=True)[:limit])
+    """Return the ids of the jobs that match, newest first, below `before`."""
+    conditions = {
+        "status__in": wanted.statuses or None,
+        "model_partition__name__in": wanted.partitions or None,
+        "failure_code__in": wanted.failure_codes or None,
+        "lens__in": wanted.lenses or None,
+        "pk__in": wanted.job_ids,
+        "pk__lt": before,
+    }
+    given = {name: value for name, value in conditions.items() if value is not None}
+    jobs = ReviewJob.objects.filter(**given).order_by("-pk")
+    return list(jobs.values_list("pk", flat=True)[:limit])
 
 
 def job_rows(job_ids: Sequence[int], *, gates_folder: str) -> list[JobRow]:
-    """The jobs as lines, in the order of `job_ids`; three statements, whatever the jobs hold."""
+    """Return the jobs as lines, in the order of `job_ids`."""
     jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
     pairs = ReviewPair.objects.filter(job_id__in=job_ids)
-    about: dict[int, str] = {}
-    for job_id, note, gate in pairs.filter(ordinal=1).values_list(
-        "job_id", "note__path", "gate__path"
-    ):
-        of_one_note = jobs[job_id].grouping == Grouping.NOTE
-        about[job_id] = note if of_one_note else gate_id_of(gate, gates_folder=gates_folder)
-    decided: dict[int, dict[str, int]] = {}
+    names = {
+        job_id: (note, gate_id_of(gate, gates_folder=gates_folder))
+        for job_id, note, gate in pairs.filter(ordinal=1).values_list(
+            "job_id", "note__path", "gate__path"
+        )
+    }
     counted = pairs.exclude(decision="").values_list("job_id", "decision").annotate(Count("pk"))
-    for job_id, decision, number in counted.order_by():
-        decided.setdefault(job_id, {})[decision] = number
+    decided = {(job_id, decision): number for job_id, decision, number in counted.order_by()}
     return [
         JobRow(
             job=jobs[job_id],
-            about=about.get(job_id, ""),
+            about=names[job_id][jobs[job_id].grouping != Grouping.NOTE],
             decisions=tuple(
-                (word.value, decided[job_id][word.value])
+                (word.value, decided[job_id, word.value])
                 for word in Decision
-                if word.value in decided.get(job_id, {})
+                if (job_id, word.value) in decided
             ),
         )
         for job_id in job_ids
@@ -87,28 +92,12 @@ def job_rows(job_ids: Sequence[int], *, gates_folder: str) -> list[JobRow]:
 
 
 def count_jobs_by_kind() -> JobCounts:
-    """Counts for the filters; two statements, the first of which an index answers alone."""
-    counts = JobCounts(statuses={status.value: 0 for status in JobStatus})
+    """Count the jobs for the filters; the statuses in their order."""
+    counts = JobCounts(statuses=Counter(dict.fromkeys(JobStatus.values, 0)))
     rows = ReviewJob.objects.order_by().values_list("status", "model_partition__name")
     for status, partition, number in rows.annotate(number=Count("pk")):
         counts.statuses[status] += number
-        counts.partitions[partition] = counts.partitions.get(partition, 0) + number
+        counts.partitions[partition] += number
     failed = ReviewJob.objects.filter(status=JobStatus.FAILED).order_by("failure_code")
-    codes = failed.values_list("failure_code").annotate(number=Count("pk"))
-    counts.failure_codes.update(codes)
+    counts.failure_codes.update(dict(failed.values_list("failure_code").annotate(Count("pk"))))
     return counts
-
-
-def _matching(wanted: JobFilter) -> ReviewJobQuerySet:
-    jobs = ReviewJob.objects.all()
-    if wanted.statuses:
-        jobs = jobs.filter(status__in=wanted.statuses)
-    if wanted.partitions:
-        jobs = jobs.filter(model_partition__name__in=wanted.partitions)
-    if wanted.failure_codes:
-        jobs = jobs.filter(failure_code__in=wanted.failure_codes)
-    if wanted.lenses:
-        jobs = jobs.filter(lens__in=wanted.lenses)
-    if wanted.job_ids is not None:
-        jobs = jobs.filter(pk__in=wanted.job_ids)
-    return jobs

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from review.conf import Config
 from review.contracts.status import StatusJson
 from review.corpus import Corpus, NoteList
+from review.queries.abandonment import abandoned_jobs
 from review.queries.coverage import Coverage, count_jobs, find_orphans, read_coverage
 from review.queries.looks import LookRequest, count_looks
 from review.queries.problems import no_note_found, problem_json
-from review.queries.recoverable import abandoned_jobs
 from review.queries.renames import find_renames
 from review.queries.warn_queue import QueueRequest, read_warn_queue
 from review.runners.process_table import ProcessTable
@@ -135,4 +135,4 @@ def _count_queue(
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:
     found = abandoned_jobs(older_than=config.abandoned_after, processes=ProcessTable(), now=now)
-    return [job.job_id for job in found]
+    return list(found)

@@ -19,7 +19,7 @@ from review.errors import UsageRefused
 from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
 from review.queries.job_board import show_jobs
 from review.queries.knowledge_base import open_corpus
-from review.queries.recoverable import outputs_of
+from review.queries.output_states import outputs_of
 from review.runners.process_table import ProcessTable
 from review.web.acting import SeeOther, actor, field, require_permission
 from review.web.words import count_words

@@ -238,7 +238,7 @@ class TestClaimNext:
         assert ReviewJob.objects.get(pk=first).claimed_by == "agent:quick"
 
     def test_takes_no_lock_when_nothing_is_queued(self, config, django_assert_num_queries, opus):
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(1):
             take(config)
 
 

@@ -8,7 +8,7 @@ from review.artifacts import ArtifactNotWritten, ArtifactStore
 from review.models import JobEvent, ReviewJob, ReviewPair
 from review.orchestration import finalization, recovery
 from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest, JobReplaced
+from review.orchestration.ingest_request import IngestRequest, JobMoved, JobReplaced
 from review.vocabulary import FailureCode, Grouping, JobStatus, PairStatus
 from tests.builders import (
     NOTE,
@@ -249,7 +249,7 @@ class TestLateWorkers:
         monkeypatch.setattr(finalization, "make_reviews", make_reviews)
         request = IngestRequest(actor="agent:late", outputs={job_id: make_output(job_id)})
 
-        with pytest.raises(recovery.JobMoved):
+        with pytest.raises(JobMoved):
             ingest_job(job_id, request=request, config=make_config(root), now=LATER)
 
         assert status(job_id) == JobStatus.FAILED

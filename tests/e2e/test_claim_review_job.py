@@ -23,6 +23,7 @@ from tests.helpers.commands import (
     run_process,
     shared_store,
 )
+from tests.helpers.planning import fail
 
 LATER = NOW + timedelta(minutes=5)
 AX = ("a.md", "prose/x")
@@ -154,9 +155,7 @@ class TestJobList:
     def jobs(self, root):
         make_jobs(root, AX, ("a.md", "links/z"))
         make_jobs(root, AX, model_partition="gpt-5")
-        ReviewJob.objects.fail(
-            1, code=FailureCode.OPERATOR, reason="stopped\x1b[2J by hand", now=LATER
-        )
+        fail(1, code=FailureCode.OPERATOR, reason="stopped\x1b[2J by hand", now=LATER)
 
     def listed(self, *options) -> list[int]:
         done = run("review_job_list", *options, "--json")

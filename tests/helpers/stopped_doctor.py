@@ -16,7 +16,7 @@ POINTS = {
     "among-files-of-jobs": ("review.orchestration.job_file_checks", "_wrong_files", 3),
     "among-events": ("review.models.acceptances", "CurrentAcceptanceQuerySet.point_at", 1),
     "in-a-file": ("review.folders", "write_new", 2),
-    "among-repairs": ("review.orchestration.job_file_checks", "mirror_job", 2),
+    "among-repairs": ("review.orchestration.job_file_checks", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
     "among-removals": ("review.artifacts.local_folder", "ArtifactFolder.remove_folder", 2),
 }

@@ -96,6 +96,7 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
+    from review.orchestration.job_making import ALREADY_QUEUED
     from review.orchestration.planning import CreateRequest
 
     return CreateRequest(
@@ -105,7 +106,7 @@ def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
         actor=options["actor"],
         batch_size=options["batch_size"],
         max_prompt_tokens=options["max_prompt_tokens"],
-        force=options["force"],
+        omit=frozenset() if options["force"] else frozenset({ALREADY_QUEUED}),
         dry_run=options["dry_run"],
     )
 

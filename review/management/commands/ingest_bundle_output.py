@@ -23,7 +23,7 @@ from review.models import Provenance
 from review.orchestration.finalization import ingest_jobs
 from review.orchestration.ingest_request import IngestRequest
 from review.orchestration.provenance import names_no_model
-from review.queries.recoverable import ready_job_ids
+from review.queries.output_states import ready_job_ids
 
 MAX_TELEMETRY_BYTES = 1_000_000
 
