@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from review.conf import Config
 from review.contracts.base import timestamp
@@ -59,56 +60,43 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     :raises PartitionMismatch: the named model makes another partition than the job's.
     """
     check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
+    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
     if request.job_id is not None:
-        validated, claimed = _claim_one(request.job_id, request, config=config, now=now)
-    else:
-        validated, claimed = _claim_next(request, config=config, now=now)
+        queued = queued.filter(pk=request.job_id)
+    if request.model_partition is not None:
+        queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
+    fitting = _fitting_partitions(queued, request, config)
+    claimed: list[int] = []
+    if fitting:
+        oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
+        claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
+    if request.job_id is not None and not claimed:
+        raise _not_claimable(require_job(request.job_id))
     jobs = show_jobs(claimed, gates_folder=config.gates_folder)
+    validated = next(iter(fitting.values()), "none")
     return ClaimedJson(claimed=bool(jobs), validated=validated, jobs=jobs)
 
 
-def _claim_one(
-    job_id: int, request: ClaimRequest, *, config: Config, now: datetime
-) -> tuple[Validated, list[int]]:
-    job = require_job(job_id)
-    validated: Validated = "none"
-    claimed: list[int] = []
-    if job.status == JobStatus.QUEUED:
-        validated = _validate(job.model_partition.name, request, config)
-        claimed = _claim([job_id], request, now=now)
-        job = require_job(job_id)
-    if not claimed:
-        raise _not_claimable(job)
-    return validated, claimed
+def _fitting_partitions(
+    queued: QuerySet[ReviewJob], request: ClaimRequest, config: Config
+) -> dict[str, Validated]:
+    """Return the partitions of queued jobs that the named model may do, and how far it was compared.
 
-
-def _claim_next(
-    request: ClaimRequest, *, config: Config, now: datetime
-) -> tuple[Validated, list[int]]:
-    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
-    if request.model_partition is not None:
-        queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
-    names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
+    :raises PartitionMismatch: there are jobs, and all are for other models.
+    """
     fitting: dict[str, Validated] = {}
     mismatch: PartitionMismatch | None = None
+    names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
     for name in names.distinct():
         try:
-            fitting[name] = _validate(name, request, config)
+            fitting[name] = validate_provenance(
+                name, request.provenance, effort_unknown=request.effort_unknown, config=config
+            )
         except PartitionMismatch as refused:
             mismatch = refused
-    if not fitting:
-        if mismatch is not None:
-            raise mismatch
-        return "none", []
-    oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
-    claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
-    return next(iter(fitting.values())), claimed
-
-
-def _validate(partition: str, request: ClaimRequest, config: Config) -> Validated:
-    return validate_provenance(
-        partition, request.provenance, effort_unknown=request.effort_unknown, config=config
-    )
+    if mismatch is not None and not fitting:
+        raise mismatch
+    return fitting
 
 
 def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> list[int]:

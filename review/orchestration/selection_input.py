@@ -60,8 +60,11 @@ def read_selection(
         try:
             item = msgspec.json.decode(raw, type=TargetInput)
             target = Target(_note_path(item.note_path, config), *_gate(item, config))
-            if target.gate_id not in gate_ids:
-                _refuse_misspelt(item, target.gate_id, catalog)
+            # A digest shows that the gate was there when it was selected: it is gone, not misspelt.
+            if target.gate_id not in gate_ids and item.gate_sha256 is None:
+                near = ", ".join(near_matches(target.gate_id, gate_ids))
+                hint = f"; did you mean {near}?" if near else ""
+                raise BadTargets(f"there is no gate {target.gate_id!r}{hint}")
             targets.append(target)
         except (InputRejected, msgspec.DecodeError, UnicodeDecodeError) as error:
             faults.append(f"targets[{index}]: {error}")
@@ -113,14 +116,3 @@ def _gate(item: TargetInput, config: Config) -> tuple[str, str]:
             f"gate_id {item.gate_id!r} is not the gate at {gate_path!r}, which is {own_id!r}"
         )
     return gate_path, gate_id
-
-
-def _refuse_misspelt(item: TargetInput, gate_id: str, catalog: GateCatalog) -> None:
-    """Refuse an unknown gate, unless its digest shows that it was there when it was selected."""
-    moved = {gate.sha256: gate.gate_id for gate in catalog.gates}.get(item.gate_sha256 or "")
-    if item.gate_sha256 is not None and moved is None:
-        return
-    known = {gate.gate_id for gate in catalog.gates}.union(catalog.skipped)
-    near = (moved,) if moved else near_matches(gate_id, known)
-    hint = f"; did you mean {', '.join(near)}?" if near else ""
-    raise BadTargets(f"there is no gate {gate_id!r}{hint}")

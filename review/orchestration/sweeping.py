@@ -20,7 +20,7 @@ from review.orchestration.job_updates import JobOutcome, JobRun, JobUpdate, Swee
 from review.orchestration.mirroring import finish_job_files
 from review.orchestration.patience import retry_while_busy
 from review.orchestration.planning import create_jobs
-from review.orchestration.salvaging import orphaned_jobs, salvage_job
+from review.orchestration.recovery import orphaned_jobs, salvage_job
 from review.orchestration.sweep_feeder import Feeder
 from review.orchestration.sweep_limits import StopPolicy
 from review.orchestration.sweep_report import NOT_STARTED, SweepContext, SweepReport, Tally

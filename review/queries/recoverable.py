@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Q, QuerySet
@@ -17,12 +18,17 @@ from review.vocabulary import PairStatus
 
 
 def list_recoverable(
-    *, older_than: timedelta, processes: Processes, config: Config, now: datetime
+    *,
+    older_than: timedelta,
+    processes: Processes,
+    config: Config,
+    now: datetime,
+    job_ids: Collection[int] = (),
 ) -> RecoveryListJson:
-    """List every job that needs attention, oldest first."""
+    """List the jobs that need attention, oldest first; only those of `job_ids` if there are any."""
     why = abandoned_jobs(older_than=older_than, processes=processes, now=now)
-    jobs = list(_annotated(ReviewJob.objects.open()))
-    failed = list(_annotated(unanswered_jobs()))
+    jobs = list(_annotated(ReviewJob.objects.open(), job_ids))
+    failed = list(_annotated(unanswered_jobs(), job_ids))
     states = {
         job.pk: output_state(job, config=config, processes=processes) for job in [*jobs, *failed]
     }
@@ -40,7 +46,9 @@ def list_recoverable(
     )
 
 
-def _annotated(jobs: QuerySet[ReviewJob]) -> QuerySet[ReviewJob]:
+def _annotated(jobs: QuerySet[ReviewJob], job_ids: Collection[int]) -> QuerySet[ReviewJob]:
+    if job_ids:
+        jobs = jobs.filter(pk__in=job_ids)
     waiting = Count("pairs", filter=~Q(pairs__status=PairStatus.COMPLETED))
     return jobs.select_related("model_partition").annotate(waiting=waiting).order_by("pk")
 

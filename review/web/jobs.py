@@ -18,9 +18,15 @@ from review.contracts.job_pages import JobDetailsJson, JobFileJson
 from review.contracts.jobs import JobJson, JobListPageJson
 from review.contracts.recovery import RecoverableJson
 from review.protocol.telemetry import output_tokens_by_model
-from review.queries.job_board import show_jobs
+from review.queries.job_board import (
+    JobFilter,
+    JobRow,
+    count_jobs_by_kind,
+    job_rows,
+    newest_job_ids,
+    show_jobs,
+)
 from review.queries.job_details import JobFile, read_job, read_job_file
-from review.queries.job_pages import JobFilter, JobRow, count_jobs_by_kind, job_rows, newest_job_ids
 from review.runners.process_table import ProcessTable
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus
 from review.web.acting import may

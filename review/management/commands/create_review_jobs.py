@@ -15,7 +15,7 @@ from review.management.options import positive_int, source
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import CreatedJson, JobJson, PlannedJobJson
+    from review.contracts.jobs import CreatedJson
     from review.orchestration.planning import CreateRequest
 
 
@@ -115,7 +115,13 @@ def _lines(result: CreatedJson) -> Iterator[str]:
     from review.contracts.jobs import JobJson
 
     for job in result.jobs:
-        yield _job_line(job) if isinstance(job, JobJson) else _planned_line(job)
+        if isinstance(job, JobJson):
+            what = f"job {job.review_job_id}: {job.prompt_path}"
+        else:
+            notes = ", ".join(dict.fromkeys(pair.note_path for pair in job.pairs))
+            gates = ", ".join(dict.fromkeys(pair.gate_id for pair in job.pairs))
+            what = f"would make: {notes} :: {gates}"
+        yield f"{what} (pairs: {job.pair_count}, about {job.estimated_prompt_tokens} tokens)"
     for item in result.skipped:
         has = "" if item.review_job_id is None else f", job {item.review_job_id} has it"
         yield f"skipped: {item.note_path} {item.gate_id} ({item.reason}{has})"
@@ -123,17 +129,3 @@ def _lines(result: CreatedJson) -> Iterator[str]:
         yield f"problem: {problem.path}: {problem.message} ({problem.code})"
     if not result.jobs:
         yield "no job"
-
-
-def _job_line(job: JobJson) -> str:
-    return f"job {job.review_job_id}: {job.prompt_path} ({_size(job)})"
-
-
-def _planned_line(job: PlannedJobJson) -> str:
-    notes = dict.fromkeys(pair.note_path for pair in job.pairs)
-    gates = dict.fromkeys(pair.gate_id for pair in job.pairs)
-    return f"would make: {', '.join(notes)} :: {', '.join(gates)} ({_size(job)})"
-
-
-def _size(job: JobJson | PlannedJobJson) -> str:
-    return f"pairs: {job.pair_count}, about {job.estimated_prompt_tokens} tokens"

@@ -15,12 +15,7 @@ from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
     from review.conf import Config
-    from review.contracts.recovery import (
-        RecoverableJson,
-        RecoveredJson,
-        RecoveryJson,
-        RecoveryListJson,
-    )
+    from review.contracts.recovery import RecoveredJson, RecoveryJson, RecoveryListJson
     from review.orchestration.recovery import Recovered
 
 LIST = "list"
@@ -108,9 +103,8 @@ class Command(ReviewCommand):
             processes=ProcessTable(),
             config=config,
             now=self.now,
+            job_ids=options["job_ids"],
         )
-        if options["job_ids"]:
-            found = _only(found, set(options["job_ids"]))
         if self.as_json:
             self.write_json(found)
         else:
@@ -135,23 +129,15 @@ class Command(ReviewCommand):
             )
 
 
-def _only(found: RecoveryListJson, job_ids: set[int]) -> RecoveryListJson:
-    def kept(entries: list[RecoverableJson]) -> list[RecoverableJson]:
-        return [entry for entry in entries if entry.review_job_id in job_ids]
-
-    return type(found)(
-        abandoned=kept(found.abandoned), ready=kept(found.ready), failed=kept(found.failed)
-    )
-
-
 def _list_lines(found: RecoveryListJson) -> Iterator[str]:
     for name in ("abandoned", "ready", "failed"):
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
+            detail = f": {entry.output_detail}" if entry.output_detail else ""
             yield (
                 f"{name}: job {entry.review_job_id} ({entry.model_partition}, {entry.lens}{taken}; "
                 f"pairs without a review: {entry.pairs_without_review} of {entry.pair_count}; "
-                f"output: {entry.output}): {entry.because}"
+                f"output: {entry.output}{detail}): {entry.because}"
             )
     if not (found.abandoned or found.ready or found.failed):
         yield "nothing to recover"
