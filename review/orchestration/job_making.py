@@ -13,6 +13,7 @@ from django.db import transaction
 from review.artifacts import ArtifactStore, job_paths
 from review.artifacts.naming import MANIFEST_NAME, PROMPT_NAME
 from review.conf import Config
+from review.contracts.jobs import SkippedJson
 from review.corpus import Corpus
 from review.domain.grouping import Group
 from review.domain.identity import sha256_hex
@@ -41,7 +42,6 @@ from review.protocol.prompt import (
     render_prompt,
 )
 from review.protocol.sentinels import token_is_free
-from review.queries.freshness import in_flight
 from review.vocabulary import JobStatus, PairStatus
 
 ALREADY_QUEUED = "already-queued"
@@ -52,18 +52,9 @@ _MEASURING_PATH = "kb/reports/bundle-reviews/review-job-1000000/bundle-output.md
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """A pair that became part of no job, and why."""
-
-    pair: DraftPair
-    reason: str
-    review_job_id: int | None = None
-
-
-@dataclass(frozen=True)
 class CreatedJobs:
     job_ids: list[int]
-    dropped: list[Dropped]
+    skipped: list[SkippedJson]
 
 
 class JobFactory:
@@ -103,7 +94,7 @@ class JobFactory:
             # First: creators take turns here, so what is queued cannot change below.
             first_id = ReviewStore.objects.allocate_job_ids(len(groups))
             keys = FileSnapshot.objects.take(_texts(groups), now=self._now)
-            groups, dropped = self._omit(groups, omit, keys)
+            groups, skipped = self._omit(groups, omit, keys)
             partition = ModelPartition.objects.intern(self.model_partition)
             jobs = []
             for job_id, group in enumerate(groups, first_id):
@@ -128,41 +119,38 @@ class JobFactory:
                 )
                 jobs.append((job, _pair_rows(job, group.items, keys), prompt))
             self._store(jobs)
-        return CreatedJobs([job.pk for job, _pairs, _prompt in jobs], dropped)
+        return CreatedJobs([job.pk for job, _pairs, _prompt in jobs], skipped)
 
     def _omit(
         self,
         groups: Sequence[Group[DraftPair]],
         omit: Collection[str],
         keys: dict[tuple[str, str], FileSnapshotKey],
-    ) -> tuple[list[Group[DraftPair]], list[Dropped]]:
-        notes = {keys[pair.note.path, pair.note.sha256] for group in groups for pair in group.items}
-        note_ids = [key.path_id for key in notes]
-        queued = (
-            in_flight(self.model_partition, note_ids=note_ids) if ALREADY_QUEUED in omit else {}
-        )
+    ) -> tuple[list[Group[DraftPair]], list[SkippedJson]]:
+        pairs = [pair for group in groups for pair in group.items]
+        note_ids = {keys[pair.note.path, pair.note.sha256].path_id for pair in pairs}
+        queued = _open_jobs(note_ids, self.model_partition) if ALREADY_QUEUED in omit else {}
         # After the look at open jobs: one that closed in between is accepted by now.
         accepted = CurrentAcceptance.objects.filter(
             model_partition__name=self.model_partition, note_id__in=note_ids
         )
         snapshots = ("note_snapshot_id", "gate_snapshot_id")
         fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
-        kept, dropped = [], []
+        kept, skipped = [], []
         for group in groups:
-            pairs = []
+            wanted = []
             for pair in group.items:
-                job_id = queued.get((pair.note.path, pair.gate.path))
                 note = keys[pair.note.path, pair.note.sha256]
                 gate = keys[pair.gate.path, pair.gate.sha256]
-                if job_id is not None:
-                    dropped.append(Dropped(pair, ALREADY_QUEUED, job_id))
-                elif (note.snapshot_id, gate.snapshot_id) in fresh:
-                    dropped.append(Dropped(pair, FRESH))
-                else:
-                    pairs.append(pair)
-            if pairs:
-                kept.append(replace(group, items=tuple(pairs)))
-        return kept, dropped
+                job_id = queued.get((note.path_id, gate.path_id))
+                if job_id is None and (note.snapshot_id, gate.snapshot_id) not in fresh:
+                    wanted.append(pair)
+                    continue
+                reason = FRESH if job_id is None else ALREADY_QUEUED
+                skipped.append(skipped_json(pair.note.path, pair.gate.gate_id, reason, job_id))
+            if wanted:
+                kept.append(replace(group, items=tuple(wanted)))
+        return kept, skipped
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         notes = {pair.note.path: pair.note for pair in pairs}
@@ -207,6 +195,24 @@ class JobFactory:
             # Not needed to be safe, but a refusal that repeats should not pile up folders.
             folders.discard_folders(written)
             raise
+
+
+def skipped_json(
+    note_path: str, gate_id: str, reason: str, job_id: int | None = None
+) -> SkippedJson:
+    return SkippedJson(note_path=note_path, gate_id=gate_id, reason=reason, review_job_id=job_id)
+
+
+def _open_jobs(note_ids: Collection[int], model_partition: str) -> dict[tuple[int, int], int]:
+    """Return note and gate of the pairs of these notes in open jobs, with the oldest such job.
+
+    By the notes first: a join from the open jobs takes longer the more are queued.
+    """
+    pending = ReviewPair.objects.filter(note_id__in=note_ids, status=PairStatus.PENDING)
+    rows = list(pending.order_by("-job_id").values_list("note_id", "gate_id", "job_id"))
+    jobs = ReviewJob.objects.open().of_partition(model_partition)
+    open_ids = set(jobs.filter(pk__in={row[2] for row in rows}).values_list("pk", flat=True))
+    return {(note, gate): job_id for note, gate, job_id in rows if job_id in open_ids}
 
 
 def _prompt_note(corpus: Corpus, note: CachedNote) -> PromptNote:

@@ -22,7 +22,7 @@ from review.domain.grouping import Group, group_targets, split_by_cost
 from review.domain.problems import Problem
 from review.errors import UsageRefused
 from review.models import batched
-from review.orchestration.job_making import ALREADY_QUEUED, JobFactory
+from review.orchestration.job_making import ALREADY_QUEUED, JobFactory, skipped_json
 from review.orchestration.note_shelf import DraftPair, NoteCache
 from review.orchestration.selection_input import Target, read_selection
 from review.queries.freshness import in_flight, named_ids
@@ -75,7 +75,10 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
     partition, targets = read_selection(
         request.selection, source=request.source, config=config, catalog=corpus.gates
     )
-    admission = TargetAdmission(corpus, queued=_queued(partition, targets, request))
+    queued = {}
+    if ALREADY_QUEUED in request.omit:
+        queued = in_flight(partition, note_ids=named_ids(item.note_path for item in targets))
+    admission = TargetAdmission(corpus, queued=queued)
     pairs = [pair for target in targets if (pair := admission.admit(target)) is not None]
     factory = JobFactory(partition, corpus=corpus, config=config, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
@@ -95,7 +98,9 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
             estimated_prompt_tokens=sum(job.estimated_prompt_tokens for job in jobs),
         ),
         jobs=jobs,
-        skipped=admission.skipped(),
+        skipped=sorted(
+            admission.skipped, key=lambda item: (item.note_path, item.gate_id, item.reason)
+        ),
         problems=[problem_json(item) for item in admission.problems()],
     )
 
@@ -109,7 +114,7 @@ class TargetAdmission:
         self._notes = NoteCache(corpus)
         self._queued = queued
         self._seen: set[tuple[str, str]] = set()
-        self._skipped: list[SkippedJson] = []
+        self.skipped: list[SkippedJson] = []
         self._problems: set[Problem] = set()
 
     def admit(self, target: Target) -> DraftPair | None:
@@ -129,7 +134,7 @@ class TargetAdmission:
         else:
             return pair
         job_id = self._queued[key] if reason == ALREADY_QUEUED else None
-        self.skip(target.note_path, target.gate_id, reason, job_id)
+        self.skipped.append(skipped_json(target.note_path, target.gate_id, reason, job_id))
         return None
 
     def fits(self, pair: DraftPair, cost: int, *, limit: int) -> bool:
@@ -142,17 +147,8 @@ class TargetAdmission:
             " (--max-prompt-tokens, or max_prompt_tokens in kb/review.toml)"
         )
         self._problems.add(Problem(pair.note.path, code, message, skipped=True))
-        self.skip(pair.note.path, pair.gate.gate_id, code.value)
+        self.skipped.append(skipped_json(pair.note.path, pair.gate.gate_id, code.value))
         return False
-
-    def skip(self, note_path: str, gate_id: str, reason: str, job_id: int | None = None) -> None:
-        self._skipped.append(
-            SkippedJson(note_path=note_path, gate_id=gate_id, reason=reason, review_job_id=job_id)
-        )
-
-    def skipped(self) -> list[SkippedJson]:
-        """Return what was skipped, sorted by note, gate and reason."""
-        return sorted(self._skipped, key=lambda item: (item.note_path, item.gate_id, item.reason))
 
     def problems(self) -> list[Problem]:
         """Return the problems of the files of all targets, sorted by path and code."""
@@ -169,14 +165,6 @@ class TargetAdmission:
             return refused.problem
         self._problems.update(note.problems)
         return DraftPair(note, gate)
-
-
-def _queued(
-    partition: str, targets: Iterable[Target], request: CreateRequest
-) -> dict[tuple[str, str], int]:
-    if ALREADY_QUEUED not in request.omit:
-        return {}
-    return in_flight(partition, note_ids=named_ids(target.note_path for target in targets))
 
 
 def _pack(
@@ -245,8 +233,5 @@ def _create(
                 hint=refused.hint,
             ) from refused
         job_ids += created.job_ids
-        for item in created.dropped:
-            admission.skip(
-                item.pair.note.path, item.pair.gate.gate_id, item.reason, item.review_job_id
-            )
+        admission.skipped += created.skipped
     return job_ids

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Makes queued jobs of a selection."""
-
     help = (
         "Make queued review jobs, each with its prompt, for the targets of a selection. A target "
         "that cannot be requested is skipped with a reason; one that makes no sense rejects all."
@@ -39,7 +37,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The selection, and how to pack it."""
         parser.add_argument(
             "--input",
             type=source,
@@ -79,7 +76,6 @@ class Command(ReviewCommand):
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Plan, make, and show the jobs."""
         from review.orchestration import planning
 
         request = _request(options, self.read_input(options["input"]))

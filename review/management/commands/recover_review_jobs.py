@@ -25,8 +25,6 @@ _OF_THE_MACHINE = (ExitCode.FAILED, ExitCode.TRY_AGAIN)
 
 
 class Command(ReviewCommand):
-    """Lists jobs that were given up, and takes in, fails or replaces them."""
-
     help = (
         "Without an action: list abandoned jobs (running for longer than the limit, or their parent "
         "process on this host is gone), jobs whose output waits, and failed jobs with missing "
@@ -47,7 +45,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to do, and to which jobs."""
         parser.add_argument(
             "job_ids",
             nargs="*",
@@ -74,7 +71,6 @@ class Command(ReviewCommand):
         return store.Use.READ if looks else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List, or recover."""
         config = conf.current()
         options["older_than"] = options["older_than"] or config.abandoned_after
         if options["action"] == LIST:

@@ -17,15 +17,12 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """The jobs and where they stand."""
-
     help = "List review jobs with their pairs, oldest first."
     schema = "review-job-list/1"
     store_use = store.Use.READ
     examples = ("commonplace review_job_list --status queued running --json",)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to list."""
         parser.add_argument(
             "--status",
             nargs="+",
