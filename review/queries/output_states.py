@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,12 +10,14 @@ from review.artifacts import ArtifactStore
 from review.conf import Config
 from review.domain.identity import gate_id_of
 from review.errors import ReviewError
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.protocol.parser import ExpectedPair, parse_output
 from review.queries.abandonment import parent_is_alive
 from review.queries.left_runs import left_outcomes
 from review.runners.process_table import Processes
 from review.vocabulary import JobStatus
+
+_COLUMNS = ("job_id", "ordinal", "note__path", "gate__path")
 
 
 @dataclass(frozen=True)
@@ -38,33 +40,43 @@ class OutputState:
 def output_state(
     job: ReviewJob, *, config: Config, processes: Processes | None = None
 ) -> OutputState:
-    """Return how much of the job's output is there.
+    """Return `output_states` of one job."""
+    return output_states([job], config=config, processes=processes)[job.pk]
+
+
+def output_states(
+    jobs: Iterable[ReviewJob], *, config: Config, processes: Processes | None = None
+) -> dict[int, OutputState]:
+    """Return how much of each job's output is there, by job id; one statement for all of them.
 
     :param processes: with them, what a run whose parent is gone left in files of its own counts.
     """
-    try:
-        data = ArtifactStore(config).read_output(job.bundle_output_path)
-        data = data or _left(job, config, processes)
-    except ReviewError:
-        return OutputState("unreadable")
-    if not data.strip():
-        return OutputState("none")
-    pairs = job.pairs.order_by("ordinal").values_list("ordinal", "note__path", "gate__path")
-    expected = [
-        ExpectedPair(ordinal, note, gate_id_of(gate, gates_folder=config.gates_folder))
-        for ordinal, note, gate in pairs
-    ]
-    parsed = parse_output(data, token=job.sentinel_token, expected=expected)
-    if not parsed.has_own_blocks:
-        return OutputState("foreign")
-    state: Literal["partial", "complete"] = "partial" if parsed.missing else "complete"
-    return OutputState(state, dict(parsed.missing), len(parsed.blocks))
+    store = ArtifactStore(config)
+    states: dict[int, OutputState] = {}
+    texts: dict[int, tuple[str, bytes]] = {}
+    for job in jobs:
+        try:
+            data = store.read_output(job.bundle_output_path) or _left(job, config, processes)
+        except ReviewError:
+            states[job.pk] = OutputState("unreadable")
+            continue
+        states[job.pk] = OutputState("none")
+        if data.strip():
+            texts[job.pk] = (job.sentinel_token, data)
+    expected: dict[int, list[ExpectedPair]] = {job_id: [] for job_id in texts}
+    rows = ReviewPair.objects.filter(job_id__in=list(texts)).order_by("ordinal")
+    for job_id, ordinal, note, gate in rows.values_list(*_COLUMNS):
+        gate_id = gate_id_of(gate, gates_folder=config.gates_folder)
+        expected[job_id].append(ExpectedPair(ordinal, note, gate_id))
+    for job_id, (token, data) in texts.items():
+        states[job_id] = _parse(data, token, expected[job_id])
+    return states
 
 
 def outputs_of(job_ids: Iterable[int], *, config: Config) -> dict[int, str]:
     """Return how much of the outputs of these jobs is there, by job id."""
-    jobs = ReviewJob.objects.filter(pk__in=list(job_ids))
-    return {job.pk: output_state(job, config=config).state for job in jobs}
+    states = output_states(ReviewJob.objects.filter(pk__in=list(job_ids)), config=config)
+    return {job_id: output.state for job_id, output in states.items()}
 
 
 def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
@@ -75,7 +87,16 @@ def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
     jobs = ReviewJob.objects.open().order_by("pk")
     if actor is not None:
         jobs = jobs.filter(claimed_by=actor)
-    return [job.pk for job in jobs if output_state(job, config=config).state == "complete"]
+    states = output_states(jobs, config=config)
+    return [job_id for job_id, output in states.items() if output.state == "complete"]
+
+
+def _parse(data: bytes, token: str, expected: Sequence[ExpectedPair]) -> OutputState:
+    parsed = parse_output(data, token=token, expected=expected)
+    if not parsed.has_own_blocks:
+        return OutputState("foreign")
+    state: Literal["partial", "complete"] = "partial" if parsed.missing else "complete"
+    return OutputState(state, dict(parsed.missing), len(parsed.blocks))
 
 
 def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes:

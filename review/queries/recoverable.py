@@ -12,7 +12,7 @@ from review.contracts.base import timestamp
 from review.contracts.recovery import RecoverableJson, RecoveryListJson
 from review.models import ReviewJob
 from review.queries.abandonment import abandoned_jobs, unanswered_jobs
-from review.queries.output_states import OutputState, output_state
+from review.queries.output_states import OutputState, output_states
 from review.runners.process_table import Processes
 from review.vocabulary import PairStatus
 
@@ -29,9 +29,7 @@ def list_recoverable(
     why = abandoned_jobs(older_than=older_than, processes=processes, now=now)
     jobs = list(_annotated(ReviewJob.objects.open(), job_ids))
     failed = list(_annotated(unanswered_jobs(), job_ids))
-    states = {
-        job.pk: output_state(job, config=config, processes=processes) for job in [*jobs, *failed]
-    }
+    states = output_states([*jobs, *failed], config=config, processes=processes)
     return RecoveryListJson(
         abandoned=[_entry(job, why[job.pk], states[job.pk]) for job in jobs if job.pk in why],
         ready=[
