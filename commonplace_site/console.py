@@ -182,7 +182,7 @@ def _version() -> int:
 
 
 def _refused(refusal: ReviewError, arguments: Sequence[str]) -> int:
-    from review.management.reporting import report
+    from review.management.kit.errors import report
 
     report(refusal, stream=sys.stderr, as_json="--json" in arguments)
     return int(refusal.exit_code)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from review.conf import Config
+from review.settings.config import Config
 from review.vocabulary import Grouping
 
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -143,7 +143,7 @@ def make_jobs(
 
     :param overrides: `model_partition`, `force`, and fields of `CreateRequest`, such as `grouping`.
     """
-    from review.orchestration.planning import CreateRequest, create_jobs
+    from review.jobs.create import CreateRequest, create_jobs
 
     partition = overrides.pop("model_partition", PARTITION)
     fields = {

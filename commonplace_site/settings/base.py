@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from review import conf
 from review.errors import ReviewError
+from review.settings import config as conf
 from review.store.database_url import database_settings
 
 

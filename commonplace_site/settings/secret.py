@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from review.errors import StoreRefused
-from review.folders import make_private
+from review.private_files import make_private
 
 VARIABLE = "COMMONPLACE_SECRET_KEY"
 MIN_LENGTH = 32

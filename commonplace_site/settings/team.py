@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from commonplace_site.settings.web import *  # noqa: F403
 from commonplace_site.settings.web import INSTALLED_APPS, MIDDLEWARE, NAMED_HOSTS, STORAGES
-from review import conf
+from review.settings import config as conf
 
 INSTALLED_APPS = [*INSTALLED_APPS, "axes"]
 MIDDLEWARE = [*MIDDLEWARE, "axes.middleware.AxesMiddleware"]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
-from review.domain.identity import fingerprint, normalise_prose
-from review.domain.line_alignment import align_lines, headings_by_line
+from review.domain.diffs.alignment import align_lines, headings_by_line
+from review.domain.paths import fingerprint, normalise_prose
 from review.vocabulary import Severity
 
-_GRAVITY = {Severity.INFO: 1, Severity.WARN: 2, Severity.FAIL: 3}
+_GRAVITY: dict[str, int] = {Severity.INFO: 1, Severity.WARN: 2, Severity.FAIL: 3}
 _HALF = 0.5
 _MOST = 0.8
 _ALIKE = 0.9
@@ -35,88 +36,31 @@ _MARKED = re.compile(
 )
 _IDENTIFIER = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z]|\w*[A-Za-z]\w*[0-9_])\w{2,}\b")
 _COMMON_WORDS = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "that",
-        "this",
-        "with",
-        "from",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "not",
-        "but",
-        "its",
-        "his",
-        "her",
-        "their",
-        "there",
-        "here",
-        "which",
-        "what",
-        "when",
-        "where",
-        "who",
-        "how",
-        "why",
-        "can",
-        "could",
-        "may",
-        "might",
-        "must",
-        "should",
-        "will",
-        "would",
-        "been",
-        "being",
-        "does",
-        "did",
-        "any",
-        "all",
-        "some",
-        "one",
-        "two",
-        "more",
-        "most",
-        "than",
-        "then",
-        "them",
-        "they",
-        "you",
-        "your",
-        "our",
-        "into",
-        "onto",
-        "over",
-        "under",
-        "also",
-        "only",
-        "about",
-        "such",
-        "without",
-        "within",
-        "because",
-        "while",
-        "used",
-        "uses",
-        "use",
-        "sentence",
-        "paragraph",
-        "section",
-        "note",
-        "line",
-        "text",
-        "word",
-        "term",
-        "claim",
-    ]
+    _WORD.findall("""
+    the and for that this with from are was were has have had not but its his her their there
+    here which what when where who how why can could may might must should will would been being
+    does did any all some one two more most than then them they you your our into onto over
+    under also only about such without within because while used uses use sentence paragraph
+    section note line text word term claim
+""")
 )
 _MIN_WORD = 3
+
+
+class Quoted(Protocol):
+    """What a finding quotes and says."""
+
+    @property
+    def quote(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+class Reported(Quoted, Protocol):
+    """The same, and how grave it is."""
+
+    @property
+    def severity(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +140,7 @@ def _as_last_graded(earlier: Sequence[KnownFinding]) -> list[KnownFinding]:
 
 
 def own_fingerprints(
-    findings: Iterable[ReportedFinding | KnownFinding],
+    findings: Iterable[Quoted],
     *,
     note_path: str,
     gate_path: str,
@@ -210,25 +154,16 @@ def own_fingerprints(
     numbers: dict[str, int] = {}
     found = []
     for item in findings:
-        paths = {"note_path": note_path, "gate_path": gate_path}
-        first = value = fingerprint(**paths, quote=item.quote, text=item.text)
+        numbered = partial(
+            fingerprint, note_path=note_path, gate_path=gate_path, quote=item.quote, text=item.text
+        )
+        first = value = numbered()
         while value in taken:
             number = numbers[first] = numbers.get(first, 1) + 1
-            value = fingerprint(**paths, quote=item.quote, text=item.text, number=number)
+            value = numbered(number=number)
         taken.add(value)
         found.append(value)
     return found
-
-
-class Reported(Protocol):
-    """What a review says of a quote, and how gravely."""
-
-    @property
-    def quote(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
 
 
 def say_the_same(one: Reported, other: Reported) -> bool:
@@ -416,4 +351,4 @@ def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
         return 1.0
     from rapidfuzz.distance import Indel
 
-    return Indel.normalized_similarity(one, other)
+    return float(Indel.normalized_similarity(one, other))

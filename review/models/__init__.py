@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
+from review.models.finding_states import FindingState
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
-from review.models.json_rows import JsonRows
 from review.models.named_keys import NamedKeys
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
@@ -22,10 +22,10 @@ __all__ = [
     "FileSnapshot",
     "FileSnapshotKey",
     "Finding",
+    "FindingState",
     "JobEvent",
     "JobOutput",
     "JoinedKeys",
-    "JsonRows",
     "KbPath",
     "ModelPartition",
     "NamedKeys",

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from review.domain.parents import Parent
+from review.domain.processes import Parent
 from review.models.paths import ModelPartition
-from review.protocol.kept_telemetry import kept_telemetry
+from review.protocol.telemetry.sanitising import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
 
 

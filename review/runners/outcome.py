@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from review.protocol.telemetry import merge_runs
-from review.protocol.typed import TypedReview
+from review.protocol.telemetry.usage import merge_runs
+from review.protocol.typed_review import TypedReview
 from review.vocabulary import FailureCode
 
 MODEL_ANSWERED = "model_answered"  # is there only where it is false

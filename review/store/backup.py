@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from review.conf import Config
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.settings.config import Config
+from review.store.errors import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
 from review.store.opening import ensure_store
-from review.store.refusals import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
-from review.store.sqlite_file import COMPANIONS, companions_of, is_marked_store, read_only_uri
+from review.store.sqlite.file import COMPANIONS, companions_of, is_marked_store, read_only_uri
 
 _UNFINISHED = ".unfinished-backup"
 _PAGES_A_STEP = 2048

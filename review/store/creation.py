@@ -13,11 +13,11 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.executor import MigrationExecutor
 
-from review import conf
 from review.errors import InputRejected
-from review.folders import FILE_MODE, make_private
-from review.store.refusals import StoreNotOpened, setting_of
-from review.store.sqlite_file import APPLICATION_ID, companions_of, has_content
+from review.private_files import FILE_MODE, make_private
+from review.settings import config as conf
+from review.store.errors import StoreNotOpened, setting_of
+from review.store.sqlite.file import APPLICATION_ID, companions_of, has_content
 
 _LOCK_KEY = 0x436D5052
 _RAISED_BY_DJANGO = (MigrationSchemaMissing, transaction.TransactionManagementError)

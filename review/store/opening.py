@@ -10,10 +10,9 @@ from pathlib import Path
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 import review
-from review import conf
 from review.errors import StoreRefused
-from review.store import sqlite_file
-from review.store.refusals import (
+from review.settings import config as conf
+from review.store.errors import (
     MIGRATE,
     StoreForeign,
     StoreNewer,
@@ -23,6 +22,7 @@ from review.store.refusals import (
     store_name,
     translate_db_errors,
 )
+from review.store.sqlite import file as sqlite_file
 
 
 class Use(Enum):

@@ -19,12 +19,12 @@ from django.apps import apps
 from django.db import connection, models
 from django.db.migrations.recorder import MigrationRecorder
 
-from review import conf
 from review.management.commands.review_doctor import Command as Doctor
 from review.models import JobOutput, ReviewJob, ReviewStore
-from review.orchestration import doctoring
-from review.queries.checks import Check, CheckState
+from review.settings import config as conf
 from review.store.opening import known_migrations
+from review.upkeep import doctor as doctoring
+from review.upkeep.checks import Check, CheckState
 
 # They depend on the token, which is drawn; and a process has another number each time.
 _LEFT_OUT = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.db import connection
 
-from review import conf
 from review.models import CurrentAcceptance, ReviewJob, ReviewPair
+from review.settings import config as conf
 from tests.builders import make_output
 
 

@@ -9,17 +9,17 @@ import pytest
 
 from review.domain.model_partition import ModelNameRefused
 from review.errors import UsageRefused
-from review.models import JobEvent, Provenance, ReviewJob
-from review.orchestration.claiming import ClaimRequest, JobNotClaimable, claim
-from review.orchestration.provenance import (
+from review.jobs.board import UnknownJob
+from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
+from review.jobs.provenance import (
     PartitionMismatch,
     names_no_model,
     partition_contradicts,
     telemetry_models,
     validate_provenance,
 )
-from review.queries.job_board import UnknownJob
-from review.settings_file import Partition
+from review.models import JobEvent, Provenance, ReviewJob
+from review.settings.file import Partition
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOW, make_config
 from tests.rows import job_row, pair_row, partition_row

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from review.artifacts import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
+from review.job_files import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
 from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore
-from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.output import ExpectedPair, parse_output
 from tests.builders import (
     make_jobs,
     make_output,
@@ -62,7 +62,7 @@ class TestFolders:
         assert not ReviewJob.objects.exists()
 
     def test_jobs_of_earlier_transactions_stay_and_are_counted(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.JOBS_PER_TRANSACTION", 1)
+        monkeypatch.setattr("review.jobs.create.JOBS_PER_TRANSACTION", 1)
         refuse_at(monkeypatch, job_id=2)
         selection = make_selection(AX, ("b.md", "prose/x"), ("c.md", "prose/x"))
 

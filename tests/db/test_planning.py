@@ -122,7 +122,7 @@ class TestCreate:
         assert not ReviewJob.objects.exists()
 
     def test_makes_more_jobs_than_fit_into_one_transaction(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.JOBS_PER_TRANSACTION", 2)
+        monkeypatch.setattr("review.jobs.create.JOBS_PER_TRANSACTION", 2)
         pairs = [(note, gate) for note in ("a.md", "b.md") for gate in ("prose/x", "links/z")]
 
         result = create(root, make_selection(*pairs, ("c.md", "prose/x")))

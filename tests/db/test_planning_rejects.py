@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from review.contracts.base import NotThisDocument
+from review.documents.base import NotThisDocument
+from review.jobs.selection_input import BadTargets, PartitionNotConcrete
 from review.models import ReviewJob
-from review.orchestration.selection_input import BadTargets, PartitionNotConcrete
-from review.settings_file import Partition
+from review.settings.file import Partition
 from tests.builders import (
     GATES_FOLDER,
     make_config,

@@ -164,7 +164,7 @@ class TestAlreadyQueued:
         assert len(create(root, make_selection(AX)).jobs) == 1
 
     def test_is_seen_when_another_creator_was_quicker(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.in_flight", lambda *_, **__: {})
+        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         (job,) = make_jobs(root, AX)
 
         result = create(root, make_selection(AX, ("a.md", "prose/y"), ("b.md", "prose/x")))
@@ -174,7 +174,7 @@ class TestAlreadyQueued:
         assert (skipped.reason, skipped.review_job_id) == ("already-queued", job.review_job_id)
 
     def test_makes_no_job_of_a_draft_whose_pairs_all_went_to_another(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.in_flight", lambda *_, **__: {})
+        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         make_jobs(root, AX)
 
         result = create(root, make_selection(AX))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from review.ingest.request import JobMoved
+from review.jobs.mirror import finish_job_files
 from review.models import ReviewJob, ReviewPair
-from review.orchestration.ingest_request import JobMoved
-from review.orchestration.mirroring import finish_job_files
 from review.vocabulary import JobStatus
 from tests.builders import (
     make_config,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
 from review.models import Finding, ReviewPair
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
-from review.protocol.typed import TypedFinding, TypedReview
+from review.protocol.typed_review import TypedFinding, TypedReview
 from review.vocabulary import Decision, Severity
 from tests.builders import NOW, make_config, make_jobs, make_root
 from tests.helpers.reviewed import current

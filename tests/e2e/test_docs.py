@@ -12,12 +12,12 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-
 import review.contracts
+
 from commonplace_site.catalogue import PROGRAM, review_commands, site_commands
-from review.contracts.base import Document
+from review.documents.base import Document
 from review.errors import ExitCode
-from review.management.options import COMMON_EXIT_CODES
+from review.management.kit.options import COMMON_EXIT_CODES
 from review.vocabulary import ProblemCode
 from tests.builders import make_gate, make_root
 from tests.helpers.commands import run

@@ -12,20 +12,20 @@ from typing import Any
 
 from django.test import RequestFactory
 
-from review.conf import Config
-from review.contracts.base import NotThisDocument, decode
-from review.corpus import Corpus
-from review.corpus.gate_definition import read_definition
-from review.corpus.notes import facts_of
-from review.domain.frontmatter import parse_frontmatter
+from review.acceptance import ack_selection
+from review.documents.base import NotThisDocument, decode
+from review.domain.markdown.frontmatter import parse_frontmatter
 from review.errors import InputRejected, ReviewError
-from review.orchestration import ack_selection
-from review.orchestration.selection_input import read_selection
-from review.protocol.kept_telemetry import kept_telemetry
-from review.protocol.telemetry import merge_runs, read_usage
-from review.settings_file import read_settings
-from review.web.filters import parse_filters
-from review.web.paging import read_place, write_place
+from review.jobs.selection_input import read_selection
+from review.knowledge_base import Corpus
+from review.knowledge_base.gate_definition import read_definition
+from review.knowledge_base.notes import facts_of
+from review.protocol.telemetry.sanitising import kept_telemetry
+from review.protocol.telemetry.usage import merge_runs, read_usage
+from review.settings.config import Config
+from review.settings.file import read_settings
+from review.web.core.filters import parse_filters
+from review.web.core.paging import read_place, write_place
 from tests.fuzz import rules
 
 _NOTE, _GATE = "kb/notes/a.md", "kb/instructions/review-gates/prose/x.md"

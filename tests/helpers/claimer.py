@@ -14,9 +14,9 @@ def main(actor: str) -> None:
     import django
 
     django.setup()
-    from review import conf
+    from review.jobs.claim import ClaimRequest, claim
     from review.models import Provenance
-    from review.orchestration.claiming import ClaimRequest, claim
+    from review.settings import config as conf
 
     request = ClaimRequest(actor=actor, provenance=Provenance("test"))
     sys.stdout.write("ready\n")

@@ -13,9 +13,10 @@ def main(point: str, selection: str) -> None:
     import django
 
     django.setup()
-    from review import folders
+    from review import private_files as folders
+    from review.jobs import create as planning
+    from review.jobs import factory as job_making
     from review.management.commands.create_review_jobs import Command
-    from review.orchestration import job_making, planning
 
     planning.JOBS_PER_TRANSACTION = 2
     place, name, number = {

@@ -14,11 +14,11 @@ def main(point: str) -> None:
     import django
 
     django.setup()
-    from review import folders
+    from review import private_files as folders
+    from review.jobs.factory import JobFactory
     from review.management.commands.recover_review_jobs import Command
     from review.models.jobs import ReviewJobQuerySet
-    from review.orchestration import recovery
-    from review.orchestration.job_making import JobFactory
+    from review.recovery import recover as recovery
 
     place, name, number = {
         "after-the-old-job-failed": (ReviewJobQuerySet, "close", 1),

@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from review.contracts.jobs import CreatedJson
+from review.jobs.create import CreateRequest, create_jobs
+from review.jobs.job_documents import CreatedJson
 from review.models import ReviewJob
-from review.orchestration.planning import CreateRequest, create_jobs
 from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_root
 

@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from review.store.word_index import Entry, WordIndex
+from review.overview.search_index import Entry, WordIndex
 
 ROUNDS = 60
 THREADS = 4

@@ -280,7 +280,7 @@ class Acts:
 
     def spoil_cache(self, act: Act) -> None:
         """Take the file index away, or write noise over it."""
-        from review import conf
+        from review.settings import config as conf
 
         index = conf.current().index_path
         if self._rng.random() < 0.5:

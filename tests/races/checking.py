@@ -199,8 +199,8 @@ def _texts_pinned(acts: list[Act], versions: Versions) -> Iterator[str]:
 
 def _prompts() -> Iterator[str]:
     """A prompt shows exactly the texts that its pairs pin."""
-    from review import conf
     from review.models import ReviewPair
+    from review.settings import config as conf
 
     root = conf.current().root
     columns = ("job__prompt_path", "note_snapshot__text", "gate_snapshot__text")
@@ -213,7 +213,7 @@ def _prompts() -> Iterator[str]:
 
 
 def _invariants(verdict: Verdict) -> Iterator[str]:
-    from review.queries.invariants import broken_invariants, invariant_names
+    from review.upkeep.invariants import broken_invariants, invariant_names
 
     verdict.invariants = len(invariant_names())
     for broken in broken_invariants():

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from review.corpus import Corpus
 from review.errors import ExitCode
-from review.orchestration import machine_checks
-from review.orchestration.machine_checks import check_file_index
-from review.queries.checks import CheckState
-from review.queries.searching import Searcher
-from review.store.refusals import StoreBusy, refusal_of
-from review.store.word_file import SearchBusy
-from review.web import remembered, search
-from review.web.remembered import Remembered
+from review.knowledge_base import Corpus
+from review.overview.search import Searcher
+from review.overview.search_index import SearchBusy
+from review.store.errors import StoreBusy, refusal_of
+from review.upkeep import environment_checks as machine_checks
+from review.upkeep.checks import CheckState
+from review.upkeep.environment_checks import check_file_index
+from review.web.pages import search
 from tests.builders import make_config, make_root, write_note
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -53,50 +52,6 @@ class TestErrorsThatPass:
 
         assert isinstance(refusal, StoreBusy)
         assert refusal.exit_code is ExitCode.TRY_AGAIN
-
-
-class TestAnAnswerThatIsMadeAgainBehind:
-    @pytest.fixture
-    def said(self, monkeypatch) -> list[Any]:
-        """What a thread that dies would say."""
-        said: list[Any] = []
-        monkeypatch.setattr(threading, "excepthook", said.append)
-        monkeypatch.setattr(remembered, "AT_ONCE", -1.0)
-        monkeypatch.setattr(Remembered, "_is_old", staticmethod(lambda kept: True))
-        return said
-
-    def ask(self, error: Exception) -> tuple[list[datetime], int]:
-        """The answers of three who ask, and how often an answer was made, when making one fails."""
-        calls: list[datetime] = []
-
-        def find(now: datetime) -> datetime:
-            calls.append(now)
-            if len(calls) == 2:
-                raise error
-            return now
-
-        memory = Remembered(find)
-        answers = []
-        for number in range(3):
-            answers.append(memory.ask("q", now=NOW + timedelta(hours=number)).value)
-            for thread in threading.enumerate():
-                if "_renew" in thread.name:
-                    thread.join(60)
-        return answers, len(calls)
-
-    @pytest.mark.usefixtures("db")
-    def test_is_made_at_the_next_chance_when_the_store_was_busy(self, said):
-        answers, calls = self.ask(error_of(sqlite3.SQLITE_BUSY))
-
-        assert answers == [NOW, NOW, NOW]
-        assert calls == 3
-        assert said == []
-
-    @pytest.mark.usefixtures("db")
-    def test_says_so_when_the_fault_is_ours(self, said):
-        self.ask(OperationalError("no such column"))
-
-        assert len(said) == 1
 
 
 class TestReadingOnForTheSearch:

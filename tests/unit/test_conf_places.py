@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review import conf
+from review.settings import config as conf
 from tests.builders import make_root
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from review import conf
-from review.corpus import Corpus
-from review.settings_file import ConfigRefused
+from review.knowledge_base import Corpus
+from review.settings import config as conf
+from review.settings.file import ConfigRefused
 
 
 @pytest.fixture

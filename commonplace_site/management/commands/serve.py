@@ -18,10 +18,10 @@ from commonplace_site.framing import Framed
 from commonplace_site.operators import NoLocalOperator, local_operator
 from commonplace_site.serving import FramedServer
 from review.errors import ExitCode, ReviewError, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import positive_int, word
-from review.store.migrating import checks_without_reviews
-from review.web.entering import entry_path
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import positive_int, word
+from review.store.migration_checks import checks_without_reviews
+from review.web.auth.login import entry_path
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import partition, text
-from review.management.scope_options import add_scope_arguments
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text
+from review.management.kit.scope_options import add_scope_arguments
+from review.settings import config as conf
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.acks import TrivialAcksJson
-    from review.orchestration.ack_selection import TrivialAckRequest
+    from review.acceptance.ack_selection import TrivialAckRequest
+    from review.acceptance.documents import TrivialAcksJson
+    from review.settings.config import Config
 
 
 class Command(ReviewCommand):
-    """Acks trivial changes over a whole scope."""
-
     help = (
         "Ack the pairs of which only the note changed, and in nothing the gate watches or by no more "
         "than it tolerates. The change is measured from the text that was reviewed, not from the "
@@ -39,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The scope, as the selector has it."""
         add_scope_arguments(parser)
         parser.add_argument(
             "--model", type=partition, required=True, metavar="PARTITION", help="whose acceptances"
@@ -49,9 +47,8 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ack, and say what moved."""
-        from review.orchestration.ack_selection import ack_trivial_changes
-        from review.queries.knowledge_base import open_corpus
+        from review.acceptance.ack_selection import ack_trivial_changes
+        from review.knowledge_base.opening import open_corpus
 
         config = conf.current()
         request = _request(options, config)
@@ -78,9 +75,9 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
-    from review.orchestration.ack_selection import TrivialAckRequest
-    from review.orchestration.provenance import canonical_partition
-    from review.queries.targets import SelectionRequest
+    from review.acceptance.ack_selection import TrivialAckRequest
+    from review.jobs.provenance import canonical_partition
+    from review.selection.select import SelectionRequest
 
     return TrivialAckRequest(
         scope=SelectionRequest(

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, positive_int, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, positive_int, word
+from review.settings import config as conf
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import ClaimedJson
-    from review.orchestration.claiming import ClaimRequest
+    from review.jobs.claim import ClaimRequest
+    from review.jobs.job_documents import ClaimedJson
 
 
 class Command(ReviewCommand):
@@ -66,7 +67,7 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.orchestration import claiming
+        from review.jobs import claim as claiming
 
         result = claiming.claim(_request(options), config=conf.current(), now=self.now)
         if self.as_json:
@@ -77,8 +78,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any]) -> ClaimRequest:
+    from review.jobs.claim import ClaimRequest
     from review.models import Provenance
-    from review.orchestration.claiming import ClaimRequest
 
     for name in ("limit", "model_partition"):
         if options["review_job_id"] is not None and options[name] is not None:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.inputs import named
-from review.management.options import positive_int, source
+from review.management.kit.command import ReviewCommand
+from review.management.kit.input import named
+from review.management.kit.options import positive_int, source
+from review.settings import config as conf
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import CreatedJson
-    from review.orchestration.planning import CreateRequest
+    from review.jobs.create import CreateRequest
+    from review.jobs.job_documents import CreatedJson
 
 
 class Command(ReviewCommand):
@@ -76,7 +77,7 @@ class Command(ReviewCommand):
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.orchestration import planning
+        from review.jobs import create as planning
 
         request = _request(options, self.read_input(options["input"]))
         result = planning.create_jobs(request, config=conf.current(), now=self.now)
@@ -92,8 +93,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
-    from review.orchestration.job_making import ALREADY_QUEUED
-    from review.orchestration.planning import CreateRequest
+    from review.jobs.create import CreateRequest
+    from review.jobs.factory import ALREADY_QUEUED
 
     return CreateRequest(
         selection=selection,
@@ -108,7 +109,7 @@ def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
 
 
 def _lines(result: CreatedJson) -> Iterator[str]:
-    from review.contracts.jobs import JobJson
+    from review.jobs.job_documents import JobJson
 
     for job in result.jobs:
         if isinstance(job, JobJson):

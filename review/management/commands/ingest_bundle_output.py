@@ -6,24 +6,25 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.artifacts import MAX_OUTPUT_BYTES
-from review.contracts.base import NotThisDocument, decode
-from review.contracts.jobs import IngestedJson
+from review import store
+from review.documents.base import NotThisDocument, decode
 from review.errors import ExitCode, InputRejected, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.ingest_output import (
+from review.ingest.ingest import ingest_jobs
+from review.ingest.request import IngestRequest
+from review.job_files import MAX_OUTPUT_BYTES
+from review.jobs.job_documents import IngestedJson
+from review.jobs.output_states import ready_job_ids
+from review.jobs.provenance import names_no_model
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import positive_int, source, word
+from review.management.output.ingest import (
     exit_code,
     job_lines,
     refusal_documents,
     refusal_lines,
 )
-from review.management.options import positive_int, source, word
 from review.models import Provenance
-from review.orchestration.finalization import ingest_jobs
-from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.provenance import names_no_model
-from review.queries.output_states import ready_job_ids
+from review.settings import config as conf
 
 MAX_TELEMETRY_BYTES = 1_000_000
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import duration, positive_int, text
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import duration, positive_int, text
+from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.recovery import RecoveredJson, RecoveryJson, RecoveryListJson
-    from review.orchestration.recovery import Recovered
+    from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
+    from review.recovery.recover import Recovered
+    from review.settings.config import Config
 
 LIST = "list"
 ACTIONS = (LIST, "ingest", "fail", "replace")
@@ -88,9 +89,9 @@ class Command(ReviewCommand):
         self.finish(_exit_code(result.answer))
 
     def _list(self, options: dict[str, Any], config: Config) -> None:
-        from review.queries.job_board import require_job
-        from review.queries.recoverable import list_recoverable
-        from review.runners.process_table import ProcessTable
+        from review.jobs.board import require_job
+        from review.recovery.recoverable import list_recoverable
+        from review.runners.process.table import ProcessTable
 
         for job_id in options["job_ids"]:
             require_job(job_id)
@@ -107,9 +108,9 @@ class Command(ReviewCommand):
             self.write_lines(_list_lines(found))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
-        from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
-        from review.queries.knowledge_base import open_corpus
-        from review.runners.process_table import ProcessTable
+        from review.knowledge_base.opening import open_corpus
+        from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
+        from review.runners.process.table import ProcessTable
 
         request = RecoveryRequest(
             action=RecoveryAction(options["action"]),

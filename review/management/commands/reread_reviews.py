@@ -6,8 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.management.base import ReviewCommand
+from review import store
+from review.management.kit.command import ReviewCommand
+from review.settings import config as conf
 
 
 class Command(ReviewCommand):
@@ -28,7 +29,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the reviews, and print each decision."""
-        from review.orchestration.rereading import reread_reviews
+        from review.ingest.reread import reread_reviews
 
         result = reread_reviews(
             actor=options["actor"],

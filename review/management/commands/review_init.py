@@ -9,12 +9,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.domain.flavours import COMMONMARK
+from review import store
+from review.domain.markdown.flavours import COMMONMARK
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import path
-from review.orchestration.initialising import Initialised, InitRequest, initialise
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import path
+from review.settings import config as conf
+from review.setup.init import Initialised, InitRequest, initialise
 
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
@@ -69,7 +70,7 @@ class Command(ReviewCommand):
             self.notice(f"next: {'the same without --dry-run' if options['dry_run'] else first}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.contracts.starting import InitJson
+        from review.overview.start_documents import InitJson
 
         self.write_json(
             InitJson(

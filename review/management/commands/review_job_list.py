@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.management.base import ReviewCommand
-from review.management.options import partition, positive_int
+from review import store
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, positive_int
+from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import JobJson
+    from review.jobs.job_documents import JobJson
 
 
 class Command(ReviewCommand):
@@ -37,8 +38,8 @@ class Command(ReviewCommand):
         parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.contracts.jobs import JobListJson
-        from review.queries.job_board import list_job_ids, show_jobs
+        from review.jobs.board import list_job_ids, show_jobs
+        from review.jobs.job_documents import JobListJson
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],

@@ -6,16 +6,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import store
+from review.documents.problems import no_note_found
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import partition, positive_int
-from review.management.problem_output import problem_lines
-from review.management.scope_options import add_scope_arguments
-from review.management.selection_output import json_chunks, summary_line, text_lines
-from review.queries.knowledge_base import open_corpus
-from review.queries.problems import no_note_found
-from review.queries.targets import STALE, SelectionRequest, select_targets
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, positive_int
+from review.management.kit.scope_options import add_scope_arguments
+from review.management.output.problems import problem_lines
+from review.management.output.selection import json_chunks, summary_line, text_lines
+from review.selection.select import STALE, SelectionRequest, select_targets
+from review.settings import config as conf
 from review.vocabulary import REQUESTED, Staleness
 
 

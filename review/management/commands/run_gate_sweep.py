@@ -6,15 +6,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf
 from review.management.commands import review_sweep
-from review.management.options import positive_int, text
-from review.management.scope_options import add_note_arguments
-from review.management.sweep_options import (
+from review.management.kit.options import positive_int, text
+from review.management.kit.scope_options import add_note_arguments
+from review.management.kit.sweep_options import (
     add_runner_options,
     add_selection_options,
     add_sweep_options,
 )
+from review.settings import config as conf
 from review.vocabulary import Grouping
 
 
@@ -42,8 +42,8 @@ class Command(review_sweep.Command):
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.contracts.sweeps import GateSweepJson
-        from review.management.sweeps import run_sweep
+        from review.management.kit.sweep_command import run_sweep
+        from review.sweeps.documents import GateSweepJson
 
         scope = {"gates": [options["gate"]], "all_gates": False}
         wanted = options | scope

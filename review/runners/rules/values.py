@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from review.domain.anchors import Anchors
-from review.domain.flavours import COMMONMARK, Flavour
-from review.domain.links import LinkKind
-from review.protocol.typed import TypedReview
+from review.domain.markdown.anchors import Anchors
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+from review.domain.markdown.links import LinkKind
+from review.protocol.typed_review import TypedReview
 
 
 @dataclass(frozen=True, slots=True)

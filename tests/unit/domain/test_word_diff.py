@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.domain.word_diff import MAX_CHARACTERS, MAX_ROWS, Mark, WordDiff, word_diff
+from review.domain.diffs.words import MAX_CHARACTERS, MAX_ROWS, Mark, WordDiff, word_diff
 
 BEFORE = "".join(f"line {number} says a few plain words\n" for number in range(1, 41))
 

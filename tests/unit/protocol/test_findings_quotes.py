@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.quotes import locate_quote, quote_lines
+from review.protocol.quote_location import locate_quote, quote_lines
 
 NOTE = """---
 title: Wal\u00e9n's rule

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.rules.checks import LONGEST_QUOTE, MOST_FINDINGS
-from review.runners.rules.judging import RULES, UnknownRule, judge
-from review.runners.rules.names import RULE_NAMES
+from review.domain.rule_names import RULE_NAMES
+from review.runners.rules.judge import RULES, UnknownRule, judge
+from review.runners.rules.registry import LONGEST_QUOTE, MOST_FINDINGS
 from review.runners.rules.values import RuleInput, RuleLink
 from review.vocabulary import Decision, Severity
 from tests.unit.rules.judged import NOTE, review_of

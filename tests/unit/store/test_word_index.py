@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from review.store.word_file import SearchBusy
-from review.store.word_index import Entry, WordIndex
+from review.overview.search_index import Entry, SearchBusy, WordIndex
 
 STORE = "5" * 32
 REPOSITORY = Path(__file__).parents[3]
@@ -67,10 +66,20 @@ class TestFinding:
         assert index.find(["claim"], kind="note", limit=1) == ["claim.md"]
 
     def test_only_the_latest_are_ranked_where_very_many_hold_a_word(self, index, monkeypatch):
-        monkeypatch.setattr("review.store.word_index._RANKED", 1)
+        monkeypatch.setattr("review.overview.search_index.MAX_RANKED", 2)
         index.add([note("new.md", "claim")])
 
         assert index.find(["claim"], kind="note", limit=9) == ["claim.md", "new.md"]
+
+    def test_counts_all_and_gives_them_a_page_at_a_time(self, index):
+        names = [
+            name
+            for offset in range(3)
+            for name in index.find(["claim"], kind="note", limit=1, offset=offset)
+        ]
+
+        assert names == index.find(["claim"], kind="note", limit=9)
+        assert index.count(["claim"], kind="note") == 3
 
     def test_kinds_are_apart(self, index):
         assert index.find(["claim"], kind="review", limit=9) == ["7"]
@@ -104,15 +113,6 @@ class TestFile:
         with opened(path, store_id="6" * 32) as index:
             assert index.find(["words"], kind="note", limit=9) == []
             assert index.mark("events") == 0
-
-    def test_of_another_leaves_nothing_of_its_log(self, path):
-        with opened(path, store_id="6" * 32) as index:
-            index.add([note("a.md", "words")])
-            log = path.with_name("store.words-wal").read_bytes()
-        path.with_name("store.words-wal").write_bytes(log)
-
-        with opened(path) as index:
-            assert index.digests("note") == {}
 
     @pytest.mark.parametrize(
         "content", [b"no database", b"SQLite format 3\0" + b"\xff" * 5000, b""]
@@ -154,7 +154,7 @@ class TestFile:
             other.close()
 
     def test_one_that_stays_locked_is_a_refusal(self, path, monkeypatch):
-        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
+        monkeypatch.setattr("review.overview.search_index._WAIT", 0.05)
         with opened(path) as index:
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
@@ -179,21 +179,8 @@ class TestFile:
         with opened(path) as index:
             assert len(index.find(["words"], kind="note", limit=99)) == 30
 
-    def test_is_never_removed_while_another_uses_it(self, path, monkeypatch):
-        """A file that is taken for a ruined one ends whoever has its log mapped."""
-        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
-        with opened(path) as index:
-            index.add([note("a.md", "words")])
-
-            with pytest.raises(SearchBusy, match="others use it"):
-                opened(path, store_id="6" * 32)
-            index.add([note("b.md", "words")])
-
-        with opened(path) as index:
-            assert sorted(index.digests("note")) == ["a.md", "b.md"]
-
     def test_that_is_locked_while_it_is_opened_is_no_ruin(self, path, monkeypatch):
-        monkeypatch.setattr("review.store.word_index._WAIT", 0.05)
+        monkeypatch.setattr("review.overview.search_index._WAIT", 0.05)
         with opened(path) as index:
             index.add([note("a.md", "words")])
         other = sqlite3.connect(path, isolation_level=None)
@@ -214,7 +201,7 @@ class TestFile:
         content[4096 * 3 :] = b"\xff" * len(content[4096 * 3 :])
         path.write_bytes(content)
 
-        with opened(path) as index, pytest.raises(SearchBusy, match="made anew"):
+        with opened(path) as index, pytest.raises(SearchBusy, match="rebuilt"):
             index.add([note("a.md", "words")])
 
         with opened(path) as index:

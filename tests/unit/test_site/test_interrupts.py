@@ -73,7 +73,7 @@ NO_ROOM = "the memory that this process may have is not enough"
 
 
 class TestWantOfMemory:
-    @pytest.mark.parametrize("name", ["errno", "review.errors", "review.contracts.gates"])
+    @pytest.mark.parametrize("name", ["errno", "review.errors", "review.selection.gate_documents"])
     @pytest.mark.parametrize("fault", FAULTS)
     def test_is_named_in_one_line_whenever_it_shows(self, name, fault):
         done = start(name, fault=fault, command="resolve_gates")
@@ -91,7 +91,9 @@ class TestWantOfMemory:
 
     def test_is_not_said_of_a_module_that_is_missing(self):
         done = start(
-            "review.contracts.gates", fault="ImportError('it is not here')", command="resolve_gates"
+            "review.selection.gate_documents",
+            fault="ImportError('it is not here')",
+            command="resolve_gates",
         )
 
         assert done.returncode == 1

@@ -1,0 +1,190 @@
+"""Turns what a CLI says about a failure into one clean line, and into what to do about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from review.protocol.telemetry.sanitising import masked
+from review.runners.outcome import RunnerFailure
+from review.vocabulary import FailureCode
+
+MAX_REASON = 1000
+MAX_SAID = 300
+_ESCAPE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])"
+_ESCAPES = re.compile(_ESCAPE)
+_ESCAPE_BYTES = re.compile(_ESCAPE.encode())
+_STACK_LINE = re.compile(r"^[^\S\n]++at .*$|^[^\S\n]++File \".*\", line \d+.*$", re.MULTILINE)
+_STATUS = re.compile(
+    r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
+    r"|\(([45]\d\d)\)",
+    re.IGNORECASE,
+)
+
+_LASTING = RunnerFailure(FailureCode.RUNNER_ERROR, "")
+_PASSING = replace(_LASTING, retryable=True)
+_UNUSABLE = replace(_LASTING, unusable=True)
+_LIMITED = RunnerFailure(FailureCode.RATE_LIMITED, "", retryable=True)
+_NO_CREDIT = RunnerFailure(FailureCode.ACCOUNT_EXHAUSTED, "", exhausted=True)
+_EXHAUSTED = replace(_NO_CREDIT, retryable=True)
+
+# Sentences of the CLIs and their services; the first that is found decides. An account that has
+# nothing left comes before a rate limit, since services answer 429 for both.
+_SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
+    (r"(?:retry|try again) (?:in|after) [\d.]+ ?(?:ms|s\b|sec)", _LIMITED),
+    (r"credit balance is too low|insufficient[_ ](?:quota|credits?|funds|balance)", _NO_CREDIT),
+    (r"check your plan and billing|billing hard limit|payment required|credits? (?:are |is |have been )?(?:depleted|exhausted)", _NO_CREDIT),
+    (r"(?:out of|no(?: more)?|not enough|ran out of) credits|spend(?:ing)? (?:cap|limit) (?:reached|exceeded)", _NO_CREDIT),
+    (r"(?:hit|reached|exceeded) your (?:\w+ ){0,3}limit|usage[ _]limit (?:has been )?(?:reached|exceeded)|usage_limit_(?:reached|exceeded)", _EXHAUSTED),
+    (r"out of (?:extra |your )?(?:usage|quota)|no (?:usage|quota) (?:left|remaining)|used (?:up )?(?:all )?(?:of )?your .{0,30}(?:usage|quota)", _EXHAUSTED),
+    (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
+    (r"(?:weekly|daily|monthly|session|\d+-hour) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
+    (r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded.{0,200}per day|daily quota|quota will reset", _EXHAUSTED),
+    (r"not (?:currently )?logged in|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),
+    (r"(?:codex|gemini|claude|gcloud|opencode)(?: auth)? login|(?:sign|log) ?(?:out and )?(?:sign |log )?in again|(?:sign|log) in to continue|logged out", _UNUSABLE),
+    (r"invalid (?:api|x-api)[ -]?key|incorrect api key|api[ _]key[ _](?:is )?(?:not valid|invalid|expired|disabled)", _UNUSABLE),
+    (r"no key found|api key (?:is )?(?:missing|not found|not set|required)|missing api key|no api key", _UNUSABLE),
+    (r"refresh[ _]token|(?:access|auth(?:entication)?|oauth|bearer)? ?token (?:is |has |was |could )?(?:been )?(?:expired|revoked|invalid|already used|not be refreshed)", _UNUSABLE),
+    (r"invalid_grant|token_(?:expired|revoked|invalidated)|invalid[ _](?:auth\w*|bearer|credentials?)|could not (?:be )?(?:authenticate|refresh)\w*", _UNUSABLE),
+    (r"failed to (?:authenticate|log ?in|sign ?in)|auth(?:entication|orization)?[ _](?:method|failed|error|required)|unauthori[sz]ed|unauthenticated", _UNUSABLE),
+    (r"(?:account|organi[sz]ation|workspace) (?:has been |is |was )?(?:disabled|suspended|deactivated)|permission[ _]denied.{0,40}api|ineligible ?tier", _UNUSABLE),
+    (r"(?:does not|doesn't) have access to|not available in your (?:country|region|location)|user location is not supported", _UNUSABLE),
+    (r"missing environment variable|(?:set|specify) the \S+ environment variable|please set an auth", _UNUSABLE),
+    (r"unknown (?:option|argument)|no such option|unexpected argument|unrecognized argument", _UNUSABLE),
+    (r"unknown model|model .{0,80}(?:not found|does not exist|not supported|may not exist)", _UNUSABLE),
+    (r"issue with the selected model|not inside a trusted directory|untrusted folder", _UNUSABLE),
+    (r"rate[ -]?limit|too many requests|resource[_ ](?:has been )?exhausted|quota", _LIMITED),
+    (r"overloaded|high demand|at capacity|try again later|temporarily unavailable", _LIMITED),
+    (r"stream (?:disconnected|closed|ended|error)|connection (?:error|reset|closed|refused)", _PASSING),
+    (r"econn(?:reset|refused|aborted)|etimedout|enotfound|eai_again|socket hang up", _PASSING),
+    (r"fetch failed|network error|request timed out|premature close|incomplete chunked", _PASSING),
+    (r"internal server error|bad gateway|service unavailable|gateway time-?out", _PASSING),
+    (r"empty response.{0,60}transient|transient", _PASSING),
+)  # fmt: skip
+_KNOWN = tuple((re.compile(words, re.IGNORECASE), kind) for words, kind in _SENTENCES)
+_NO_SERVICE = {401: _UNUSABLE, 402: _NO_CREDIT, 403: _UNUSABLE, 404: _UNUSABLE}
+# How a CLI begins when it prints an error in the place of an answer, with exit code 0.
+_ERROR_OPENING = re.compile(
+    r"\s*(?:API Error\b|(?:Claude AI )?usage limit reached|You(?:'|\u2019)ve (?:hit|reached) your"
+    r"|Rate limit|Not logged in\b|Invalid API key\b|Credit balance is too low|Failed to authenticate"
+    r"|Error(?: code)?:|\[?API Error)",
+    re.IGNORECASE,
+)
+_MOST_OF_AN_ERROR = 400
+# How a model answers that was given no prompt.
+_NO_REQUEST = re.compile(
+    r"(?:don(?:'|\u2019)t|do not|didn(?:'|\u2019)t|did not|can(?:'|\u2019)t|cannot) (?:actually )?(?:see|find|receive|have|detect) "
+    r"(?:a|an|any|your|the) (?:\w+ ){0,3}(?:request|question|task|prompt|message|instruction|input|content)s?\b"
+    r"|(?:message|prompt|input|request) (?:appears|seems|was|is|came through|looks)(?: to be| to have been)? (?:\w+ )?(?:empty|blank|missing|cut off)"
+    r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received)"
+    r"|(?:what|how) (?:would you like|can i (?:help|do)|may i help|should i (?:help|do|work))",
+    re.IGNORECASE,
+)
+_MOST_OF_A_GREETING = 600
+# What services, and the CLIs in front of them, call a stop at the limit of an answer's length.
+_STOPS = ("max_tokens", "max_output_tokens", "length", "model_context_window_exceeded")
+_STOPPED = re.compile(
+    r"exceeded the (?:\d+ )?output token (?:maximum|limit)|output token limit (?:exceeded|reached)"
+    r"|reason:? \W?max_(?:output_)?tokens\b|truncated due to token limit",
+    re.IGNORECASE,
+)
+_ADVICE = (
+    "give it less at once (--batch-size, or max_prompt_tokens in kb/review.toml), or raise the"
+    " runner's own limit"
+)
+
+
+def failure_of(message: str, *, status: int | None = None, fallback: str = "") -> RunnerFailure:
+    """The failure that a CLI's message, and the service's HTTP status where it is known, tell of.
+
+    :param fallback: what to say when the message is blank.
+    """
+    raw = unwrap(message)
+    if tells_of_the_limit(raw):
+        return stopped_at_limit(clean(raw, limit=MAX_REASON // 2))
+    kind = _kind(f"{message} {raw}", status)
+    return replace(kind, reason=clean(raw, limit=MAX_REASON) or fallback)
+
+
+def error_in_answer(answer: str) -> RunnerFailure | None:
+    """The failure that stands in the place of an answer that holds no review.
+
+    A short one tells of a login or a quota by its words, a longer one by how it begins.
+    """
+    failure = failure_of(answer)
+    if _ERROR_OPENING.match(answer):
+        return failure
+    return failure if failure.concerns_all and len(answer) <= _MOST_OF_AN_ERROR else None
+
+
+def saw_no_request(answer: str) -> bool:
+    """Whether an answer without a review says that no prompt has arrived."""
+    return len(answer) <= _MOST_OF_A_GREETING and _NO_REQUEST.search(answer) is not None
+
+
+def limit_named_by(reason: object) -> str:
+    """A CLI's reason for the end of its answer, where that is the limit of its length; else ""."""
+    return reason if isinstance(reason, str) and reason.lower() in _STOPS else ""
+
+
+def tells_of_the_limit(message: str) -> bool:
+    """Whether a CLI's message says that its answer had become too long."""
+    return _STOPPED.search(message) is not None
+
+
+def stopped_at_limit(said: str) -> RunnerFailure:
+    """The failure of an answer that was cut off, and what helps: the same again does not."""
+    reason = f"the model stopped at its output limit ({said}): {_ADVICE}"
+    return RunnerFailure(FailureCode.RUNNER_ERROR, reason)
+
+
+def without_escapes(data: bytes) -> bytes:
+    """What a CLI printed, without the sequences that only a terminal understands."""
+    return _ESCAPE_BYTES.sub(b"", data) if b"\x1b" in data else data
+
+
+def unwrap(message: str) -> str:
+    """The sentence inside a service's JSON error, where the message is one."""
+    for _ in range(3):
+        try:
+            document = json.loads(message)
+        except (ValueError, RecursionError):
+            return message
+        if not isinstance(document, dict):
+            return message
+        error = document.get("error", document)
+        inner = error.get("message") if isinstance(error, dict) else error
+        if not isinstance(inner, str):
+            return message
+        message = inner
+    return message
+
+
+def clean(text: str, *, limit: int) -> str:
+    """One line without control characters, escapes and keys; the middle is cut when it is long."""
+    if len(text) > limit * 50:
+        text = f"{text[: limit * 25]} {text[-limit * 25 :]}"
+    text = _STACK_LINE.sub(" ", _ESCAPES.sub("", text))
+    # Not printable are controls, and what turns text around or hides it: bidi, zero widths.
+    text = "".join(char if char.isprintable() else " " for char in text)
+    text = masked(" ".join(text.split()))
+    if len(text) <= limit:
+        return text
+    half = (limit - 3) // 2
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def _kind(message: str, status: int | None) -> RunnerFailure:
+    text = message[: MAX_REASON * 20]
+    for pattern, kind in _KNOWN:
+        if pattern.search(text):
+            return kind
+    if status is None:
+        match = _STATUS.search(text)
+        status = int(match[1] or match[2]) if match else 0
+    if status in (429, 529):
+        return _LIMITED
+    if status >= 500 or status == 408:
+        return _PASSING
+    return _NO_SERVICE.get(status, _LASTING)
