@@ -45,7 +45,7 @@ _ASIDE = re.compile(r"\.aside-\d+$")
 _DRAFT = re.compile(r"^\..*\.(tmp|unfinished-backup)$")
 _BACKUPS = "new/*.sqlite"
 _RECORDS = ("kb", "reports", "fixes")
-_TOKEN = re.compile(r"PAIR REVIEW START ([0-9a-f]+)/")
+_TOKEN = re.compile(r"\b([0-9a-f]{8})/1: ")
 _JOB = re.compile(r"review-job-(\d+)")
 # The store, what SQLite keeps beside it, one that is being made, and what files' states are known by.
 _ENGINE = re.compile(r"^\.?[\w-]+\.(sqlite|index)\b")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Takes queued jobs for a worker."""
-
     help = (
         "Take a queued review job, or the oldest ones, for a worker: queued becomes running. Of "
         "several claims of one job exactly one succeeds."
@@ -38,7 +36,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The job or jobs, and what is known of the model."""
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--review-job-id", type=positive_int, metavar="N", help="this job")
         which.add_argument("--next", action="store_true", help="the oldest queued job")
@@ -70,7 +67,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Claim, and show what was taken."""
         from review.jobs import claim as claiming
 
         result = claiming.claim(_request(options), config=conf.current(), now=self.now)

@@ -13,8 +13,8 @@ from review.ingest.ingest import ingest_jobs
 from review.ingest.request import IngestRequest
 from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJson
+from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
-from review.jobs.recoverable import ready_job_ids
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, source, word
 from review.management.output.ingest import (

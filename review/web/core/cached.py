@@ -14,10 +14,10 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review.findings.documents import LookJson
-from review.jobs.recoverable import list_recoverable
-from review.jobs.recovery_documents import RecoveryListJson
 from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
+from review.recovery.documents import RecoveryListJson
+from review.recovery.recoverable import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
 from review.runners.process.table import ProcessTable

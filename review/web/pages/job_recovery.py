@@ -14,9 +14,9 @@ from django.utils import timezone
 from review.errors import UsageRefused
 from review.jobs.board import show_jobs
 from review.jobs.job_documents import JobJson, RefusalJson
-from review.jobs.recoverable import outputs_of
-from review.jobs.recovery_documents import RecoveredJson, RecoveryJson
+from review.jobs.output_states import outputs_of
 from review.knowledge_base.opening import open_corpus
+from review.recovery.documents import RecoveredJson, RecoveryJson
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import ProcessTable
 from review.settings import config as conf

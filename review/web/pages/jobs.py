@@ -16,13 +16,20 @@ from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
 from review.acceptance.pair_actions import Pick
-from review.jobs.board import require_job, show_jobs
+from review.jobs.board import (
+    JobFilter,
+    JobRow,
+    count_jobs_by_kind,
+    job_rows,
+    newest_job_ids,
+    require_job,
+    show_jobs,
+)
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListPageJson, PairJson
-from review.jobs.pages import JobFilter, JobRow, count_jobs_by_kind, job_rows, newest_job_ids
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
-from review.jobs.recovery_documents import RecoverableJson
 from review.protocol.telemetry.usage import output_tokens_by_model
+from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
 from review.settings import config as conf

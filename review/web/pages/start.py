@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
 
-from review.jobs.recovery_documents import RecoverableJson
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.overview.coverage import find_orphans, read_coverage
@@ -21,6 +20,7 @@ from review.overview.status import read_status
 from review.overview.status_documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
+from review.recovery.documents import RecoverableJson
 from review.recovery.recover import RecoveryAction
 from review.settings import config as conf
 from review.vocabulary import JobStatus
