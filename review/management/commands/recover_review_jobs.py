@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, text
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """List, or recover."""
-        config = conf.current()
+        config = settings.current()
         options["older_than"] = options["older_than"] or config.abandoned_after
         if options["action"] == LIST:
             self._list(options, config)

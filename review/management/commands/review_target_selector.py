@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
@@ -16,7 +16,6 @@ from review.management.kit.scope_options import add_scope_arguments
 from review.management.output.problems import problem_lines
 from review.management.output.selection import json_chunks, summary_line, text_lines
 from review.selection.select import STALE, SelectionRequest, select_targets
-from review.settings import config as conf
 from review.vocabulary import REQUESTED, Staleness
 
 
@@ -86,7 +85,7 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Select and print."""
         request = _request(options, as_json=self.as_json)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
             if self.as_json:
