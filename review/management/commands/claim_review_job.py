@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int, word
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.jobs.claim import ClaimRequest
@@ -69,7 +68,7 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from review.jobs import claim as claiming
 
-        result = claiming.claim(_request(options), config=conf.current(), now=self.now)
+        result = claiming.claim(_request(options), config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:

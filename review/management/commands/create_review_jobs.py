@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.input import named
 from review.management.kit.options import positive_int, source
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Command(ReviewCommand):
         from review.jobs import create as planning
 
         request = _request(options, self.read_input(options["input"]))
-        result = planning.create_jobs(request, config=conf.current(), now=self.now)
+        result = planning.create_jobs(request, config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, text
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Command(ReviewCommand):
         return store.Use.READ if looks else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config = conf.current()
+        config = settings.current()
         options["older_than"] = options["older_than"] or config.abandoned_after
         if options["action"] == LIST:
             self._list(options, config)

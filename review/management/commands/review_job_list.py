@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Command(ReviewCommand):
             model_partition=options["model_partition"] or "",
             limit=options["limit"],
         )
-        jobs = show_jobs(job_ids, gates_folder=conf.current().gates_folder)
+        jobs = show_jobs(job_ids, gates_folder=settings.current().gates_folder)
         if self.as_json:
             self.write_json(JobListJson(jobs=jobs))
         else:

@@ -10,6 +10,7 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
+from review import settings
 from review.domain.excerpts import wanted_words
 from review.errors import ReviewError
 from review.knowledge_base.opening import open_corpus
@@ -21,7 +22,6 @@ from review.overview.search_documents import (
     JumpJson,
     SearchJson,
 )
-from review.settings import config as conf
 from review.settings.config import Config
 from review.web.core.facets import make_facet
 from review.web.core.filters import AFTER, Filters, parse_filters
@@ -40,7 +40,7 @@ def search(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"q": None, "kind": [kind.value for kind in Kind]})
     query = " ".join(filters.all("q"))
     words = wanted_words(query)
-    config = conf.current()
+    config = settings.current()
     kinds = [Kind(word) for word in filters.all("kind")] or list(Kind)
     place = read_place(filters, int)
     offset = max(0, int(place[0])) if place else 0
