@@ -70,7 +70,7 @@ class Command(ReviewCommand):
             self.notice(f"next: {'the same without --dry-run' if options['dry_run'] else first}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.overview.start_documents import InitJson
+        from review.overview.documents import InitJson
 
         self.write_json(
             InitJson(
