@@ -77,7 +77,7 @@ class Command(ReviewCommand):
             self.notice(f"next: {_next(into, dry_run=options['dry_run'])}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.overview.start_documents import InitJson
+        from review.overview.documents import InitJson
 
         self.write_json(
             InitJson(

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 from review import settings
 from review.acceptance.pair_actions import Pick
 from review.documents.base import timestamp
+from review.overview.documents import FolderJson, MatrixJson, MatrixRowJson
 from review.overview.matrix import Matrix, MatrixRequest, Mode, read_matrix, stale_cells
-from review.overview.pages_documents import FolderJson, MatrixJson, MatrixRowJson
 from review.reviews.pair_states import BEST, STATES, PairStates
 from review.vocabulary import Grouping
 from review.web.core.actions import after_post, may, require_permission, required

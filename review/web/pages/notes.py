@@ -15,6 +15,7 @@ from review.documents.problems import problem_json
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.models import ModelPartition
+from review.overview.documents import NotesJson
 from review.overview.note_list import (
     NOTES_A_PAGE,
     ListRequest,
@@ -25,7 +26,6 @@ from review.overview.note_list import (
 )
 from review.overview.note_page import NotePage, NotePageRequest, read_note_page
 from review.overview.note_pairs import ACT, NOTHING, REVIEW, PairRow
-from review.overview.pages_documents import NotesJson
 from review.reviews.pair_states import FAIL, FRESH, STATES, WARN, PairStates
 from review.settings.config import Config
 from review.web.core.actions import may

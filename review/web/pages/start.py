@@ -16,9 +16,9 @@ from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.overview.coverage import find_orphans, read_coverage
+from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.overview.events import ActFilter, newest_acts
 from review.overview.status import read_status
-from review.overview.status_documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
 from review.recovery.documents import RecoverableJson
