@@ -64,14 +64,6 @@ def _why_missing(job: ReviewJob, request: FailRequest, config: Config) -> dict[i
     return dict(OutputReader(job, config=config).read(request.raw).missing)
 
 
-def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
-    """A job that is closed, as its ingest or its failure reports it; its files are written again.
-
-    :raises UnknownJob: no job has this id.
-    """
-    return _shown(require_job(job_id), config)
-
-
 def _shown(job: ReviewJob, config: Config) -> IngestedJobJson:
     problems = mirror_job(job.pk, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))

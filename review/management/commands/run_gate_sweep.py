@@ -14,7 +14,6 @@ from review.management.kit.sweep_options import (
     add_selection_options,
     add_sweep_options,
 )
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 
@@ -42,11 +41,5 @@ class Command(review_sweep.Command):
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.kit.sweep_command import run_sweep
-        from review.sweeps.documents import GateSweepJson
-
-        scope = {"gates": [options["gate"]], "all_gates": False}
-        wanted = options | scope
-        self.show(
-            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=conf.current())
-        )
+        scope = {"gates": [options["gate"]], "all_gates": False, "grouping": Grouping.GATE.value}
+        super().handle(**options, **scope, fix=False, apply=False)

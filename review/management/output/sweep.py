@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from review.errors import ExitCode
 from review.management.output.problems import problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
-from review.sweeps.request import StopReason
-from review.sweeps.targets import GIVEN_UP
+from review.sweeps.limits import StopReason
+from review.sweeps.report import GIVEN_UP
 
 _WIDEST_REASON = 100
 
