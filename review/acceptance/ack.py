@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,7 @@ from review.errors import Conflict, ReviewError
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import FileSnapshot, ModelPartition, ReviewStore
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.names import named_gates, named_note
+from review.selection.names import command_to_review, named_gates, named_note
 from review.selection.note_cache import DraftPair, NoteShelf, gate_snapshot
 from review.vocabulary import AcceptanceKind
 
@@ -245,7 +246,11 @@ def _refusal(item: AckCandidate, state: PairState, *, options: AckOptions) -> Re
     if review is None:
         return NoEvidence(
             f"{name}: no completed review in partition {options.model_partition!r} decided it",
-            hint="an ack carries a review on: have the pair reviewed",
+            hint=command_to_review(
+                item.pair.note.path,
+                item.pair.gate.gate_id,
+                model_partition=options.model_partition,
+            ),
         )
     if item.review_pair_id not in (None, review.review_pair_id):
         return ReviewMoved(f"{name}: it rests on review {review.review_pair_id} by now")
@@ -253,7 +258,8 @@ def _refusal(item: AckCandidate, state: PairState, *, options: AckOptions) -> Re
     if known_gate != item.pair.gate.sha256 and not options.accept_gate_change:
         return GateChangedToo(
             f"{name}: the gate changed since its review was accepted",
-            hint="read the gate's diff; --accept-gate-change says that it asks the same as before",
+            hint=f"{_command_to_compare(item.pair, options)} shows what changed in it;"
+            " --accept-gate-change says that it asks the same as before",
         )
     return None
 
@@ -282,6 +288,11 @@ def _acceptances(
 
 def _superseded(pair: DraftPair) -> Superseded:
     return Superseded(f"{_name(pair)}: a later text was accepted in the meantime; select again")
+
+
+def _command_to_compare(pair: DraftPair, options: AckOptions) -> str:
+    words = ["review_target_selector", pair.gate.gate_id, "--note", pair.note.path]
+    return f"commonplace {shlex.join([*words, '--model', options.model_partition, '--diff'])}"
 
 
 def _name(pair: DraftPair) -> str:

@@ -25,6 +25,7 @@ from review.documents.base import NotThisDocument, decode
 from review.documents.problems import problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.findings.documents import QueueFindingJson
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, PartitionNotConcrete
 from review.knowledge_base import Corpus
@@ -167,6 +168,7 @@ def ack_trivial_changes(
         ],
         refused=acks.refused,
         problems=[problem_json(item) for item in selection.problems],
+        left_out={why: n for why, n in selection.left_out.items() if why != "other-reason"},
     )
 
 
@@ -180,7 +182,7 @@ def read_ack_targets(request: AckInputRequest, *, config: Config) -> tuple[str, 
     if document.schema != SELECTION_SCHEMA:
         raise NotThisDocument(
             f"{source}: schema {document.schema!r}, expected {SELECTION_SCHEMA!r}",
-            hint="acks read what review_target_selector --json prints",
+            hint="acks read what commonplace review_target_selector --json prints",
         )
     if document.model_partition is None:
         raise PartitionNotConcrete(
@@ -257,10 +259,11 @@ def _pair_as_listed(
     return pair
 
 
-def _quote_gone(target: TargetJson, quote: str) -> QuoteGone:
+def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:
+    quote = finding.quote
     shown = quote if len(quote) <= 80 else f"{quote[:80]}…"
     return QuoteGone(
-        f"{target.note_path} {target.gate_id}: an open finding quotes {shown!r}, which the change"
-        " deletes",
-        hint="decide about the finding (dispose_finding), or have the pair reviewed",
+        f"{target.note_path} {target.gate_id}: the open finding {finding.fingerprint} quotes"
+        f" {shown!r}, which the change deletes; say what became of it with: commonplace"
+        f" dispose_finding {finding.fingerprint} --as fixed, or have the pair reviewed"
     )

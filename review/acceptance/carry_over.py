@@ -333,7 +333,9 @@ def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     near = near_matches(old, {path for paths in known for path in paths})
     return NothingToCarry(
         f"nothing is accepted at {old!r}{whose}",
-        hint=f"did you mean {', '.join(near)}?" if near else "review_status lists orphans",
+        hint=f"did you mean {', '.join(near)}?"
+        if near
+        else "commonplace review_status lists orphans",
     )
 
 

@@ -25,7 +25,7 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.names import named_gates, named_note
+from review.selection.names import command_to_review, named_gates, named_note
 from review.selection.note_cache import DraftPair, NoteShelf
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
@@ -186,7 +186,7 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     if pair.status != PairStatus.COMPLETED:
         raise PairNotCompleted(
             f"pair {pair_id} is {pair.status}: it has no review to decide",
-            hint=f"ingest the output of job {pair.job_id} first",
+            hint=f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}",
         )
     # An undecided pair of such a job is marked as undecided; the telemetry still tells.
     telemetry = pair.job.telemetry
@@ -196,7 +196,11 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
         raise PairOfAnotherModel(
             f"pair {pair_id}: {', '.join(ran) or 'another model'} wrote the review, not partition"
             f" {pair.job.model_partition.name!r}; it is kept as evidence and never accepted",
-            hint="have the pair reviewed by the partition's model",
+            hint=command_to_review(
+                pair.note.path,
+                gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+                model_partition=pair.job.model_partition.name,
+            ),
         )
     return pair
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewPair, batched
@@ -14,13 +15,15 @@ from review.vocabulary import DispositionState
 Key = tuple[str, str]
 
 
-def find_deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[Key, str]:
-    """The first such quote of each (note path, gate path) that has one.
+def find_deleted_quotes(
+    corpus: Corpus, targets: Sequence[TargetJson]
+) -> dict[Key, QueueFindingJson]:
+    """The first finding with such a quote, of each (note path, gate path) that has one.
 
     A quote is deleted if it stood in the reviewed text and is not where it was any more; one that
     still stands as often as it did has moved.
     """
-    found: dict[Key, str] = {}
+    found: dict[Key, QueueFindingJson] = {}
     for chunk in batched(targets, 200):
         pair_ids = [target.accepted_review_pair_id or 0 for target in chunk]
         rows = ReviewPair.objects.select_related("note", "gate", "note_snapshot")
@@ -35,12 +38,12 @@ def find_deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[K
         )
         findings = reader.read_each([_reviewed(target, pair) for target, pair in judged])
         for (target, pair), of_pair in zip(judged, findings, strict=True):
-            quotes = [
-                finding.quote
+            suspects = [
+                finding
                 for finding in of_pair
                 if finding.line_now is None and finding.status == DispositionState.OPEN
             ]
-            if deleted := _first_deleted(corpus, target.note_path, pair, quotes):
+            if deleted := _first_deleted(corpus, target.note_path, pair, suspects):
                 found[target.note_path, target.gate_path] = deleted
     return found
 
@@ -55,13 +58,21 @@ def _reviewed(target: TargetJson, pair: ReviewPair) -> ReviewedPair:
     )
 
 
-def _first_deleted(corpus: Corpus, note_path: str, pair: ReviewPair, quotes: list[str]) -> str:
-    if not quotes:
-        return ""
+def _first_deleted(
+    corpus: Corpus, note_path: str, pair: ReviewPair, findings: list[QueueFindingJson]
+) -> QueueFindingJson | None:
+    if not findings:
+        return None
     try:
         now = corpus.read_note(note_path).text
     except UnreadableFile:
-        return ""
+        return None
     before = pair.note_snapshot.text
-    gone = (q for q in quotes if len(quote_lines(now, q)) < len(quote_lines(before, q)))
-    return next(gone, "")
+    return next(
+        (
+            finding
+            for finding in findings
+            if len(quote_lines(now, finding.quote)) < len(quote_lines(before, finding.quote))
+        ),
+        None,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -75,12 +76,12 @@ def _claim_one(
 ) -> tuple[Validated, list[int]]:
     job = require_job(job_id)
     if job.status != JobStatus.QUEUED:
-        raise _not_claimable(job)
+        raise _not_claimable(job, request)
     validated = _validate(job.model_partition.name, request, config)
     with transaction.atomic():
         taken = _take([job_id], request, now=now)
     if not taken:
-        raise _not_claimable(require_job(job_id))
+        raise _not_claimable(require_job(job_id), request)
     return validated, taken
 
 
@@ -178,15 +179,19 @@ def _take(job_ids: Sequence[int], request: ClaimRequest, *, now: datetime) -> li
     return taken
 
 
-def _not_claimable(job: ReviewJob) -> JobNotClaimable:
+def _not_claimable(job: ReviewJob, request: ClaimRequest) -> JobNotClaimable:
+    partition = shlex.quote(job.model_partition.name)
+    hint = f"take another: commonplace claim_review_job --next --model-partition {partition}"
+    if request.provenance.runner:
+        hint += f" --runner {shlex.quote(request.provenance.runner)}"
     if job.status == JobStatus.RUNNING:
         runner = f" with runner {job.runner}" if job.runner else ""
         return JobNotClaimable(
             f"job {job.pk} is running: {job.claimed_by} took it at {timestamp(job.started_at)}{runner}",
-            hint="take another: commonplace claim_review_job --next",
+            hint=hint,
         )
     after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
     return JobNotClaimable(
         f"job {job.pk} is {job.status} since {timestamp(job.completed_at)}{after}",
-        hint="take another: commonplace claim_review_job --next",
+        hint=hint,
     )

@@ -58,7 +58,7 @@ def read_selection(data: bytes, *, source: str, config: Config, catalog: GateCat
     if document.schema != SELECTION_SCHEMA:
         raise NotThisDocument(
             f"{source}: schema {document.schema!r}, expected {SELECTION_SCHEMA!r}",
-            hint="job creation reads what review_target_selector --json prints",
+            hint="job creation reads what commonplace review_target_selector --json prints",
         )
     partition = _concrete(document.model_partition, source=source, config=config)
     check = _TargetCheck(config, catalog)

@@ -9,7 +9,8 @@ class InitJson(Document, kw_only=True):
     """The answer of `review_init`; paths are relative to `into`.
 
     `kept` files were there and are not touched; of these, `differing` are not what the starter
-    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in.
+    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in, `next`
+    the command to type next.
     """
 
     schema: str = "review-init/1"
@@ -18,4 +19,5 @@ class InitJson(Document, kw_only=True):
     created: list[str]
     kept: list[str]
     differing: list[str]
+    next: str
     flavour: str

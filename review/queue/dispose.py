@@ -48,7 +48,9 @@ def dispose_finding(
         near = near_matches(mark, known_fingerprints())
         raise UnknownFinding(
             f"no finding has the fingerprint {mark!r}",
-            hint=f"did you mean {', '.join(near)}?" if near else "warn_selector --json lists them",
+            hint=f"did you mean {', '.join(near)}?"
+            if near
+            else "commonplace warn_selector lists them",
         )
     gate_id = gate_id_of(finding.gate_path, gates_folder=config.gates_folder)
     digest = _digest_now(corpus, finding.note_path)

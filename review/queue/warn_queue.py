@@ -59,7 +59,7 @@ def read_warn_queue(
     listed: NoteList | None = None,
     with_rationale: bool = True,
 ) -> WarnQueue:
-    """What wants an edit now, one entry per (note, gate): the latest accepted review's.
+    """Read the findings that want an edit now, one entry per (note, gate): the latest accepted review's.
 
     Left out: overrides, pairs whose gate changed or went since, and entries all of whose findings
     have another state than asked for.

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from review.documents.base import timestamp
 from review.domain.diffs.lines import unified_diff
+from review.domain.diffs.words import changed_words, word_diff
 from review.domain.regions import Regions, regions_of
 from review.domain.trivial_change import Change, as_gate_sees, body_ratio, changed_regions
 from review.knowledge_base import Corpus
@@ -160,28 +161,22 @@ class DiffLedger:
     def read(self) -> Iterator[DiffJson]:
         """The diffs in order of path and accepted text; a file that vanished has none."""
         for (path, sha256), is_note in sorted(self._named.items()):
-            now = self._note_text(path) if is_note else self._gate_text(path)
-            if now is None:
+            try:
+                now = self._corpus.read_note(path) if is_note else self._corpus.gate(path)
+            except (UnreadableFile, UnknownGate):
                 continue
             before = FileSnapshot.objects.values_list("text", flat=True).get(
                 path__path=path, content_sha256=sha256
             )
-            diff = unified_diff(before, now, path=path)
+            diff = unified_diff(before, now.text, path=path)
             yield DiffJson(
-                path=path, accepted_sha256=sha256, diff=diff.text, truncated=diff.truncated
+                path=path,
+                accepted_sha256=sha256,
+                sha256=now.sha256,
+                diff=diff.text,
+                words=changed_words(word_diff(before, now.text)),
+                truncated=diff.truncated,
             )
-
-    def _note_text(self, path: str) -> str | None:
-        try:
-            return self._corpus.read_note(path).text
-        except UnreadableFile:
-            return None
-
-    def _gate_text(self, path: str) -> str | None:
-        try:
-            return self._corpus.gate(path).text
-        except (UnreadableFile, UnknownGate):
-            return None
 
 
 _MISSING = Staleness.MISSING_REVIEW

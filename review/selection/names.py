@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from review.domain.paths import gate_path_of, normalise_path
@@ -58,3 +59,10 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
 def _spellings(name: str, folder: str) -> tuple[str, ...]:
     path = normalise_path(name).removeprefix(f"{folder}/")
     return (path.removesuffix(".md"), path)
+
+
+def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> str:
+    """Return the command line that makes a job for a pair, fresh or not."""
+    select = ["review_target_selector", gate_id, "--note", note_path]
+    select += ["--mode", "requested", "--model", model_partition, "--json"]
+    return f"commonplace {shlex.join(select)} | commonplace create_review_jobs --input - --grouping note"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from review.domain.problems import Problem
 from review.errors import UsageRefused
 from review.knowledge_base import Corpus
-from review.knowledge_base.gate_catalog import Gate
-from review.knowledge_base.notes import NoteFacts
+from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, UnknownGate
+from review.knowledge_base.named_paths import NoSuchNote
+from review.knowledge_base.notes import NoteFacts, NoteList
+from review.knowledge_base.walker import MARKDOWN
 from review.models import batched
 from review.selection.details import DetailReader, DiffLedger
 from review.selection.documents import DiffJson, TargetJson
@@ -63,11 +66,15 @@ class Selection:
 
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
 
+    :param left_out: what the filters kept from being a target: notes (`not-named`, `not-current`, of
+        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`other-reason`,
+        and, once the targets were read, `trivial` and `over-limit`).
     :param has_notes: whether there is a note where it looked, whatever its status.
     """
 
     request: SelectionRequest
     counts: Counter[str]
+    left_out: dict[str, int]
     problems: tuple[Problem, ...]
     has_notes: bool
     _corpus: Corpus = field(repr=False)
@@ -79,8 +86,12 @@ class Selection:
 
     def targets(self) -> Iterator[TargetJson]:
         """The targets, sorted by note path and gate path; consumed once."""
-        found = self._all_targets()
-        return found if self.request.limit is None else islice(found, self.request.limit)
+        for given, target in enumerate(self._all_targets(), 1):
+            yield target
+            if given == self.request.limit:
+                seen = given + self.left_out.get("trivial", 0)
+                _add(self.left_out, "over-limit", self._count_wanted() - seen)
+                return
 
     def diffs(self) -> Iterator[DiffJson]:
         """Diffs of the targets given so far, once per file and accepted text."""
@@ -90,6 +101,11 @@ class Selection:
         """Notes of the scope that probably had another path when they were reviewed."""
         return find_renames(self._corpus, self._new, listed=self._listed)
 
+    def _count_wanted(self) -> int:
+        fresh = self.counts["fresh"] if self.request.mode == REQUESTED else 0
+        stale = sum(self.counts[reason.value] for reason in Staleness)
+        return fresh + stale - self.left_out.get("other-reason", 0)
+
     def _all_targets(self) -> Iterator[TargetJson]:
         for chunk in batched(self._stale, _CHUNK_NOTES):
             details = self._reader.read(chunk)
@@ -97,6 +113,7 @@ class Selection:
                 for stale in _wanted(item, self.request):
                     target = details.target(item.note, stale, mode=self.request.mode)
                     if self.request.skip_trivial and is_trivial(target):
+                        _add(self.left_out, "trivial", 1)
                         continue
                     if self.request.with_diffs:
                         self._diffs.note(target)
@@ -110,12 +127,16 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
     """
     if not request.gates and not request.all_gates:
-        raise UsageRefused("name gates or bundles, or give --all-gates")
+        raise UsageRefused(
+            "name gates or bundles, or give --all-gates",
+            hint=_misplaced(corpus, request) or "commonplace resolve_gates lists them",
+        )
     if request.mode == REQUESTED and request.model_partition is None:
         raise UsageRefused("--mode requested needs --model")
-    gates, gate_problems = _gates(corpus, request)
-    listed = corpus.notes(request.notes)
-    notes = [note for note in listed.notes if not request.current_only or note.status == "current"]
+    left_out: dict[str, int] = {}
+    gates, gate_problems = _gates(corpus, request, left_out)
+    listed = _listed_notes(corpus, request, left_out)
+    notes = _current(listed.notes, left_out) if request.current_only else listed.notes
     scope = Scope(notes=notes, gates=gates)
     stale: list[NoteStaleness] = []
     counts = Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0})
@@ -131,9 +152,13 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
         if request.mode == REQUESTED or item.stale:
             stale.append(item)
     counts["in-flight"] = _count_in_flight(scope, open_jobs)
+    if request.reasons and request.mode != REQUESTED:
+        others = set(Staleness) - set(request.reasons)
+        _add(left_out, "other-reason", sum(counts[reason.value] for reason in others))
     return Selection(
         request=request,
         counts=counts,
+        left_out=left_out,
         problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
         has_notes=bool(listed.notes),
         _corpus=corpus,
@@ -145,7 +170,47 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     )
 
 
-def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...], Sequence[Problem]]:
+def _add(left_out: dict[str, int], why: str, number: int) -> None:
+    if number:
+        left_out[why] = left_out.get(why, 0) + number
+
+
+def _listed_notes(corpus: Corpus, request: SelectionRequest, left_out: dict[str, int]) -> NoteList:
+    try:
+        listed = corpus.notes(request.notes)
+    except NoSuchNote as error:
+        raise NoSuchNote(error.message, hint=_misplaced(corpus, request) or error.hint) from error
+    # Who names single notes wants those; the others are not counted, which would take a walk.
+    if any(not name.endswith(MARKDOWN) for name in request.notes):
+        _add(left_out, "not-named", corpus.count_other_notes(note.path for note in listed.notes))
+    return listed
+
+
+def _current(notes: Sequence[NoteFacts], left_out: dict[str, int]) -> Sequence[NoteFacts]:
+    current = [note for note in notes if note.status == "current"]
+    _add(left_out, "not-current", len(notes) - len(current))
+    _add(left_out, "without-status", sum(not note.status for note in notes))
+    return current
+
+
+def _misplaced(corpus: Corpus, request: SelectionRequest) -> str:
+    """Return a hint about gates that stand behind `--note`; `""` when there are none."""
+    gates = []
+    for name in request.notes:
+        with suppress(UnknownGate, AmbiguousGate):
+            if corpus.gates.resolve((name,)):
+                gates.append(name)
+    if not gates:
+        return ""
+    notes = [name for name in request.notes if name not in gates]
+    return (
+        f"gates stand before --note: {shlex.join([*gates, *(['--note', *notes] if notes else [])])}"
+    )
+
+
+def _gates(
+    corpus: Corpus, request: SelectionRequest, left_out: dict[str, int]
+) -> tuple[tuple[Gate, ...], Sequence[Problem]]:
     catalog = corpus.gates
     if request.all_gates:
         gates, problems = catalog.gates, catalog.problems
@@ -154,12 +219,14 @@ def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...],
         problems = catalog.problems_of(request.gates)
     if request.rules_only:
         misnamed = {problem.path for problem in problems if _names_no_rule(problem)}
-        gates = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
+        kept = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
+        _add(left_out, "has-no-rule", len(gates) - len(kept))
     elif request.skip_rules:
-        gates = tuple(gate for gate in gates if not gate.rule)
+        kept = tuple(gate for gate in gates if not gate.rule)
+        _add(left_out, "has-rule", len(gates) - len(kept))
     else:
         return gates, problems
-    return gates, [
+    return kept, [
         replace(problem, skipped=True) if _names_no_rule(problem) else problem
         for problem in problems
     ]

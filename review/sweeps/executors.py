@@ -46,7 +46,7 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
         raise PartitionMismatch(
             f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
             f" is no model and reviews only partition {RULES_PARTITION!r}",
-            hint="select for it: commonplace review_target_selector --rules-only --all-gates --model rules --json",
+            hint="rules go first: commonplace review_sweep --all-gates --runner rules --model rules",
         )
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     pairs = [
@@ -135,4 +135,6 @@ def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
                 kind=link.kind,
             )
         )
-    return RuleInput(note_path, text, tuple(links), linker.flavour, linker.anchors_of)
+    return RuleInput(
+        note_path, text, tuple(links), linker.flavour, linker.anchors_of, linker.repository
+    )

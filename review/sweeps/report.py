@@ -41,7 +41,7 @@ _MAX_REASON = 300
 class Tally:
     """The numbers of a sweep so far.
 
-    :param counts: the selector's.
+    :param counts: the selector's, and so is `left_out`.
     :param skipped: targets that became no job, by reason; `skipped_pairs` has the first of them.
     """
 
@@ -52,6 +52,7 @@ class Tally:
     pairs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_PAIR_WORDS, 0)))
     jobs_without_cost: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     salvaged: list[SalvagedJson] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     skipped_pairs: list[SkippedJson] = field(default_factory=list)
@@ -132,6 +133,7 @@ class Tally:
             runner_effort=worker.provenance.runner_effort,
             grouping=request.grouping.value,
             counts=self.counts,
+            left_out=self.left_out,
             targets=self.pairs_in_all,
             salvaged=self.salvaged,
             plan=plan,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -131,7 +132,7 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     if len(names) > 1:
         raise UsageRefused(
             f"these jobs are for several partitions: {', '.join(names)}",
-            hint="run one partition after the other: --model-partition P",
+            hint=f"run one partition after the other: --model-partition {shlex.quote(names[0])}",
         )
     if job_ids and not names:
         require_job(job_ids[0])

@@ -182,7 +182,7 @@ class _Sweep:
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:
     selection = select_targets(corpus, request.selection)
     targets = [sweep_target(target) for target in selection.targets()]
-    tally.counts = dict(selection.counts)
+    tally.counts, tally.left_out = dict(selection.counts), selection.left_out
     tally.pairs_in_all = len(targets)
     tally.add_problems(problem_json(problem) for problem in selection.problems)
     return targets

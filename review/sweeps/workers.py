@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -188,7 +189,7 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
     if aliases:
         raise UsageRefused(
             f"partition {partition!r} stands for several models: {', '.join(aliases)}",
-            hint="say which one is to run: --runner-model M",
+            hint=f"say which one is to run: --runner-model {shlex.quote(aliases[0])}",
         )
     return model_part(partition)
 

@@ -130,7 +130,7 @@ class TestSection:
 class TestSelector:
     def test_its_document_which_is_streamed_has_the_same_keys(self, tmp_path, monkeypatch, db):
         monkeypatch.setenv("COMMONPLACE_ROOT", str(make_root(tmp_path)))
-        (shown,) = SECTIONS["review_target_selector"].documents
+        shown = SECTIONS["review_target_selector"].documents[0]
 
         made = run("review_target_selector", "--all-gates", "--model", "m", "--json").json
 

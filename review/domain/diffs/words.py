@@ -13,6 +13,7 @@ MAX_ROWS = 1_000
 MAX_CHARACTERS = 80_000
 _CONTEXT = 3
 _AROUND_KEPT = 1
+_NEAR = 40  # characters
 # Cells of the table that one comparison of words fills, 1 bit each.
 _MAX_CELLS = 100_000_000
 # Below this share of common words two passages are no edit of one another.
@@ -91,6 +92,38 @@ def word_diff(before: str, after: str, *, keep: Collection[int] = ()) -> WordDif
         blocks.append((edit, rows))
     hunks, shown_to, truncated = _cut(_hunks(blocks, old, new, keep))
     return WordDiff(tuple(hunks), max(0, len(old) - shown_to), removed, added, truncated)
+
+
+def changed_words(diff: WordDiff) -> str:
+    """Return the changed lines alone, each shortened to `[-removed-]{+added+}` and the words around.
+
+    A line begins with its number in the new text; with `-` and the old number if it is gone.
+    """
+    lines = [_shown_change(row) for hunk in diff.hunks for row in hunk.rows if row.changed]
+    return "\n".join([*lines, *(["[cut here: more changed]"] if diff.truncated else [])])
+
+
+def _shown_change(row: Row) -> str:
+    shown = []
+    for index, piece in enumerate(row.pieces):
+        is_last = index == len(row.pieces) - 1
+        text = (piece.text.removesuffix("\n") if is_last else piece.text).replace("\n", "⏎")
+        if piece.mark is Mark.REMOVED:
+            shown.append(f"[-{text or '⏎'}-]")
+        elif piece.mark is Mark.ADDED:
+            shown.append(f"{{+{text or '⏎'}+}}")
+        else:
+            shown.append(_ends(text, head=index > 0, tail=not is_last))
+    return f"{row.new if row.new is not None else f'-{row.old}'}: {''.join(shown)}"
+
+
+def _ends(text: str, *, head: bool, tail: bool) -> str:
+    """Return what stands next to a change before (`head`) or behind (`tail`) the text."""
+    if len(text) <= _NEAR * (head + tail):
+        return text
+    first = text[:_NEAR].rpartition(" ")[0] if head else ""
+    last = text[-_NEAR:].partition(" ")[2] if tail else ""
+    return f"{first} … {last}"
 
 
 def _hunks(
@@ -185,7 +218,7 @@ def _merged(before: str, after: str) -> list[Piece] | None:
 
 
 def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
-    from rapidfuzz.distance import Indel  # no command shows words
+    from rapidfuzz.distance import Indel
 
     numbers: dict[str, int] = {}
     operations = Indel.opcodes(

@@ -61,7 +61,11 @@ class Command(ReviewCommand):
         self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
     def _write(self, result: TrivialAcksJson) -> None:
+        from review.management.output.selection import left_out_lines
+
         self.write_lines(_lines(result))
+        for line in left_out_lines(result.left_out):
+            self.notice(line)
         for item in result.refused:
             self.warn(f"refused: {item.message}")
         for pair in result.left:

@@ -15,7 +15,13 @@ from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import path
 from review.settings import config as conf
-from review.setup.init import Initialised, InitRequest, initialise
+from review.setup.init import (
+    NOTES_FOLDER,
+    Initialised,
+    InitRequest,
+    has_notes,
+    initialise,
+)
 
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
@@ -65,9 +71,11 @@ class Command(ReviewCommand):
             self.write_lines(_lines(done, dry_run=options["dry_run"]))
             if done.flavour != COMMONMARK.name:
                 self.notice(_FLAVOUR.format(done.flavour))
-            where = shlex.quote(str(into))
-            first = f"cd {where} && commonplace review_target_selector --all-gates"
-            self.notice(f"next: {'the same without --dry-run' if options['dry_run'] else first}")
+            if not has_notes(into):
+                self.notice(
+                    f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first"
+                )
+            self.notice(f"next: {_next(into, dry_run=options['dry_run'])}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
         from review.overview.start_documents import InitJson
@@ -80,8 +88,16 @@ class Command(ReviewCommand):
                 kept=list(done.kept),
                 differing=list(done.differing),
                 flavour=done.flavour,
+                next=_next(into, dry_run=dry_run),
             )
         )
+
+
+def _next(into: Path, *, dry_run: bool) -> str:
+    where = shlex.quote(str(into))
+    if dry_run:
+        return f"commonplace review_init --into {where}"
+    return f"cd {where} && commonplace review_sweep --all-gates --runner rules --model rules -q"
 
 
 def _lines(done: Initialised, *, dry_run: bool) -> Iterator[str]:

@@ -94,4 +94,7 @@ def _check(options: dict[str, Any]) -> None:
     if options["apply"] and not options["fix"]:
         raise UsageRefused("--apply goes with --fix")
     if options["model"] is None and not options["fix"]:
-        raise UsageRefused("a sweep reviews for one model partition", hint="add --model MODEL")
+        raise UsageRefused(
+            "a sweep reviews for one model partition",
+            hint=f"add --model {'rules' if options['runner'] == 'rules' else 'and the name of the model'}",
+        )

@@ -14,7 +14,12 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int
 from review.management.kit.scope_options import add_scope_arguments
 from review.management.output.problems import problem_lines
-from review.management.output.selection import json_chunks, summary_line, text_lines
+from review.management.output.selection import (
+    json_chunks,
+    left_out_lines,
+    summary_line,
+    text_lines,
+)
 from review.selection.select import STALE, SelectionRequest, select_targets
 from review.settings import config as conf
 from review.vocabulary import REQUESTED, Staleness
@@ -97,6 +102,8 @@ class Command(ReviewCommand):
                     self.warn(line)
                 for rename in selection.renames():
                     self.notice(rename.line)
+                for line in left_out_lines(selection.left_out):
+                    self.notice(line)
                 self.notice(summary_line(selection))
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))

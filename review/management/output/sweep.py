@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from review.errors import ExitCode
 from review.management.output.problems import problem_lines
+from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
 from review.sweeps.report import GIVEN_UP
@@ -19,6 +20,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield from _fix_lines(answer)
         return
     yield f"{answer.model_partition} before: {_counts(answer.counts)}"
+    yield from left_out_lines(answer.left_out)
     for job in answer.salvaged:
         kept = f"reviews kept: {job.pairs_kept}"
         yield f"job {job.review_job_id} of a parent that is gone: {job.status}, {kept}"

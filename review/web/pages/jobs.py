@@ -238,7 +238,7 @@ def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
 urlpatterns = [
     path("jobs/", jobs, name="jobs"),
     path("jobs/<int:job_id>", job, name="job"),
-    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job")),
+    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
     path("jobs/<int:job_id>/request-missing", request_missing, name="request-missing"),
     path("jobs/<int:job_id>/<str:name>", job_file, name="job-file"),
 ]
