@@ -80,10 +80,10 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 
 def _sweep(samples: Samples, jobs: int) -> Any:
+    from review import settings
     from review.knowledge_base.opening import open_corpus
     from review.runners.process.table import ProcessTable
     from review.selection.select import SelectionRequest
-    from review.settings import config as conf
     from review.sweeps.dispatcher import Dispatcher
     from review.sweeps.report import SweepContext
     from review.sweeps.request import Limits, SweepRequest
@@ -91,7 +91,7 @@ def _sweep(samples: Samples, jobs: int) -> Any:
     from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping
 
-    config, stop, table = conf.current(), threading.Event(), ProcessTable()
+    config, stop, table = settings.current(), threading.Event(), ProcessTable()
     with open_corpus(config) as corpus:
         worker = build_worker(
             WorkerRequest(RUNNER, PARTITION, timedelta(minutes=1), "sweep:benchmark"),

@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from review.knowledge_base import Corpus, Gate
 from review.models import KbPath, ReviewJob, ReviewPair
-from review.overview.status_documents import GateStatusJson, OrphanJson, PartitionStatusJson
+from review.overview.documents import GateStatusJson, OrphanJson, PartitionStatusJson
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates
 from review.selection.orphans import is_there, live_acceptances
 from review.vocabulary import ACCEPTING_DECISIONS, JobStatus, Staleness

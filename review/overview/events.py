@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from django.db.models import F, Max, Q, QuerySet
 
 from review.documents.base import timestamp
-from review.jobs.events import show_event
+from review.jobs.board import show_event
 from review.jobs.pages_documents import (
     AcceptanceEventJson,
     DecisionEventJson,

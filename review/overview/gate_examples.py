@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from review.domain.markdown.links import extract_links
 from review.knowledge_base import Gate
-from review.overview.gate_documents import ExampleJson
+from review.overview.documents import ExampleJson
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
 from review.vocabulary import Decision, Severity

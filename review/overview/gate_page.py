@@ -14,7 +14,7 @@ from review.domain.paths import gate_path_of
 from review.domain.problems import Problem
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
-from review.overview.gate_documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
+from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.overview.gate_examples import try_examples
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.selection.gate_names import gate_json

@@ -7,10 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from review.documents.problems import no_note_found, problem_json
-from review.jobs.recoverable import abandoned_jobs
+from review.jobs.abandonment import abandoned_jobs
 from review.knowledge_base import Corpus, NoteList
 from review.overview.coverage import count_jobs, count_uncovered, find_orphans, read_coverage
-from review.overview.status_documents import StatusJson
+from review.overview.documents import StatusJson
 from review.queue.queue import QueueFilter
 from review.queue.warn_queue import WarnQueue, read_warn_queue
 from review.reviews.needs_a_look import LookRequest, count_looks
@@ -118,4 +118,4 @@ def _read_queue(corpus: Corpus, states: PairStates, model_partition: str | None)
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:
     found = abandoned_jobs(older_than=config.abandoned_after, processes=ProcessTable(), now=now)
-    return [job.job_id for job in found]
+    return list(found)

@@ -12,11 +12,11 @@ from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson
-from review.jobs.mirror import finish_mirrors
+from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.recovery.fail import FailRequest, fail_job
-from review.recovery.salvage import orphaned_jobs, salvage_job
+from review.recovery.recover import orphaned_jobs, salvage_job
 from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
@@ -49,7 +49,7 @@ def sweep(
     """
     report = SweepReport(request, context, began=context.clock())
     report.salvaged = _salvage(orphaned_jobs(context.processes), context)
-    finish_mirrors(config=context.config)
+    finish_job_files(config=context.config)
     targets = _select(report, corpus)
     corpus.save()
     partition, runner = request.model_partition, context.provenance.runner or ""

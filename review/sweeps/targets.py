@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from review.domain.grouping import Group, group_targets
-from review.jobs.attempts import PairText, count_attempts
+from review.jobs.board import PairText, count_attempts
 from review.jobs.create import CreateRequest
+from review.jobs.factory import ALREADY_QUEUED, FRESH
 from review.jobs.job_documents import SkippedJson
 from review.models import batched
 from review.selection.documents import SELECTION_SCHEMA
@@ -119,6 +120,8 @@ def create_request(
         actor=actor,
         batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
         max_prompt_tokens=request.max_prompt_tokens,
-        skip_fresh=request.selection.mode != REQUESTED,
+        omit=frozenset(
+            {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
+        ),
         dry_run=request.dry_run,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int
@@ -17,7 +17,6 @@ from review.management.kit.sweep_options import (
     add_selection_options,
     add_sweep_options,
 )
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
@@ -90,12 +89,12 @@ class Command(ReviewCommand):
         from review.sweeps.documents import SweepJson
 
         grouping = Grouping(options["grouping"])
-        return run_sweep(self, options, grouping, answer=SweepJson, config=conf.current())
+        return run_sweep(self, options, grouping, answer=SweepJson, config=settings.current())
 
     def _fix(self, options: dict[str, Any]) -> SweepJson:
         from review.management.output.fixes import run_fixes
 
-        return run_fixes(options, config=conf.current())
+        return run_fixes(options, config=settings.current())
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from review import settings
 from review.management.commands import review_sweep
 from review.management.kit.options import positive_int, text
 from review.management.kit.scope_options import add_note_arguments
@@ -14,7 +15,6 @@ from review.management.kit.sweep_options import (
     add_selection_options,
     add_sweep_options,
 )
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 
@@ -48,5 +48,5 @@ class Command(review_sweep.Command):
         scope = {"gates": [options["gate"]], "all_gates": False}
         wanted = options | scope
         self.show(
-            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=conf.current())
+            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=settings.current())
         )

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, word
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.jobs.job_documents import RanJson
@@ -70,7 +69,7 @@ class Command(ReviewCommand):
         if bool(options["job_ids"]) == options["all"]:
             raise UsageRefused("name the jobs to run, or give --all")
         with stop_on_signals() as stop:
-            result = run_chosen_jobs(options, stop=stop, config=conf.current())
+            result = run_chosen_jobs(options, stop=stop, config=settings.current())
         if self.as_json:
             self.write_json(_document(result))
         else:

@@ -182,13 +182,13 @@ def partition(raw: str) -> str:
 
     :raises ModelNameRefused: no partition can be made of it.
     """
+    from review import settings
     from review.domain.model_partition import build_model_partition
-    from review.settings import config as conf
 
     name = word(raw)
     try:
-        config = conf.current()
-    except conf.RootNotFound:
+        config = settings.current()
+    except settings.RootNotFound:
         return build_model_partition(name)  # the command says itself that it has no root
     if name in config.partitions:
         return name

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
+from review import settings
 from review.jobs.pages_documents import (
     AcceptanceEventJson,
     DecisionEventJson,
@@ -18,7 +19,6 @@ from review.jobs.pages_documents import (
     JobEventJson,
 )
 from review.overview.events import Act, ActFilter, ActKind, ActPage, Place, newest_acts
-from review.settings import config as conf
 from review.vocabulary import DispositionState, JobStatus
 from review.web.core.facets import make_facet
 from review.web.core.filters import AFTER, Filters, parse_filters
@@ -56,7 +56,7 @@ def events(request: HttpRequest) -> HttpResponse:
         _wanted(filters),
         place=_read_place(filters),
         limit=EVENTS_A_PAGE,
-        gates_folder=conf.current().gates_folder,
+        gates_folder=settings.current().gates_folder,
     )
     part = _paged(filters, found)
     return page(

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
 
+from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.overview.gate_page import GatePage, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
@@ -17,7 +18,6 @@ from review.reviews.pair_states import FRESH
 from review.reviews.texts import snapshot_text
 from review.selection.gate_names import list_gates
 from review.selection.path_filters import is_below
-from review.settings import config as conf
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState
 from review.web.core.cached import pair_states
 from review.web.core.facets import make_facet
@@ -31,7 +31,7 @@ _LINES = "lines"
 
 def gates(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
-    config = conf.current()
+    config = settings.current()
     with open_corpus(config) as corpus:
         document = list_gates(corpus, (), note="", root=str(config.root))
     document.gates = [gate for gate in document.gates if _is_wanted(gate.lens, gate.rule, filters)]
@@ -68,7 +68,7 @@ def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     filters = parse_filters(request, {"as": [_LINES], "against": None})
-    config = conf.current()
+    config = settings.current()
     answer = pair_states()
     queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with open_corpus(config) as corpus:

@@ -12,17 +12,17 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
 
-from review.jobs.recovery_documents import RecoverableJson
+from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.overview.coverage import find_orphans, read_coverage
+from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.overview.events import ActFilter, newest_acts
 from review.overview.status import read_status
-from review.overview.status_documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
+from review.recovery.documents import RecoverableJson
 from review.recovery.recover import RecoveryAction
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 from review.web.core.actions import may
 from review.web.core.cached import needs_a_look, pair_states, recoverable
@@ -101,7 +101,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _document() -> StatusJson:
-    config = conf.current()
+    config = settings.current()
     with open_corpus(config) as corpus:
         return read_status(
             corpus, model_partition=None, fail_on=(), config=config, now=timezone.now()
@@ -109,7 +109,7 @@ def _document() -> StatusJson:
 
 
 def _context() -> dict[str, Any]:
-    config, now = conf.current(), timezone.now()
+    config, now = settings.current(), timezone.now()
     answer = pair_states()
     states, looks = answer.value, needs_a_look().value
     queue, _files = queue_now(config, QueueFilter(), now=now)
