@@ -12,8 +12,8 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-import review.contracts
 
+import review
 from commonplace_site.catalogue import PROGRAM, review_commands, site_commands
 from review.documents.base import Document
 from review.errors import ExitCode
@@ -39,8 +39,9 @@ def parser_of(name):
 
 def structs_of(schema):
     """The structs of the documents that carry this schema."""
-    modules = pkgutil.iter_modules(review.contracts.__path__, "review.contracts.")
-    members = [vars(import_module(module.name)).values() for module in modules]
+    modules = pkgutil.walk_packages(review.__path__, "review.")
+    named = [module.name for module in modules if module.name.endswith("documents")]
+    members = [vars(import_module(name)).values() for name in named]
     structs = [
         member
         for values in members
