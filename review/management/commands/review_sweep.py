@@ -32,7 +32,7 @@ class Command(ReviewCommand):
     store_use = store.Use.WRITE
     examples: ClassVar[Sequence[str]] = (
         "commonplace review_sweep --all-gates --runner rules --model rules",
-        "commonplace review_sweep prose --current --runner claude-code --model claude-opus-4-6 --dry-run",
+        "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
         "commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json",
         "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
     )
