@@ -111,6 +111,7 @@ class Staleness(TextChoices):
     NOTE_CHANGED = "note-changed"
 
 
+STALE = "stale"
 REQUESTED = "requested"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from review.domain.regions import Regions
 from review.vocabulary import Region
@@ -28,7 +29,7 @@ class Change:
     """
 
     watched: tuple[Region, ...]
-    body_ratio: float | None
+    body_ratio: float
     trivial: bool
 
 
@@ -42,6 +43,7 @@ def changed_regions(before: Regions, after: Regions) -> frozenset[Region]:
     return frozenset(changed)
 
 
+@lru_cache(maxsize=16)  # each gate asks about the same texts
 def body_ratio(before: str, after: str) -> float:
     """Give the words that were inserted or deleted, as a share of the words of `before`.
 
@@ -77,18 +79,18 @@ def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def as_gate_sees(
+    before: Regions,
+    after: Regions,
     *,
-    changed: frozenset[Region],
-    ratio: Callable[[], float],
     watches: frozenset[Region],
     rewrite_threshold: float | None,
 ) -> Change:
     """Judge a change: trivial if nothing watched changed, or only the body and by little enough.
 
-    `ratio` is asked at most once, and only when the body changed; hand in one that remembers.
     `rewrite_threshold` is what `parse_staleness_rule` gave for the gate.
     """
-    share = ratio() if Region.BODY in changed else 0.0
+    changed = changed_regions(before, after)
+    share = body_ratio(before.body, after.body) if Region.BODY in changed else 0.0
     watched = tuple(region for region in Region if region in changed and region in watches)
     by_little = rewrite_threshold is not None and share <= rewrite_threshold
     return Change(watched, share, not watched or (watched == (Region.BODY,) and by_little))

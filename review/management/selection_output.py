@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from review.contracts.selection import SelectionJson
 from review.management.json_arrays import encode_filled
-from review.queries.problems import problem_json
 from review.queries.targets import Selection
 from review.vocabulary import Staleness
 
@@ -15,16 +13,9 @@ _CHUNK = 500
 
 def json_chunks(selection: Selection) -> Iterator[str]:
     """The document of `review_target_selector --json`, in pieces of a few hundred targets."""
-    frame = SelectionJson(
-        mode=selection.request.mode,
-        model_partition=selection.request.model_partition,
-        targets=[],
-        diffs=[],
-        counts=dict(selection.counts),
-        problems=[problem_json(problem) for problem in selection.problems],
-        renames=selection.renames(),
+    return encode_filled(
+        selection.document(), selection.targets(), selection.diffs(), at_once=_CHUNK
     )
-    return encode_filled(frame, selection.targets(), selection.diffs(), at_once=_CHUNK)
 
 
 def text_lines(selection: Selection) -> Iterator[str]:

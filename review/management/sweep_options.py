@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review.management.options import duration, money, positive_int, word
-from review.vocabulary import REQUESTED, Grouping, Staleness
+from review.management.scope_options import selection_request
+from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
     from review.conf import Config
@@ -16,30 +17,7 @@ if TYPE_CHECKING:
     from review.orchestration.sweep_request import Limits, SweepRequest
     from review.orchestration.workers import WorkerRequest
 
-STALE = "stale"
 LOCAL = "local"
-
-
-def add_selection_options(parser: CommandParser) -> None:
-    group = parser.add_argument_group("selection, as in review_target_selector")
-    group.add_argument(
-        "--mode", choices=(STALE, REQUESTED), default=STALE, help="requested: fresh pairs too"
-    )
-    group.add_argument(
-        "--reason",
-        choices=Staleness.values,
-        nargs="+",
-        action="extend",
-        help="only pairs whose first reason is one of these",
-    )
-    rules = group.add_mutually_exclusive_group()
-    rules.add_argument("--rules-only", action="store_true", help="only gates that name a rule")
-    rules.add_argument("--skip-rules", action="store_true", help="only gates that name no rule")
-    group.add_argument(
-        "--skip-trivial", action="store_true", help="without changes that the gates call trivial"
-    )
-    group.add_argument("--limit", type=positive_int, metavar="N", help="at most N pairs")
-    group.add_argument("--no-cache", action="store_true", help="read every file")
 
 
 def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
@@ -104,24 +82,14 @@ def sweep_request(
 ) -> SweepRequest:
     from review.orchestration.provenance import canonical_partition
     from review.orchestration.sweep_request import SweepRequest
-    from review.queries.targets import SelectionRequest
     from review.runners.registry import find_runner
 
     in_process = find_runner(options["runner"], config=config).in_process
-    selection = SelectionRequest(
-        gates=tuple(options["gates"]),
-        all_gates=options["all_gates"],
-        notes=tuple(options["note"] or ()),
-        current_only=options["current"],
-        model_partition=canonical_partition(options["model"], config=config),
-        mode=options["mode"],
-        reasons=tuple(Staleness(reason) for reason in options["reason"] or ()),
-        # A gate without a rule is not for the embedded reviewer.
-        rules_only=options["rules_only"] or in_process,
-        skip_rules=options["skip_rules"],
-        skip_trivial=options["skip_trivial"],
-        limit=options["limit"],
+    selection = selection_request(
+        options, model_partition=canonical_partition(options["model"], config=config)
     )
+    if in_process:  # a gate without a rule is not for the embedded reviewer
+        selection = replace(selection, rules_only=True)
     return SweepRequest(
         selection=selection,
         grouping=grouping,

@@ -17,7 +17,7 @@ from review.errors import Conflict, ReviewError
 from review.models import FileSnapshot, ModelPartition, ReviewStore
 from review.orchestration.accepting import Candidate, accept
 from review.orchestration.naming import named_gates, named_note
-from review.orchestration.note_shelf import DraftPair, NoteShelf, gate_snapshot
+from review.orchestration.note_shelf import DraftPair, gate_snapshot
 from review.queries.evidence import PairState, Review, read_pair_states
 from review.vocabulary import AcceptanceKind
 
@@ -129,7 +129,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     :raises NoteEdited, GateChangedToo, NoEvidence, Superseded: see there; nothing was written.
     """
     gates = named_gates(corpus, request.gates)
-    note = named_note(corpus, NoteShelf(corpus), request.note)
+    note = named_note(corpus, request.note)
     if request.expect_note_sha256 not in (None, note.sha256):
         raise NoteEdited(
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",

@@ -25,7 +25,7 @@ from review.models import (
 from review.orchestration.accepting import Candidate, accept
 from review.orchestration.ack import GateEdited, NoteEdited, Superseded, key_json, pin_texts
 from review.orchestration.naming import named_gates, named_note
-from review.orchestration.note_shelf import DraftPair, NoteShelf
+from review.orchestration.note_shelf import DraftPair
 from review.orchestration.provenance import telemetry_contradicts, telemetry_models
 from review.queries.evidence import latest_decisions
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
@@ -82,7 +82,7 @@ def override_acceptance(
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
     _require_words(reason=request.reason, actor=request.actor)
-    note = named_note(corpus, NoteShelf(corpus), request.note)
+    note = named_note(corpus, request.note)
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():

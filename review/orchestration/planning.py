@@ -18,7 +18,7 @@ from review.orchestration.job_prompts import estimate
 from review.orchestration.note_shelf import NoteShelf, PairRequest
 from review.orchestration.selection_input import read_selection
 from review.orchestration.survey import Survey
-from review.queries.freshness import in_flight, named_ids
+from review.queries.freshness import in_flight
 from review.queries.job_board import show_jobs
 from review.vocabulary import Grouping, ProblemCode
 
@@ -70,8 +70,8 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
     )
     shelf = NoteShelf(corpus)
     partition = selection.model_partition
-    named = named_ids(target.note_path for target in selection.targets)
-    taken = {} if request.force else in_flight(partition, note_ids=named)
+    named = {target.note_path for target in selection.targets}
+    taken = {} if request.force else in_flight(partition, note_paths=named)
     survey = Survey(corpus, shelf, taken=taken)
     pairs = [pair for target in selection.targets if (pair := survey.admit(target)) is not None]
     packer = _Packer(request, partition, shelf, config)

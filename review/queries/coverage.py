@@ -70,7 +70,8 @@ def read_coverage(corpus: Corpus, *, model_partition: str | None = None) -> Cove
     """
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
-    accepted = {name: read_accepted(scope, name, named=False) for name in _partition_names()}
+    rows = CurrentAcceptance.objects.all()
+    accepted = {name: read_accepted(rows, name) for name in _partition_names()}
     names = [model_partition] if model_partition else list(accepted)
     counts = {name: {gate.path: _GateCount() for gate in scope.gates} for name in names}
     uncovered = _count_staleness(scope, accepted, counts)

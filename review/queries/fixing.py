@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from review.contracts.queue import QueueEntryJson
 from review.corpus import Corpus
+from review.domain.identity import path_below
 from review.errors import ExitCode, ReviewError
 from review.models import ReviewStore
 from review.protocol.fix_prompt import (
@@ -59,7 +60,7 @@ def read_fix_request(corpus: Corpus, note: str, *, root: str) -> FixRequest:
     :raises UnreadableFile: the file cannot be taken as a note.
     :raises NothingToFix: nothing is open.
     """
-    path = read_named_note(corpus, note, root=root).path
+    path = read_named_note(corpus, path_below(root, note)).path
     entries = list(read_warn_queue(corpus, QueueRequest(notes=(path,))).entries)
     if not entries:
         raise NothingToFix(

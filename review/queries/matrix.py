@@ -213,7 +213,7 @@ def _rows(
     columns = {base.columns[place].gate_path: at for at, place in enumerate(places)}
     notes = [base.notes[place] for place in chosen]
     note_ids = list(KbPath.objects.ids([note.path for note in notes]).values()) if notes else []
-    jobs = in_flight(request.partition, note_ids=note_ids) if note_ids else {}
+    jobs = in_flight(request.partition, note_paths=[note.path for note in notes])
     queued: dict[str, dict[int, int]] = {}
     for (note_path, gate_path), job_id in jobs.items():
         if gate_path in columns:

@@ -9,8 +9,8 @@ from review.corpus import Corpus, Gate, NoteFacts
 from review.domain.applicability import applies
 from review.domain.staleness import Digests, staleness_reasons
 from review.models import KbPath, ModelPartition, ReviewPair
+from review.queries.changes import ChangeReader
 from review.queries.note_acceptances import Accepted
-from review.queries.note_changes import ChangeMeter
 from review.queries.note_rows import GATE_GONE, NOT_APPLICABLE, PairRow
 from review.queries.review_details import gate_label
 from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
@@ -44,14 +44,15 @@ def read_pairs(
     :param partitions: the ones to show; none shows those the note has something in.
     """
     note_id = KbPath.objects.filter(path=note.path).values_list("pk", flat=True).first()
-    reader = _Reader(corpus, note, gates_folder)
     accepted = {(row.gate_path, row.model_partition): row for row in accepted_rows}
+    reader = _Reader(corpus, note, gates_folder)
+    reader.load_changes(accepted.values())
     queued = _open_jobs(note_id)
     undecided = _undecided(note_id)
     names = list(partitions) or sorted({key[1] for key in (*accepted, *queued, *undecided)})
     keys = {(gate.path, name) for gate in reader.applicable for name in names}
     keys |= {key for key in accepted if not partitions or key[1] in names}
-    rows = [
+    return tuple(
         reader.row(
             key,
             accepted.get(key),
@@ -59,9 +60,7 @@ def read_pairs(
             undecided_pair_id=undecided.get(key),
         )
         for key in sorted(keys)
-    ]
-    meter = ChangeMeter(note.text or "", corpus)
-    return tuple(meter.measured(rows)) if note.text is not None else tuple(rows)
+    )
 
 
 class _Reader:
@@ -69,6 +68,7 @@ class _Reader:
 
     def __init__(self, corpus: Corpus, note: NoteNow, gates_folder: str) -> None:
         self._gates: Mapping[str, Gate] = {gate.path: gate for gate in corpus.gates.gates}
+        self._changes = ChangeReader(corpus)
         self._note = note
         self._folder = gates_folder
         facts = note.facts
@@ -78,6 +78,12 @@ class _Reader:
             if facts is not None and applies(gate.requirement, facts.kind)
         ]
         self._applying = {gate.path for gate in self.applicable}
+
+    def load_changes(self, rows: Iterable[Accepted]) -> None:
+        """Read the texts that `row` measures changes from."""
+        facts = self._note.facts
+        changed = [row for row in rows if facts and row.note_sha256 != facts.sha256]
+        self._changes.load({_evidence_id(row) for row in changed})
 
     def row(
         self,
@@ -99,7 +105,13 @@ class _Reader:
             open_job_id=open_job_id,
             gate_sha256=gate.sha256 if gate else None,
         )
-        return plain if accepted is None else _with_acceptance(plain, accepted)
+        if accepted is None:
+            return plain
+        row = _with_acceptance(plain, accepted)
+        if Staleness.NOTE_CHANGED not in row.reasons or row.gone or gate is None:
+            return row
+        since = _evidence_id(accepted)
+        return replace(row, change=self._changes.change(self._note.path, gate, since=since))
 
     def _gone(self, gate_path: str) -> str:
         if gate_path not in self._gates:
@@ -129,9 +141,13 @@ def _with_acceptance(row: PairRow, accepted: Accepted) -> PairRow:
         review_pair_id=pair_id,
         note_snapshot_id=accepted.note_snapshot_id,
         accepted_note_sha256=accepted.note_sha256,
-        evidence_snapshot_id=evidence.note_snapshot_id if evidence else accepted.note_snapshot_id,
         undecided_pair_id=_later(row.undecided_pair_id, pair_id),
     )
+
+
+def _evidence_id(accepted: Accepted) -> int:
+    """Return the key of the note's text that was judged, or accepted without a review."""
+    return (accepted.evidence or accepted).note_snapshot_id
 
 
 def _later(pair_id: int | None, accepted_pair_id: int | None) -> int | None:

@@ -17,10 +17,7 @@ FRESH, GATE_GONE, NOT_APPLICABLE = "fresh", "gate-gone", "not-applicable"
 
 @dataclass(frozen=True)
 class PairRow:
-    """One gate in one partition; what the acceptance says is empty where there is none.
-
-    :param evidence_snapshot_id: the note's text that the review judged.
-    """
+    """One gate in one partition; what the acceptance says is empty where there is none."""
 
     gate_id: str
     gate_path: str
@@ -35,7 +32,6 @@ class PairRow:
     review_pair_id: int | None = None
     note_snapshot_id: int | None = None
     accepted_note_sha256: str | None = None
-    evidence_snapshot_id: int | None = None
     undecided_pair_id: int | None = None
     open_job_id: int | None = None
     gate_sha256: str | None = None

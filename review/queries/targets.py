@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
+from django.db.models.functions import Coalesce
+
+from review.contracts.base import timestamp
 from review.contracts.renames import RenameJson
-from review.contracts.selection import DiffJson, TargetJson
+from review.contracts.selection import DiffJson, SelectionJson, TargetJson
 from review.corpus import Corpus
 from review.corpus.gates import Gate
 from review.corpus.notes import NoteFacts
+from review.domain.diffing import unified_diff
 from review.domain.problems import Problem
 from review.errors import UsageRefused
-from review.models import batched
-from review.queries.baselines import DetailReader, DiffLedger
+from review.models import CurrentAcceptance, FileSnapshot, batched
+from review.queries.changes import ChangeReader, file_now
 from review.queries.freshness import (
     NoteStaleness,
     Scope,
@@ -24,10 +30,10 @@ from review.queries.freshness import (
     partition_staleness,
     uncovered,
 )
+from review.queries.problems import problem_json
 from review.queries.renames import find_renames
-from review.vocabulary import REQUESTED, ProblemCode, Staleness
+from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
-STALE = "stale"
 _CHUNK_NOTES = 200
 
 
@@ -57,9 +63,22 @@ class SelectionRequest:
     limit: int | None = None
 
 
+class _Baseline(NamedTuple):
+    """The current acceptance of one pair; `evidence_snapshot_id` is the text really reviewed."""
+
+    note_sha256: str | None = None
+    gate_sha256: str | None = None
+    accepted_at: datetime | None = None
+    review_pair_id: int | None = None
+    evidence_snapshot_id: int | None = None
+
+
+_NO_BASELINE = _Baseline()
+
+
 @dataclass
 class Selection:
-    """An answer that is produced as it is read: targets first, then diffs, then counts.
+    """An answer that is produced as it is read: targets first, then diffs.
 
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
 
@@ -67,40 +86,100 @@ class Selection:
     """
 
     request: SelectionRequest
-    counts: Counter[str]
     problems: tuple[Problem, ...]
     has_notes: bool
+    counts: Counter[str]
     _corpus: Corpus = field(repr=False)
-    _new: list[NoteFacts] = field(repr=False)
-    _listed: Sequence[NoteFacts] | None = field(repr=False)
-    _stale: list[NoteStaleness] = field(repr=False)
-    _reader: DetailReader = field(repr=False)
-    _diffs: DiffLedger = field(repr=False)
+    _listed: Sequence[NoteFacts] = field(repr=False)
+    _open_jobs: dict[tuple[str, str], int] = field(repr=False)
+    _new: list[NoteFacts] = field(default_factory=list, repr=False)
+    _stale: list[NoteStaleness] = field(default_factory=list, repr=False)
+    _changed: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def targets(self) -> Iterator[TargetJson]:
-        """The targets, sorted by note path and gate path; consumed once."""
-        found = self._all_targets()
-        return found if self.request.limit is None else islice(found, self.request.limit)
+        """Give the targets, sorted by note path and gate path; consumed once."""
+        return islice(self._all_targets(), self.request.limit)
 
     def diffs(self) -> Iterator[DiffJson]:
-        """Diffs of the targets given so far, once per file and accepted text."""
-        return self._diffs.read()
+        """Give the diffs of the targets given so far, once per file and accepted text."""
+        for path, sha256 in sorted(self._changed):
+            now = file_now(self._corpus, path)
+            if now is None:
+                continue
+            before = FileSnapshot.objects.values_list("text", flat=True).get(
+                path__path=path, content_sha256=sha256
+            )
+            diff = unified_diff(before, now.text, path=path)
+            yield DiffJson(
+                path=path, accepted_sha256=sha256, diff=diff.text, truncated=diff.truncated
+            )
 
     def renames(self) -> list[RenameJson]:
-        """Notes of the scope that probably had another path when they were reviewed."""
-        return find_renames(self._corpus, self._new, listed=self._listed)
+        """Find notes of the scope that probably had another path when they were reviewed."""
+        listed = None if self.request.notes else self._listed
+        return find_renames(self._corpus, self._new, listed=listed)
+
+    def document(self) -> SelectionJson:
+        """Return the whole document but for its targets and diffs, which may be very many."""
+        return SelectionJson(
+            mode=self.request.mode,
+            model_partition=self.request.model_partition,
+            targets=[],
+            diffs=[],
+            counts=dict(self.counts),
+            problems=[problem_json(problem) for problem in self.problems],
+            renames=self.renames(),
+        )
 
     def _all_targets(self) -> Iterator[TargetJson]:
+        changes = ChangeReader(self._corpus)
         for chunk in batched(self._stale, _CHUNK_NOTES):
-            details = self._reader.read(chunk)
+            baselines = _read_baselines(chunk, self.request.model_partition)
             for item in chunk:
-                for stale in _wanted(item, self.request):
-                    target = details.target(item.note, stale, mode=self.request.mode)
+                pairs = [
+                    (stale, baselines.get((item.note.path, stale.gate.path), _NO_BASELINE))
+                    for stale in _wanted(item, self.request)
+                ]
+                changes.load({since for pair in pairs if (since := _changed_since(*pair))})
+                for stale, baseline in pairs:
+                    target = self._target(item.note, stale, baseline, changes)
                     if self.request.skip_trivial and is_trivial(target):
                         continue
-                    if self.request.with_diffs:
-                        self._diffs.note(target)
+                    if self.request.with_diffs and baseline is not _NO_BASELINE:
+                        self._note_changes(target)
                     yield target
+
+    def _target(
+        self, note: NoteFacts, stale: StaleGate, baseline: _Baseline, changes: ChangeReader
+    ) -> TargetJson:
+        gate, since = stale.gate, _changed_since(stale, baseline)
+        reasons = [reason.value for reason in stale.reasons]
+        if self.request.mode == REQUESTED:
+            reasons.insert(0, REQUESTED)
+        return TargetJson(
+            note_path=note.path,
+            gate_path=gate.path,
+            gate_id=gate.gate_id,
+            lens=gate.lens,
+            reason=reasons[0],
+            reasons=reasons,
+            note_sha256=note.sha256,
+            gate_sha256=gate.sha256,
+            accepted_note_sha256=baseline.note_sha256,
+            accepted_gate_sha256=baseline.gate_sha256,
+            accepted_at=timestamp(baseline.accepted_at),
+            accepted_review_pair_id=baseline.review_pair_id,
+            open_review_job_id=self._open_jobs.get((note.path, gate.path)),
+            change=changes.change(note.path, gate, since=since) if since else None,
+        )
+
+    def _note_changes(self, target: TargetJson) -> None:
+        for path, accepted, now in (
+            (target.note_path, target.accepted_note_sha256, target.note_sha256),
+            (target.gate_path, target.accepted_gate_sha256, target.gate_sha256),
+        ):
+            if accepted not in (None, now):
+                self._changed.add((path, accepted))
 
 
 def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
@@ -109,39 +188,53 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     :raises UsageRefused: no gates named, or `requested` without a partition.
     :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
     """
+    partition = request.model_partition
     if not request.gates and not request.all_gates:
         raise UsageRefused("name gates or bundles, or give --all-gates")
-    if request.mode == REQUESTED and request.model_partition is None:
+    if request.mode == REQUESTED and partition is None:
         raise UsageRefused("--mode requested needs --model")
     gates, gate_problems = _gates(corpus, request)
     listed = corpus.notes(request.notes)
     notes = [note for note in listed.notes if not request.current_only or note.status == "current"]
     scope = Scope(notes=notes, gates=gates)
-    stale: list[NoteStaleness] = []
-    counts = Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0})
-    partition = request.model_partition
-    open_jobs = in_flight(partition, note_ids=scope.note_ids()) if partition else {}
-    new: list[NoteFacts] = []
-    for item in _staleness(scope, request):
-        counts["fresh"] += len(item.fresh)
-        if item.untouched or (not item.fresh and request.model_partition is None):
-            new.append(item.note)
-        for gate in item.stale:
-            counts[gate.reasons[0].value] += 1
-        if request.mode == REQUESTED or item.stale:
-            stale.append(item)
-    counts["in-flight"] = _count_in_flight(scope, open_jobs)
-    return Selection(
+    selection = Selection(
         request=request,
-        counts=counts,
         problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
         has_notes=bool(listed.notes),
+        counts=Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0}),
         _corpus=corpus,
-        _new=new,
-        _listed=None if request.notes else listed.notes,
-        _stale=stale,
-        _reader=DetailReader(corpus, model_partition=request.model_partition, open_jobs=open_jobs),
-        _diffs=DiffLedger(corpus),
+        _listed=listed.notes,
+        _open_jobs=in_flight(partition, note_paths=[n.path for n in notes]) if partition else {},
+    )
+    _count(selection, scope)
+    return selection
+
+
+def is_trivial(target: TargetJson) -> bool:
+    """Tell whether only the note changed, and in nothing that the gate watches."""
+    only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
+    return only_note_changed and target.change is not None and target.change.trivial
+
+
+def _count(selection: Selection, scope: Scope) -> None:
+    request, counts = selection.request, selection.counts
+    if request.model_partition is None:
+        items = uncovered(scope)
+    else:
+        items = partition_staleness(scope, model_partition=request.model_partition)
+    for item in items:
+        counts["fresh"] += len(item.fresh)
+        for stale in item.stale:
+            counts[stale.reasons[0].value] += 1
+        if item.untouched:
+            selection._new.append(item.note)
+        if request.mode == REQUESTED or item.stale:
+            selection._stale.append(item)
+    notes = {note.path: note for note in scope.notes}
+    counts["in-flight"] = sum(
+        any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+        for note_path, gate_path in selection._open_jobs
+        if note_path in notes
     )
 
 
@@ -152,54 +245,55 @@ def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...],
     else:
         gates = catalog.resolve(request.gates)
         problems = catalog.problems_of(request.gates)
-    if request.rules_only:
-        misnamed = {problem.path for problem in problems if _names_no_rule(problem)}
-        gates = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
-    elif request.skip_rules:
-        gates = tuple(gate for gate in gates if not gate.rule)
-    else:
+    if not request.rules_only and not request.skip_rules:
         return gates, problems
+    misnamed = {item.path for item in problems if item.code is ProblemCode.UNKNOWN_RULE}
+    if request.rules_only:
+        gates = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
+    else:
+        gates = tuple(gate for gate in gates if not gate.rule)
     return gates, [
-        replace(problem, skipped=True) if _names_no_rule(problem) else problem
-        for problem in problems
+        replace(item, skipped=item.skipped or item.code is ProblemCode.UNKNOWN_RULE)
+        for item in problems
     ]
 
 
-def _names_no_rule(problem: Problem) -> bool:
-    return problem.code is ProblemCode.UNKNOWN_RULE
-
-
-def _staleness(scope: Scope, request: SelectionRequest) -> Iterator[NoteStaleness]:
-    if request.model_partition is None:
-        return uncovered(scope)
-    return partition_staleness(scope, model_partition=request.model_partition)
-
-
-def _count_in_flight(scope: Scope, open_jobs: Iterable[tuple[str, str]]) -> int:
-    if not open_jobs:
-        return 0
-    notes = {note.path: note for note in scope.notes}
-    return sum(
-        1
-        for note_path, gate_path in open_jobs
-        if note_path in notes
-        and any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+def _read_baselines(
+    notes: Sequence[NoteStaleness], partition: str | None
+) -> dict[tuple[str, str], _Baseline]:
+    """Read what the pairs of `notes` were accepted with, by note and gate path."""
+    if partition is None:
+        return {}
+    paths = [item.note.path for item in notes if not item.untouched]
+    rows = (
+        CurrentAcceptance.objects.of_partition(partition)
+        .filter(note__path__in=paths)
+        .values_list(
+            "note__path",
+            "gate__path",
+            "note_snapshot__content_sha256",
+            "gate_snapshot__content_sha256",
+            "event__accepted_at",
+            "event__review_pair_id",
+            Coalesce("event__review_pair__note_snapshot_id", "note_snapshot_id"),
+        )
     )
+    return {(note, gate): _Baseline(*values) for note, gate, *values in rows.iterator()}
+
+
+def _changed_since(stale: StaleGate, baseline: _Baseline) -> int | None:
+    """Return the snapshot to measure the note's change from, where it changed."""
+    return baseline.evidence_snapshot_id if Staleness.NOTE_CHANGED in stale.reasons else None
 
 
 def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGate]:
     if request.mode == REQUESTED:
         every = [*item.stale, *(StaleGate(gate, ()) for gate in item.fresh)]
-        return iter(sorted(every, key=lambda stale: stale.gate.path))
-    if not request.reasons:
-        return iter(item.stale)
-    return (stale for stale in item.stale if stale.reasons[0] in request.reasons)
-
-
-def is_trivial(target: TargetJson) -> bool:
-    """Whether nothing but the note changed, and in nothing that the gate watches."""
-    only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
-    return only_note_changed and target.change is not None and target.change.trivial
+        yield from sorted(every, key=lambda stale: stale.gate.path)
+        return
+    for stale in item.stale:
+        if not request.reasons or stale.reasons[0] in request.reasons:
+            yield stale
 
 
 def _problem_order(problem: Problem) -> tuple[str, str, str]:

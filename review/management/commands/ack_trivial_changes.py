@@ -11,7 +11,7 @@ from review import conf, store
 from review.errors import ExitCode
 from review.management.base import ReviewCommand
 from review.management.options import partition, text
-from review.management.scope_options import add_scope_arguments
+from review.management.scope_options import add_scope_arguments, selection_request
 
 if TYPE_CHECKING:
     from review.conf import Config
@@ -80,15 +80,10 @@ class Command(ReviewCommand):
 def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
     from review.orchestration.ack_selection import TrivialAckRequest
     from review.orchestration.provenance import canonical_partition
-    from review.queries.targets import SelectionRequest
 
     return TrivialAckRequest(
-        scope=SelectionRequest(
-            gates=tuple(options["gates"]),
-            all_gates=options["all_gates"],
-            notes=tuple(options["note"] or ()),
-            current_only=options["current"],
-            model_partition=canonical_partition(options["model"], config=config),
+        scope=selection_request(
+            options, model_partition=canonical_partition(options["model"], config=config)
         ),
         actor=options["actor"],
         reason=options["reason"] or "",
