@@ -140,7 +140,8 @@ class Selection:
                     (stale, baselines.get((item.note.path, stale.gate.path), _NO_BASELINE))
                     for stale in _wanted(item, self.request)
                 ]
-                changes.load({since for pair in pairs if (since := _changed_since(*pair))})
+                if not item.untouched:
+                    changes.load({since for pair in pairs if (since := _changed_since(*pair))})
                 for stale, baseline in pairs:
                     target = self._target(item.note, stale, baseline, changes)
                     if self.request.skip_trivial and is_trivial(target):
@@ -283,7 +284,8 @@ def _read_baselines(
 
 def _changed_since(stale: StaleGate, baseline: _Baseline) -> int | None:
     """Return the snapshot to measure the note's change from, where it changed."""
-    return baseline.evidence_snapshot_id if Staleness.NOTE_CHANGED in stale.reasons else None
+    since = baseline.evidence_snapshot_id
+    return since if since and Staleness.NOTE_CHANGED in stale.reasons else None
 
 
 def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGate]:
