@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.parents import Parent
 from review.models.paths import ModelPartition
-from review.protocol.kept_telemetry import kept_telemetry
+from review.protocol.telemetry import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
 
 

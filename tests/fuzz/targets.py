@@ -21,8 +21,7 @@ from review.domain.frontmatter import parse_frontmatter
 from review.errors import InputRejected, ReviewError
 from review.orchestration import ack_selection
 from review.orchestration.selection_input import read_selection
-from review.protocol.kept_telemetry import kept_telemetry
-from review.protocol.telemetry import merge_runs, read_usage
+from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
 from review.settings_file import read_settings
 from review.web.filters import parse_filters
 from review.web.paging import read_place, write_place
