@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from review.domain.diffing import numbered, shared_ends
 from review.domain.regions import Regions
 from review.vocabulary import Region
 
@@ -67,15 +68,10 @@ def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
     if old == new:
         return 0
     if max(len(old), len(new)) > MAX_LINES:
-        return len(old) + len(new) - 2 * _shared_ends(old, new)
+        return len(old) + len(new) - 2 * sum(shared_ends(old, new))
     from rapidfuzz.distance import Indel  # a warm selector measures nothing
 
-    # Numbers instead of words: the library compares by hash, and equal numbers are equal words.
-    numbers: dict[str, int] = {}
-    return Indel.distance(
-        [numbers.setdefault(word, len(numbers)) for word in old],
-        [numbers.setdefault(word, len(numbers)) for word in new],
-    )
+    return Indel.distance(*numbered(old, new))
 
 
 def as_gate_sees(
@@ -126,15 +122,3 @@ def _tokens(text: str) -> list[str]:
         tokens += words
         between = _HARD_BREAK if line.removesuffix("\r").endswith("  ") else ""
     return tokens
-
-
-def _shared_ends(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens the two have in common at the start and at the end."""
-    shortest = min(len(old), len(new))
-    start = 0
-    while start < shortest and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return start + end
