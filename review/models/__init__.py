@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
+from review.models.acceptances import Acceptance, CurrentAcceptance
+from review.models.expressions import JoinedKeys, JsonRows, NamedKeys
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
-from review.models.json_rows import JsonRows
-from review.models.named_keys import NamedKeys
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
