@@ -51,7 +51,7 @@ def resolve_type(raw: str, *, note_path: str) -> str:
 def applies(requirement: Requirement, kind: NoteKind) -> bool:
     """Say whether the gate applies; one that requires nothing applies to unreadable notes too.
 
-    Types compare as paths; where either side is a bare name, by the stem (DESIGN section 9).
+    Types compare as paths; where either side is a bare name, by the stem.
     """
     if not requirement.types and not requirement.traits:
         return True

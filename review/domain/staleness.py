@@ -16,7 +16,7 @@ class Digests:
 
 
 def staleness_reasons(*, current: Digests, accepted: Digests | None) -> tuple[Staleness, ...]:
-    """Give every reason that holds, in the order of precedence; `()` is fresh (DESIGN section 9)."""
+    """Give every reason that holds, in the order of precedence; `()` is fresh."""
     if accepted is None:
         return (Staleness.MISSING_REVIEW,)
     reasons = []

@@ -60,12 +60,6 @@ class _Index(NamedTuple):
         return bisect_right(self.starts, offset)
 
 
-def locate_quote(note_text: str, quote: str) -> int | None:
-    """Give the line of the note, from 1, where the quote begins; None unless there is exactly one."""
-    lines = quote_lines(note_text, quote)
-    return lines[0] if len(lines) == 1 else None
-
-
 @lru_cache(maxsize=256)
 def quote_lines(note_text: str, quote: str) -> tuple[int, ...]:
     """Give all lines of the note, from 1, where the quote begins, in linear time.
@@ -75,14 +69,12 @@ def quote_lines(note_text: str, quote: str) -> tuple[int, ...]:
     marks may differ, and an ellipsis may leave words out.
     """
     quote = quote.strip()
+    lines = [line.removesuffix("\r") for line in note_text.split("\n")]
     if not _WORD.search(quote):
-        return _lines_with(note_text, quote)
-    if _BLOCK_MARK.match(quote) and (whole := _whole_lines(note_text, quote)):
-        return whole
-    for ignore_case in (False, True):
-        if found := _lines_of_words(note_text, quote, ignore_case=ignore_case):
-            return found
-    return ()
+        return tuple(number for number, line in enumerate(lines, 1) if quote and quote in line)
+    if _BLOCK_MARK.match(quote) and quote in lines:
+        return tuple(number for number, line in enumerate(lines, 1) if quote == line)
+    return _lines_of_words(note_text, quote, False) or _lines_of_words(note_text, quote, True)
 
 
 def locate_findings(note_text: str, findings: Sequence[PlacedFinding]) -> list[int | None]:
@@ -222,19 +214,7 @@ def _in_order(places: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return found
 
 
-def _whole_lines(note_text: str, quote: str) -> tuple[int, ...]:
-    lines = enumerate(note_text.split("\n"), start=1)
-    return tuple(number for number, line in lines if line.removesuffix("\r") == quote)
-
-
-def _lines_with(note_text: str, marks: str) -> tuple[int, ...]:
-    if not marks or "\n" in marks:
-        return ()
-    lines = enumerate(note_text.split("\n"), start=1)
-    return tuple(number for number, line in lines if marks in line)
-
-
-def _lines_of_words(note_text: str, quote: str, *, ignore_case: bool) -> tuple[int, ...]:
+def _lines_of_words(note_text: str, quote: str, ignore_case: bool) -> tuple[int, ...]:
     parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part, ignore_case))]
     index = _index_of(note_text, " ", ignore_case)
     found = _lines_of_parts(index, parts)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from review.domain.grouping import group_targets, split_by_cost
 from review.vocabulary import Grouping
@@ -72,14 +70,6 @@ class TestGroupTargets:
     def test_nothing_makes_no_group(self):
         assert grouped([], Grouping.GATE) == []
 
-    def test_a_batch_of_nothing_is_a_mistake(self):
-        with pytest.raises(ValueError, match="batch_size 0"):
-            grouped(ITEMS, Grouping.GATE, 0)
-
-    @given(
-        st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from(["p/x", "p/y", "q/z"]))),
-        st.integers(1, 4),
-    )
     def test_every_item_is_in_exactly_one_group(self, keys, batch_size):
         items = [Item(*key) for key in keys]
 

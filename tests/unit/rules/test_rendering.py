@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
 from review.protocol.parser import ExpectedPair, parse_output
-from review.protocol.quotes import locate_quote
+from review.protocol.quotes import quote_lines
 from review.protocol.sentinels import end_line, start_line
 from review.protocol.typed import TypedFinding, TypedReview, finding_text, render_typed_review
 from review.runners.rules.judging import RULES, judge
@@ -139,7 +139,7 @@ class TestRoundTrip:
         note = f"# A\n\nSome words {text}{quote} more.\n"
         for name in ("relative-dates", "positional-references", "placeholder-text"):
             for found in judge(name, RuleInput(NOTE, note)).findings:
-                assert locate_quote(note, found.quote) == found.line
+                assert quote_lines(note, found.quote) == (found.line,)
 
 
 class TestTheSamePlaceTwice:
