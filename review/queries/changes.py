@@ -32,8 +32,10 @@ class ChangeReader:
 
     def load(self, snapshot_ids: Collection[int]) -> None:
         """Read the texts that the next changes are measured since."""
-        rows = FileSnapshot.objects.filter(pk__in=snapshot_ids).values_list("pk", "text")
-        self._before = {key: regions_of(text) for key, text in rows}
+        self._before = {}
+        if snapshot_ids:
+            rows = FileSnapshot.objects.filter(pk__in=snapshot_ids).values_list("pk", "text")
+            self._before.update((key, regions_of(text)) for key, text in rows)
 
     def change(self, note_path: str, gate: Gate, *, since: int) -> ChangeJson | None:
         """Measure the note's change since a loaded snapshot; None when the note is gone."""

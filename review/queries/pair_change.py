@@ -50,7 +50,6 @@ class ChangeRequest:
 class FileChange:
     """A file then and now; `diff` is None when it is the same text, or gone (`now` is None)."""
 
-    path: str
     before: str
     before_snapshot_id: int
     now: str | None
@@ -118,8 +117,8 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
         gate_path=gate_path,
         gate_id=request.gate_id,
         model_partition=request.model_partition,
-        note=_file_change(note_path, before, now, keep),
-        gate=_file_change(gate_path, source.gate_snapshot, file_now(corpus, gate_path), set()),
+        note=_file_change(before, now, keep),
+        gate=_file_change(source.gate_snapshot, file_now(corpus, gate_path), set()),
         findings=findings,
         decision=row.decision,
         kind=row.event.kind,
@@ -173,11 +172,8 @@ def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentA
     return row
 
 
-def _file_change(
-    path: str, before: FileSnapshot, now: NoteText | Gate | None, keep: set[int]
-) -> FileChange:
+def _file_change(before: FileSnapshot, now: NoteText | Gate | None, keep: set[int]) -> FileChange:
     return FileChange(
-        path=path,
         before=before.text,
         before_snapshot_id=before.pk,
         now=now.text if now else None,

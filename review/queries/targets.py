@@ -64,16 +64,13 @@ class SelectionRequest:
 
 
 class _Baseline(NamedTuple):
-    """The current acceptance of one pair; `evidence_snapshot_id` is the text really reviewed."""
+    """The current acceptance of one pair; `since` is the snapshot of the note really reviewed."""
 
-    note_sha256: str | None = None
-    gate_sha256: str | None = None
-    accepted_at: datetime | None = None
-    review_pair_id: int | None = None
-    evidence_snapshot_id: int | None = None
-
-
-_NO_BASELINE = _Baseline()
+    note_sha256: str
+    gate_sha256: str
+    accepted_at: datetime
+    review_pair_id: int | None
+    since: int
 
 
 @dataclass
@@ -136,28 +133,34 @@ class Selection:
         for chunk in batched(self._stale, _CHUNK_NOTES):
             baselines = _read_baselines(chunk, self.request.model_partition)
             for item in chunk:
-                pairs = [
-                    (stale, baselines.get((item.note.path, stale.gate.path), _NO_BASELINE))
-                    for stale in _wanted(item, self.request)
-                ]
-                if not item.untouched:
-                    changes.load({since for pair in pairs if (since := _changed_since(*pair))})
-                for stale, baseline in pairs:
-                    target = self._target(item.note, stale, baseline, changes)
+                accepted = baselines.get(item.note.path, {})
+                changes.load(
+                    {
+                        baseline.since
+                        for baseline in accepted.values()
+                        if baseline.note_sha256 != item.note.sha256
+                    }
+                )
+                for stale in _wanted(item, self.request):
+                    target = self._target(item.note, stale, accepted.get(stale.gate.path), changes)
                     if self.request.skip_trivial and is_trivial(target):
                         continue
-                    if self.request.with_diffs and baseline is not _NO_BASELINE:
-                        self._note_changes(target)
+                    if self.request.with_diffs:
+                        self._changed.update(_changed_files(target))
                     yield target
 
     def _target(
-        self, note: NoteFacts, stale: StaleGate, baseline: _Baseline, changes: ChangeReader
+        self,
+        note: NoteFacts,
+        stale: StaleGate,
+        baseline: _Baseline | None,
+        changes: ChangeReader,
     ) -> TargetJson:
-        gate, since = stale.gate, _changed_since(stale, baseline)
+        gate = stale.gate
         reasons = [reason.value for reason in stale.reasons]
         if self.request.mode == REQUESTED:
             reasons.insert(0, REQUESTED)
-        return TargetJson(
+        target = TargetJson(
             note_path=note.path,
             gate_path=gate.path,
             gate_id=gate.gate_id,
@@ -166,21 +169,17 @@ class Selection:
             reasons=reasons,
             note_sha256=note.sha256,
             gate_sha256=gate.sha256,
-            accepted_note_sha256=baseline.note_sha256,
-            accepted_gate_sha256=baseline.gate_sha256,
-            accepted_at=timestamp(baseline.accepted_at),
-            accepted_review_pair_id=baseline.review_pair_id,
             open_review_job_id=self._open_jobs.get((note.path, gate.path)),
-            change=changes.change(note.path, gate, since=since) if since else None,
         )
-
-    def _note_changes(self, target: TargetJson) -> None:
-        for path, accepted, now in (
-            (target.note_path, target.accepted_note_sha256, target.note_sha256),
-            (target.gate_path, target.accepted_gate_sha256, target.gate_sha256),
-        ):
-            if accepted not in (None, now):
-                self._changed.add((path, accepted))
+        if baseline is None:
+            return target
+        target.accepted_note_sha256 = baseline.note_sha256
+        target.accepted_gate_sha256 = baseline.gate_sha256
+        target.accepted_at = timestamp(baseline.accepted_at)
+        target.accepted_review_pair_id = baseline.review_pair_id
+        if Staleness.NOTE_CHANGED in stale.reasons:
+            target.change = changes.change(note.path, gate, since=baseline.since)
+        return target
 
 
 def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
@@ -261,31 +260,35 @@ def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...],
 
 def _read_baselines(
     notes: Sequence[NoteStaleness], partition: str | None
-) -> dict[tuple[str, str], _Baseline]:
+) -> dict[str, dict[str, _Baseline]]:
     """Read what the pairs of `notes` were accepted with, by note and gate path."""
-    if partition is None:
-        return {}
     paths = [item.note.path for item in notes if not item.untouched]
-    rows = (
-        CurrentAcceptance.objects.of_partition(partition)
-        .filter(note__path__in=paths)
-        .values_list(
-            "note__path",
-            "gate__path",
-            "note_snapshot__content_sha256",
-            "gate_snapshot__content_sha256",
-            "event__accepted_at",
-            "event__review_pair_id",
-            Coalesce("event__review_pair__note_snapshot_id", "note_snapshot_id"),
-        )
+    found: dict[str, dict[str, _Baseline]] = {}
+    if partition is None or not paths:
+        return found
+    rows = CurrentAcceptance.objects.of_partition(partition).filter(note__path__in=paths)
+    columns = rows.values_list(
+        "note__path",
+        "gate__path",
+        "note_snapshot__content_sha256",
+        "gate_snapshot__content_sha256",
+        "event__accepted_at",
+        "event__review_pair_id",
+        Coalesce("event__review_pair__note_snapshot_id", "note_snapshot_id"),
     )
-    return {(note, gate): _Baseline(*values) for note, gate, *values in rows.iterator()}
+    for note_path, gate_path, *values in columns.iterator():
+        found.setdefault(note_path, {})[gate_path] = _Baseline(*values)
+    return found
 
 
-def _changed_since(stale: StaleGate, baseline: _Baseline) -> int | None:
-    """Return the snapshot to measure the note's change from, where it changed."""
-    since = baseline.evidence_snapshot_id
-    return since if since and Staleness.NOTE_CHANGED in stale.reasons else None
+def _changed_files(target: TargetJson) -> Iterator[tuple[str, str]]:
+    """Yield path and accepted digest of the files of a target that changed since."""
+    for path, accepted, now in (
+        (target.note_path, target.accepted_note_sha256, target.note_sha256),
+        (target.gate_path, target.accepted_gate_sha256, target.gate_sha256),
+    ):
+        if accepted is not None and accepted != now:
+            yield path, accepted
 
 
 def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGate]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from review.domain.grouping import group_targets, split_by_cost
 from review.vocabulary import Grouping
@@ -70,6 +72,10 @@ class TestGroupTargets:
     def test_nothing_makes_no_group(self):
         assert grouped([], Grouping.GATE) == []
 
+    @given(
+        st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from(["p/x", "p/y", "q/z"]))),
+        st.integers(1, 4),
+    )
     def test_every_item_is_in_exactly_one_group(self, keys, batch_size):
         items = [Item(*key) for key in keys]
 
