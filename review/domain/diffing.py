@@ -69,10 +69,10 @@ def line_edits(old: list[str], new: list[str]) -> list[LineEdit]:
     from rapidfuzz.distance import Indel
 
     edits: list[LineEdit] = []
-    operations = Indel.opcodes(*numbered(old[head:old_end], new[head:new_end]))
-    for tag, *places in operations.as_list():
-        if tag == "equal":
+    for item in Indel.opcodes(*numbered(old[head:old_end], new[head:new_end])):
+        if item.tag == "equal":
             continue
+        places = (item.src_start, item.src_end, item.dest_start, item.dest_end)
         edit = LineEdit(*(place + head for place in places))
         if edits and edits[-1].old_end == edit.old and edits[-1].new_end == edit.new:
             edit = edits.pop()._replace(old_end=edit.old_end, new_end=edit.new_end)

@@ -171,12 +171,12 @@ def _merged(before: str, after: str) -> list[Piece] | None:
 def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
     from rapidfuzz.distance import Indel  # no command shows words
 
-    for tag, start, end, new_start, new_end in Indel.opcodes(*numbered(old, new)).as_list():
-        if tag == "insert":
-            yield Piece(Mark.ADDED, "".join(new[new_start:new_end]))
+    for item in Indel.opcodes(*numbered(old, new)):
+        if item.tag == "insert":
+            yield Piece(Mark.ADDED, "".join(new[item.dest_start : item.dest_end]))
         else:
-            mark = Mark.SAME if tag == "equal" else Mark.REMOVED
-            yield Piece(mark, "".join(old[start:end]))
+            mark = Mark.SAME if item.tag == "equal" else Mark.REMOVED
+            yield Piece(mark, "".join(old[item.src_start : item.src_end]))
 
 
 def _calmed(pieces: Sequence[Piece]) -> list[Piece]:

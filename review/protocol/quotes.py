@@ -126,7 +126,7 @@ def _named_places(
             return named
     lines = _of_frontmatter_or_body(note_text, finding.text, lines)
     headings = headings_by_line(note_text)
-    names = {name for line in lines for name in headings[line - 1 : line] for name in name}
+    names = {name for line in lines for above in headings[line - 1 : line] for name in above}
     named_headings = {name for name in names if _names_heading(finding, name)}
     counts = [len(named_headings.intersection(*headings[line - 1 : line])) for line in lines]
     return tuple(line for line, count in zip(lines, counts, strict=True) if count == max(counts))
