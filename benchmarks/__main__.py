@@ -166,7 +166,7 @@ def warn_queue(place: Place, base: KnowledgeBase, *, runs: int) -> None:
     title(f"{place.kind}: warn queue (JSON), {pairs // WARN_EVERY:,} open findings")
     row(f"among {pairs:,} acceptances", few["queue"], few["start"].seconds)
     pairs *= 1 + len(OTHERS)
-    row(f"among {pairs:,} acceptances", many["queue"], many["start"].seconds, seconds=0.6)
+    row(f"among {pairs:,} acceptances", many["queue"], many["start"].seconds, seconds=1.0)
 
 
 def changed(place: Place, base: KnowledgeBase, *, runs: int) -> None:

@@ -64,12 +64,18 @@ class _First:
 
 def accept_all(base: KnowledgeBase, *fillings: Filling) -> None:
     """Give every pair a completed review and a current acceptance in each partition."""
+    from django.db import transaction
+
+    from review.acceptance.finding_states import rebuild_finding_states
+
     gates = _snapshots(base.root, base.gates)
     with _unchecked():
         notes = _snapshots(base.root, base.notes)
         for filling in fillings:
             for start in range(0, len(notes), _NOTES_AT_ONCE):
                 _fill(filling, notes[start : start + _NOTES_AT_ONCE], gates)
+        with transaction.atomic():
+            rebuild_finding_states()
         _finish()
 
 

@@ -4,7 +4,7 @@
 
 Without ROOT the base is built first, which takes some minutes: every note by every gate in two model
 partitions, a tenth of the pairs with a finding. Each page is asked for in turn by a logged-in client in
-this process; the first two requests, in which answers that pages remember are made, are told apart.
+this process; the first request, which fills the caches, is listed apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,6 @@ PARTITIONS = ("bench-model", "other-model@high")
 BUDGET_MS = 150
 MAX_BYTES = 500_000
 WARM = 2
-_LOOK_AGAIN = 0.1  # seconds
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,10 @@ class Figures:
     """What requests for one page cost: milliseconds, statements, bytes.
 
     :param cpu: the median of the processor time; it tells a slow page from a busy machine.
-    :param first: until the first answer, which may say that figures are being counted; `ready` until
-        they are there.
+    :param first: until the first answer, which fills the caches.
     """
 
     first: float
-    ready: float
     median: float
     p95: float
     cpu: float
@@ -92,7 +88,7 @@ def measure(root: Path, *, requests: int) -> None:
         flush=True,
     )
     print(
-        f"{'page':34} {'p95':>8} {'median':>8} {'cpu':>8} {'first':>9} {'figures':>9} {'kB':>7} {'statements':>11}",
+        f"{'page':34} {'p95':>8} {'median':>8} {'cpu':>8} {'first':>9} {'kB':>7} {'statements':>11}",
         flush=True,
     )
     for name, address in _addresses().items():
@@ -100,7 +96,6 @@ def measure(root: Path, *, requests: int) -> None:
         met = figures.p95 <= BUDGET_MS and figures.size <= MAX_BYTES
         print(
             f"{name:34} {figures.p95:6.0f}ms {figures.median:6.0f}ms {figures.cpu:6.0f}ms {figures.first:7.0f}ms "
-            f"{figures.ready:7.0f}ms "
             f"{figures.size / 1000:7.1f} {figures.statements:11}  {'ok' if met else 'MISSED'}",
             flush=True,
         )
@@ -161,12 +156,7 @@ def _ask(client: Client, address: str, *, requests: int) -> Figures:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    began = time.perf_counter()
-    first, is_there = _first(client, address)
-    while not is_there:
-        time.sleep(_LOOK_AGAIN)
-        _taken, is_there = _first(client, address)
-    ready = (time.perf_counter() - began) * 1000
+    first, _cpu, _size = _once(client, address)
     for _ in range(WARM - 1):
         _once(client, address)
     with CaptureQueriesContext(connection) as seen:
@@ -176,20 +166,12 @@ def _ask(client: Client, address: str, *, requests: int) -> Figures:
     times = sorted(taken for taken, _cpu, _size in asked)
     return Figures(
         first=first,
-        ready=ready,
         median=statistics.median(times),
         p95=times[min(len(times) - 1, int(len(times) * 0.95))],
         cpu=statistics.median(cpu for _taken, cpu, _size in asked),
         statements=statements,
         size=max(size for _taken, _cpu, size in asked),
     )
-
-
-def _first(client: Client, address: str) -> tuple[float, bool]:
-    """Milliseconds, and whether the figures were there or are being counted yet."""
-    started = time.perf_counter()
-    status = client.get(address).status_code
-    return (time.perf_counter() - started) * 1000, status != HTTPStatus.ACCEPTED
 
 
 def _once(client: Client, address: str) -> tuple[float, float, int]:

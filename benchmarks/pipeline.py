@@ -120,9 +120,9 @@ def _groups(base: KnowledgeBase) -> list[Sequence[str]]:
 
 
 def _go(root: Path, wanted: Round, rates: Rates) -> None:
-    from review import conf
+    from review import settings
 
-    config = conf.current()
+    config = settings.current()
     jobs, taken = _create(config, wanted)
     rates.add("create_jobs", len(jobs), taken)
     rates.add("claims", len(jobs), _claim(config, jobs))
@@ -133,8 +133,8 @@ def _go(root: Path, wanted: Round, rates: Rates) -> None:
 
 
 def _create(config: Any, wanted: Round) -> tuple[list[Any], Taken]:
-    from review.domain.identity import gate_id_of
-    from review.orchestration.planning import CreateRequest, create_jobs
+    from review.domain.paths import gate_id_of
+    from review.jobs.create import CreateRequest, create_jobs
     from review.vocabulary import Grouping
 
     targets = [
@@ -167,8 +167,8 @@ def _create(config: Any, wanted: Round) -> tuple[list[Any], Taken]:
 
 
 def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
+    from review.jobs.claim import ClaimRequest, claim
     from review.models import Provenance
-    from review.orchestration.claiming import ClaimRequest, claim
 
     watch = _Stopwatch()
     for job in jobs:
@@ -183,8 +183,8 @@ def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
 
 def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """As `ingest_bundle_output` does for all that is ready."""
-    from review.orchestration.finalization import ingest_jobs
-    from review.orchestration.ingest_request import IngestRequest
+    from review.ingest.ingest import ingest_jobs
+    from review.ingest.request import IngestRequest
 
     write_outputs(root, jobs)
     ids = [job.review_job_id for job in jobs]
@@ -199,8 +199,8 @@ def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
 
 def _ingest_singly(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """As a sweep does: each when its worker has ended."""
-    from review.orchestration.finalization import ingest_job
-    from review.orchestration.ingest_request import IngestRequest
+    from review.ingest.ingest import ingest_job
+    from review.ingest.request import IngestRequest
 
     write_outputs(root, jobs)
     request = IngestRequest(actor="agent:benchmark")

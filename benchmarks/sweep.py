@@ -41,7 +41,7 @@ class Samples:
     wall: list[float] = field(default_factory=list)
     resident: list[float] = field(default_factory=list)
 
-    def tell(self, event: Any, tally: Any) -> None:
+    def take(self, event: Any, tally: Any) -> None:
         """Take a sample when a job has ended."""
         if event.name == "job-finished":
             used = resource.getrusage(resource.RUSAGE_SELF)
@@ -80,21 +80,21 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 
 def _sweep(samples: Samples, jobs: int) -> Any:
-    from review import conf
-    from review.orchestration.dispatching import ThreadDispatcher
-    from review.orchestration.hiring import HireRequest, hire
-    from review.orchestration.sweep_request import Limits, SweepRequest
-    from review.orchestration.sweep_surroundings import Surroundings
-    from review.orchestration.sweeping import sweep
-    from review.queries.knowledge_base import open_corpus
-    from review.queries.targets import SelectionRequest
-    from review.runners.process_table import ProcessTable
+    from review import settings
+    from review.knowledge_base.opening import open_corpus
+    from review.runners.process.table import ProcessTable
+    from review.selection.select import SelectionRequest
+    from review.sweeps.dispatcher import Dispatcher
+    from review.sweeps.report import SweepContext
+    from review.sweeps.request import Limits, SweepRequest
+    from review.sweeps.sweep import sweep
+    from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping
 
-    config, stop, table = conf.current(), threading.Event(), ProcessTable()
+    config, stop, table = settings.current(), threading.Event(), ProcessTable()
     with open_corpus(config) as corpus:
-        worker = hire(
-            HireRequest(RUNNER, PARTITION, timedelta(minutes=1), "sweep:benchmark"),
+        worker = build_worker(
+            WorkerRequest(RUNNER, PARTITION, timedelta(minutes=1), "sweep:benchmark"),
             parent=table.me(),
             linker=corpus.linker,
             config=config,
@@ -107,9 +107,10 @@ def _sweep(samples: Samples, jobs: int) -> Any:
                 Limits(max_attempts=1),
             ),
             corpus=corpus,
-            dispatcher=ThreadDispatcher(worker, slots=jobs, stop=stop),
-            provenance=worker.provenance,
-            around=Surroundings(config, table, samples, "sweep:benchmark", stop, _now),
+            dispatcher=Dispatcher(worker, slots=jobs, stop=stop),
+            context=SweepContext(
+                config, table, worker.provenance, "sweep:benchmark", samples.take, stop, _now
+            ),
         )
 
 

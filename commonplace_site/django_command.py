@@ -11,10 +11,10 @@ from django.db import DatabaseError
 from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode, StoreRefused
-from review.orchestration.store_opening import open_store, refuse_lost
-from review.store.migrating import checks_without_reviews
+from review.store.errors import MIGRATE, StoreNewer, StoreOlder
+from review.store.migration_checks import checks_without_reviews
 from review.store.opening import says_no_table
-from review.store.refusals import MIGRATE, StoreNewer, StoreOlder
+from review.upkeep.open_store import open_store, refuse_lost
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
 # They take one of any version, and SQLite would leave an empty file where none is.

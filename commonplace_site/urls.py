@@ -29,7 +29,7 @@ urlpatterns = [
     path("", include("review.web.urls")),
 ]
 
-handler400 = "review.web.refusals.bad_request"
-handler403 = "review.web.refusals.forbidden"
-handler404 = "review.web.refusals.not_found"
-handler500 = "review.web.refusals.failed"
+handler400 = "review.web.core.error_pages.bad_request"
+handler403 = "review.web.core.error_pages.forbidden"
+handler404 = "review.web.core.error_pages.not_found"
+handler500 = "review.web.core.error_pages.failed"

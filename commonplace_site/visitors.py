@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from review.errors import TryAgain
-from review.web.pages import refusal
+from review.web.core.responses import refusal
 
 
 class TooManyGuesses(TryAgain):

@@ -93,6 +93,22 @@ class DispositionState(TextChoices):
     DEFERRED = "deferred"
 
 
+class Seen(TextChoices):
+    """Whether a finding was reported before; regressed: it was called fixed in between."""
+
+    NEW = "new"
+    PERSISTING = "persisting"
+    REGRESSED = "regressed"
+
+
+class NoteNow(TextChoices):
+    """A note against the text that was reviewed."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    GONE = "gone"
+
+
 class AcceptanceKind(TextChoices):
     """Where an acceptance event comes from."""
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from review.conf import Config
+from review.settings.config import Config
 from review.vocabulary import Grouping
 
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -141,9 +141,9 @@ def make_jobs(
 ) -> list[Any]:
     """Queued jobs for the pairs, made through the real use case; as `create_review_jobs` shows them.
 
-    :param overrides: `model_partition`, and fields of `CreateRequest`, such as `grouping`.
+    :param overrides: `model_partition`, `force`, and fields of `CreateRequest`, such as `grouping`.
     """
-    from review.orchestration.planning import CreateRequest, create_jobs
+    from review.jobs.create import CreateRequest, create_jobs
 
     partition = overrides.pop("model_partition", PARTITION)
     fields = {
@@ -153,6 +153,8 @@ def make_jobs(
         "actor": "human:test",
     }
     config = overrides.pop("config", None) or make_config(root)
+    if overrides.pop("force", False):
+        fields["omit"] = frozenset()
     return create_jobs(CreateRequest(**fields | overrides), config=config, now=now).jobs
 
 

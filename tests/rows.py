@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from review.acceptance.finding_states import restate_findings
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -12,6 +13,7 @@ from review.models import (
     Disposition,
     FileSnapshot,
     Finding,
+    FindingState,
     JobEvent,
     JobOutput,
     KbPath,
@@ -26,6 +28,7 @@ from review.vocabulary import (
     Grouping,
     JobStatus,
     PairStatus,
+    Seen,
     Severity,
 )
 from tests.builders import GATES_FOLDER, NOW
@@ -139,6 +142,33 @@ def finding_row(**overrides: Any) -> Finding:
     return Finding.objects.create(**fields | overrides)
 
 
+def finding_state_row(**overrides: Any) -> FindingState:
+    """A row of the queue, of an acceptance of its own unless one is given."""
+    event = overrides.get("event") or acceptance_row()
+    fields = {
+        "event": event,
+        "note": event.note,
+        "gate": event.gate,
+        "model_partition": event.model_partition,
+        "pair": event.review_pair,
+        "read_snapshot": event.note_snapshot,
+        "gate_snapshot": event.gate_snapshot,
+        "note_path": event.note.path,
+        "gate_path": event.gate.path,
+        "ordinal": 1,
+        "decision": Decision.WARN,
+        "severity": Severity.WARN,
+        "fingerprint": "f" * 16,
+        "later_objections": 0,
+        "text_read_at": NOW,
+        "first_at": NOW,
+        "seen_before": Seen.NEW,
+        "seen": Seen.NEW,
+        "state": DispositionState.OPEN,
+    }
+    return FindingState.objects.create(**fields | overrides)
+
+
 def disposition_row(**overrides: Any) -> Disposition:
     """A disposition of a fingerprint."""
     fields = {
@@ -147,7 +177,9 @@ def disposition_row(**overrides: Any) -> Disposition:
         "actor": "human:test",
         "at": NOW,
     }
-    return Disposition.objects.create(**fields | overrides)
+    row = Disposition.objects.create(**fields | overrides)
+    restate_findings([row.fingerprint])
+    return row
 
 
 def decision_event_row(**overrides: Any) -> DecisionEvent:

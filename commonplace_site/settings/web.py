@@ -8,11 +8,11 @@ from pathlib import Path
 import review
 from commonplace_site.settings.base import *  # noqa: F403
 from commonplace_site.settings.secret import secret_key
-from review import conf
+from review import settings
 
 _WEB = Path(review.__file__).parent / "web"
 
-SECRET_KEY = secret_key(conf.current().root / conf.REPORTS_FOLDER / ".secret-key")
+SECRET_KEY = secret_key(settings.current().root / settings.REPORTS_FOLDER / ".secret-key")
 # The names under which browsers reach the site, besides this machine's own.
 NAMED_HOSTS = [name for name in os.environ.get("COMMONPLACE_HOSTS", "").split(",") if name.strip()]
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *map(str.strip, NAMED_HOSTS)]
@@ -41,9 +41,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "review.web.bounds.BoundsMiddleware",
-    "review.web.middleware.RefusalMiddleware",
-    "review.web.middleware.AccessMiddleware",
+    "review.web.core.middleware.RefusalMiddleware",
+    "review.web.core.middleware.AccessMiddleware",
 ]
 
 TEMPLATES = [
@@ -52,12 +51,12 @@ TEMPLATES = [
         "DIRS": [_WEB / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["review.web.template_tags"],
+            "builtins": ["review.web.core.template_tags"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "review.web.shell.shell",
+                "review.web.core.context.shell",
             ],
         },
     }
@@ -75,7 +74,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "start"
 # In seconds: how long the link holds that logs in once. Passwords are not reset here.
 PASSWORD_RESET_TIMEOUT = 15 * 60
-CSRF_FAILURE_VIEW = "review.web.refusals.csrf_failed"
+CSRF_FAILURE_VIEW = "review.web.core.error_pages.csrf_failed"
 
 # A row of the store for each login: a page reads it by its key, and queues behind no ingest.
 SESSION_ENGINE = "commonplace_site.sessions"

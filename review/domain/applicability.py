@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,20 @@ def resolve_type(raw: str, *, note_path: str) -> str:
             parts.append(part)
     path = "/".join(parts)
     return path if path.endswith(".md") or not path else f"{path}.md"
+
+
+def with_folder_type(
+    kind: NoteKind, *, note_path: str, folder_types: Mapping[str, str]
+) -> NoteKind:
+    """Give a note that names no type that of the nearest folder around it that has one."""
+    if kind.type_path or not kind.readable:
+        return kind
+    folder = note_path
+    while folder:
+        folder = folder.rpartition("/")[0]
+        if folder in folder_types:
+            return replace(kind, type_path=resolve_type(folder_types[folder], note_path=""))
+    return kind
 
 
 def applies(requirement: Requirement, kind: NoteKind) -> bool:

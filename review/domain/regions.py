@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from review.domain.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.markdown_lines import iter_lines
+from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
+from review.domain.markdown.lines import iter_lines
 
 _ATX_H1 = re.compile(r" {0,3}#[ \t]+[^ \t]")
 _HEADING_OR_RULE = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|([-*_])[ \t]*(?:\1[ \t]*){2,}$)")

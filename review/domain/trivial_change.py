@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from review.domain.diffing import numbered, shared_ends
+from review.domain.diffs.lines import numbered, shared_ends
 from review.domain.regions import Regions
 from review.vocabulary import Region
 

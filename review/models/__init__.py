@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance
-from review.models.expressions import JoinedKeys, JsonRows, NamedKeys
+from review.models.expressions import JoinedKeys, NamedKeys
+from review.models.finding_states import FindingState
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
@@ -21,10 +22,10 @@ __all__ = [
     "FileSnapshot",
     "FileSnapshotKey",
     "Finding",
+    "FindingState",
     "JobEvent",
     "JobOutput",
     "JoinedKeys",
-    "JsonRows",
     "KbPath",
     "ModelPartition",
     "NamedKeys",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from review.domain.parents import Parent
+from review.domain.processes import Parent
 from review.models.paths import ModelPartition
 from review.protocol.telemetry import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
@@ -122,24 +122,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
             for name, value in fields.items():
                 setattr(job, name, value)
         return True
-
-    def fail(
-        self,
-        job_id: int,
-        *,
-        leaving: Sequence[JobStatus] = OPEN_JOB_STATUSES,
-        code: FailureCode,
-        reason: str,
-        now: datetime,
-    ) -> int:
-        """An open job to `failed`, saying why."""
-        return (
-            self._unreplaced()
-            .filter(pk=job_id, status__in=leaving)
-            .update(
-                status=JobStatus.FAILED, completed_at=now, failure_code=code, failure_reason=reason
-            )
-        )
 
     def _unreplaced(self) -> ReviewJobQuerySet:
         """Jobs that no other job replaces.

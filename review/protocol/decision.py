@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from review.domain.markdown_lines import iter_lines
+from review.domain.markdown.lines import iter_lines
 from review.protocol.findings import read_findings
 from review.vocabulary import Decision, DecisionSource, Severity
 

@@ -6,7 +6,7 @@ import re
 import string
 from dataclasses import dataclass, field
 
-from review.domain.markdown_lines import Line, iter_lines
+from review.domain.markdown.lines import Line, iter_lines
 from review.vocabulary import Severity
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from review.protocol.telemetry import merge_runs
+from review.protocol.typed_review import TypedReview
 from review.vocabulary import FailureCode
 
 MODEL_ANSWERED = "model_answered"  # is there only where it is false
@@ -45,6 +46,8 @@ class RunnerOutcome:
 
     :param text: the review, byte-exact. Beside a failure: the review blocks that were there before
         the run failed, incomplete perhaps.
+    :param typed: the same reviews as data, by ordinal of their pairs, where nobody has to read them out
+        of the text.
     :param telemetry: what is known and nothing else: `duration_seconds`, and where the CLI says so
         `models`, `session_id`, `turns`, `input_tokens`, `output_tokens`, `cached_input_tokens`,
         `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`, `notices`. None:
@@ -56,6 +59,7 @@ class RunnerOutcome:
     failure: RunnerFailure | None = None
     telemetry: Mapping[str, Any] | None = None
     said: str = ""
+    typed: Mapping[int, TypedReview] = field(default_factory=dict)
 
 
 def telemetry_of(outcomes: Sequence[RunnerOutcome]) -> dict[str, Any] | None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from review.conf import Config
-from review.domain.identity import near_matches
+from review.domain.paths import near_matches
 from review.errors import InputRejected
 from review.runners.spec import Access, Dialect, Reading, RunnerSpec
-from review.settings_file import ConfigRefused, RunnerOutput, RunnerSettings
+from review.settings.config import Config
+from review.settings.file import ConfigRefused, RunnerOutput, RunnerSettings
 
 RULES_RUNNER = "rules"
 _DIALECTS = {

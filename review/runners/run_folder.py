@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from review.folders import make_private
-from review.runners.environment import is_mark
+from review.private_files import make_private
 from review.runners.outcome import Captured
-from review.runners.process import ProcessResult
+from review.runners.process.environment import is_mark
+from review.runners.process.run import ProcessResult
 from review.runners.spec import Access
 
 MAX_CAPTURED_BYTES = 32_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from review.errors import UsageRefused
-from review.settings_file import PLACEHOLDERS
+from review.settings.file import PLACEHOLDERS
 
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from review.store.errors import refusal_of
 from review.store.opening import Use, ensure_store, prepare_migration
-from review.store.refusals import refusal_of
-from review.store.sqlite_file import companions_of, recheck_store
-from review.store.sqlite_file import has_content as exists
+from review.store.sqlite.file import companions_of, recheck_store
+from review.store.sqlite.file import has_content as exists
 
 __all__ = [
     "Use",

@@ -10,10 +10,9 @@ from pathlib import Path
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 import review
-from review import conf
+from review import settings
 from review.errors import StoreRefused
-from review.store import sqlite_file
-from review.store.refusals import (
+from review.store.errors import (
     MIGRATE,
     StoreForeign,
     StoreNewer,
@@ -23,6 +22,7 @@ from review.store.refusals import (
     store_name,
     translate_db_errors,
 )
+from review.store.sqlite import file as sqlite_file
 
 
 class Use(Enum):
@@ -82,7 +82,7 @@ def _opened(
 ) -> frozenset[str]:
     connection = connections[using]
     if connection.vendor == "unknown":
-        conf.current()  # says why the settings were read without a configuration
+        settings.current()  # says why the settings were read without a configuration
         raise StoreRefused("there was no configuration when this process started")
     if connection.vendor == "sqlite" and connection.connection is None:
         _open_file(write=write, make=make, using=using, before_making=before_making)

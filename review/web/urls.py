@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from review.web import (
-    entering,
+from review.web.auth import login as entering
+from review.web.core import preferences
+from review.web.pages import (
+    diffs,
     events,
+    findings,
+    gates,
     jobs,
-    looks,
-    preferences,
-    reading_urls,
+    matrix,
+    notes,
+    queue,
+    reviews,
+    search,
     start,
-    triage_urls,
+    triage,
 )
+from review.web.pages import needs_a_look as looks
+from review.web.pages import pair_actions as picking
+from review.web.render import raw_text as texts
 
-urlpatterns = [
-    *start.urlpatterns,
-    *jobs.urlpatterns,
-    *events.urlpatterns,
-    *looks.urlpatterns,
-    *reading_urls.urlpatterns,
-    *triage_urls.urlpatterns,
-    *entering.urlpatterns,
-    *preferences.urlpatterns,
-]
+_PAGES = (
+    *(start, jobs, events, looks, reviews, texts, picking, diffs, notes, matrix, gates, search),
+    *(queue, triage, findings, entering, preferences),
+)
+urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

@@ -62,7 +62,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer is made anew, however slow the machine: no test sees an old one."""
-    monkeypatch.setattr("review.web.remembered.AT_ONCE", float("inf"))
+    monkeypatch.setattr("review.web.core.cached.QUICK", float("inf"))
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ class TestWithoutJavaScript:
         page.click(".facets >> text=failed")
 
         page.wait_for_url("**/jobs/?status=failed")
-        assert "There is no job here." in page.inner_text("main")
+        assert "No jobs here." in page.inner_text("main")
 
     def test_a_person_logs_in_and_out(self, new_visit, operator):
         visit = new_visit(None, script=False)

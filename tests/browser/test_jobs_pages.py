@@ -9,6 +9,7 @@ from review.vocabulary import FailureCode
 from tests.builders import NOW, write_gate, write_note
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.people import make_chief
+from tests.helpers.planning import fail
 from tests.helpers.reviewed import FAIL, WARN, ingest, review_pairs
 
 LONG = "a-very-" * 20 + "long-name.md"
@@ -27,9 +28,7 @@ def lived_in(transactional_db, root):
     lost = abandoned(root, (LONG, "prose/x"), (LONG, "prose/y"))
     write_output(root, running(root))
     partial = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
-    ReviewJob.objects.fail(
-        partial, code=FailureCode.RUNNER_ERROR, reason="The CLI said no. " * 30, now=NOW
-    )
+    fail(partial, code=FailureCode.RUNNER_ERROR, reason="The CLI said no. " * 30, now=NOW)
     ReviewJob.objects.filter(pk=lost).update(telemetry={"model": "x" * 300})
     return lost
 
@@ -78,8 +77,8 @@ class TestLooks:
 
 
 class TestRecovering:
-    def test_is_found_from_the_start_page_and_done_with_the_keyboard(self, visit, lived_in):
-        page = visit.open("/")
+    def test_is_found_in_the_list_and_done_with_the_keyboard(self, visit, lived_in):
+        page = visit.open("/jobs/?needs=abandoned")
 
         page.keyboard.press("j")
         page.keyboard.press("Enter")
@@ -103,7 +102,7 @@ class TestRecovering:
         page.select_option("select[name=action]", "ingest_now")
         page.click("button[name=index]")
         page.wait_for_url("**/recover/ingest/**")
-        assert "What is refused, and why" in page.inner_text("#content-main")
+        assert "Refused" in page.inner_text("#content-main")
         page.click("input[type=submit].default")
 
         page.wait_for_url("**/jobs/*")

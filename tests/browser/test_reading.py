@@ -141,7 +141,7 @@ class TestLooks:
         write_gate(base, "prose/x", make_gate("prose/x", body="Another text.\n"))
         review_pairs(base, ("a.md", "prose/x"), now=NOW + timedelta(hours=1))
         page = visit.open("/gates/prose/x")
-        page.get_by_role("link", name="against today's").first.click()
+        page.get_by_role("link", name="compare with the current text").first.click()
 
         assert visit.problems() == []
 
@@ -187,8 +187,8 @@ class TestActing:
         page = plain_visit.open(f"/reviews/{pair}/")
 
         page.get_by_label("pass", exact=True).check()
-        page.get_by_label("Why you read it so").fill("it finds nothing")
-        page.get_by_role("button", name="Set the decision").click()
+        page.get_by_label("Reason").first.fill("it finds nothing")
+        page.get_by_role("button", name="Set decision").click()
 
         expect(page.locator(".messages").get_by_text("Decided: prose/x is pass")).to_be_visible()
         assert current().decision == "pass"
@@ -198,7 +198,7 @@ class TestActing:
         page = plain_visit.open(f"/reviews/{pair}/")
 
         page.get_by_text("Override: accept without a review").click()
-        page.get_by_label("Why it may pass").fill("a quotation")
+        page.get_by_label("Reason").last.fill("a quotation")
         page.get_by_role("button", name="Override").click()
 
         expect(page.locator(".messages").get_by_text("Overridden: prose/x passes")).to_be_visible()
@@ -208,6 +208,7 @@ class TestActing:
         page = plain_visit.open("/matrix/?mode=not-fresh")
 
         page.locator('tr:has-text("b.md") td.m input').first.check(force=True)
+        page.locator("#model").fill(PARTITION)
         page.get_by_role("button", name="Request reviews of the ticked cells").click()
 
         expect(

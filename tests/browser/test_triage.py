@@ -245,6 +245,35 @@ class TestByHand:
         assert Disposition.objects.count() == 0
 
 
+class TestServerAway:
+    def test_a_decision_stays_in_its_row_and_is_sent_again_with_its_reason(self, visit, marks):
+        page = visit.open("/queue/")
+        page.route("**/queue/dispose*", lambda route: route.abort())
+        page.locator("#reason").fill("a table needs no source")
+        unsaved = page.locator("[data-row] .unsaved")
+
+        with visit.expecting_complaints():
+            page.locator("[data-row]").first.get_by_role("button", name="Reject").click()
+            unsaved.wait_for()
+
+        assert "Not saved: rejected (a table needs no source)" in unsaved.inner_text()
+        assert shown(visit) == TEN
+        page.unroute("**/queue/dispose*")
+        assert wait_for_states(visit, 1) == {marks[0]: ["rejected"]}
+        assert Disposition.objects.get().reason == "a table needs no source"
+        unsaved.wait_for(state="detached")
+        assert shown(visit) == TEN[1:]
+
+    def test_the_list_stays_where_it_is_when_undo_is_offered(self, visit, marks):
+        page = visit.open("/queue/")
+        before = page.locator(".note-group").first.bounding_box()["y"]
+        page.keyboard.press("j")
+        page.keyboard.press("f")
+        page.get_by_role("button", name="Undo").wait_for()
+
+        assert page.locator(".note-group").first.bounding_box()["y"] == before
+
+
 class TestWithoutJavaScript:
     def test_a_finding_is_decided_and_the_page_comes_back_at_the_next_row(self, plain_visit, marks):
         page = plain_visit.open("/queue/")

@@ -7,17 +7,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf
-from review.conf import Config
-from review.corpus import Corpus
-from review.domain.identity import gate_id_of, sha256_hex
-from review.management.base import ReviewCommand
+from review import settings
+from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
+from review.domain.paths import gate_id_of, sha256_hex
+from review.knowledge_base import Corpus
+from review.management.kit.command import ReviewCommand
 from review.models import CurrentAcceptance
-from review.orchestration.picking import Pick, ack_picks, request_reviews
-from review.orchestration.triage import BulkRequest, dispose_matching, undo
-from review.queries.files_now import files_now
-from review.queries.queue_boards import queue_board
-from review.queries.queue_choice import QueueFilter
+from review.queue.queue import QueueFilter
+from review.queue.triage import BulkRequest, dispose_matching, undo
+from review.settings.config import Config
 from review.vocabulary import DispositionState, Grouping
 from tests.builders import PARTITION
 
@@ -42,26 +40,24 @@ class _Form(ReviewCommand):
 
 def _dispose_all(form: _Form) -> Any:
     bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
-    return len(dispose_matching(bulk, config=conf.current(), now=form.now).moved)
+    return len(dispose_matching(bulk, config=settings.current(), now=form.now).moved)
 
 
 def _take_back(form: _Form) -> Any:
     bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
-    config = conf.current()
-    at = dispose_matching(bulk, config=config, now=form.now).at
-    board = queue_board(config, files_now(config, now=form.now))
-    return len(undo(at, actor=_ACTOR, board=board, now=form.now).moved)
+    at = dispose_matching(bulk, config=settings.current(), now=form.now).at
+    return len(undo(at, actor=_ACTOR, now=form.now).moved)
 
 
 def _ack(form: _Form) -> Any:
-    config = conf.current()
+    config = settings.current()
     said = {"actor": _ACTOR, "reason": "no matter", "now": form.now}
     return len(ack_picks(_seen(config), corpus=Corpus(config), config=config, **said))
 
 
 def _request(form: _Form) -> Any:
     said = {"grouping": Grouping.NOTE, "actor": _ACTOR, "now": form.now}
-    return len(request_reviews(_picks(), config=conf.current(), **said))
+    return len(request_reviews(_picks(), config=settings.current(), **said))
 
 
 def _seen(config: Config) -> list[Pick]:

@@ -224,7 +224,7 @@ SCENARIOS = (
     Scenario("create", selected, _CREATE),
     Scenario(
         "create-in-turns", selected, _CREATE, whole=False,
-        settings={"review.orchestration.planning.JOBS_PER_TRANSACTION": 1},
+        settings={"review.jobs.create.JOBS_PER_TRANSACTION": 1},
     ),
     Scenario("claim", _queued, line("claim_review_job --review-job-id 1 --runner r")),
     Scenario("claim-next", _queued, line("claim_review_job --next --runner r"), accepts=True),

@@ -16,8 +16,8 @@ from tests.helpers.scripted import MODEL, SETTINGS
 from tests.stores.make import kept_stores, unpack
 
 _MANY = 6
-_ONE_AT_A_TIME = {"review.orchestration.finalization.JOBS_PER_TRANSACTION": 1}
-_TWO_AT_A_TIME = {"review.orchestration.finalization.JOBS_PER_TRANSACTION": 2}
+_ONE_AT_A_TIME = {"review.ingest.ingest.JOBS_PER_TRANSACTION": 1}
+_TWO_AT_A_TIME = {"review.ingest.ingest.JOBS_PER_TRANSACTION": 2}
 
 
 def _many_queued(layer: Layer) -> None:

@@ -7,10 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from review.corpus import NoSuchNote, UnknownGate, UnreadableFile
-from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewStore
-from review.orchestration import ack as acks
-from review.orchestration.ack import (
+from review.acceptance import ack as acks
+from review.acceptance.ack import (
     AckRequest,
     GateChangedToo,
     NoEvidence,
@@ -18,7 +16,9 @@ from review.orchestration.ack import (
     Superseded,
     ack_gate_review,
 )
-from review.orchestration.naming import NotOneGate
+from review.knowledge_base import NoSuchNote, UnknownGate, UnreadableFile
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewStore
+from review.selection.names import NotOneGate
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     NOTE,

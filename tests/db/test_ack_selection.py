@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from review.contracts.base import NotThisDocument
+from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.documents.base import NotThisDocument
+from review.jobs.selection_input import BadTargets, PartitionNotConcrete
 from review.models import Acceptance
-from review.orchestration.ack_selection import AckInputRequest, ack_selection
-from review.orchestration.selection_input import BadTargets, PartitionNotConcrete
 from review.vocabulary import AcceptanceKind
 from tests.builders import (
     NOTE,

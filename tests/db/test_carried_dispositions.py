@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from review.domain.identity import fingerprint
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
+from review.domain.paths import fingerprint
 from review.models import Disposition, Finding
-from review.orchestration.carrying import CarryRequest, carry_over_acceptances
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from review.domain.identity import BadPath
+from review.acceptance import carry_over as carrying
+from review.acceptance.carry_over import CarryRequest, NothingToCarry, carry_over_acceptances
+from review.domain.paths import BadPath
 from review.errors import UsageRefused
 from review.models import Acceptance, CurrentAcceptance
-from review.orchestration import carrying
-from review.orchestration.carrying import CarryRequest, NothingToCarry, carry_over_acceptances
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     GATES_FOLDER,

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
+from review.jobs.claim import ClaimRequest, claim
+from review.jobs.costs import CostEstimate, estimate_cost, read_costs
 from review.models import Provenance, ReviewJob
-from review.orchestration.claiming import ClaimRequest, claim
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
-from review.queries.costs import CostEstimate, estimate_cost, read_costs
 from tests.builders import (
     NOW,
     PARTITION,

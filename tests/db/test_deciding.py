@@ -6,12 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from review.corpus import UnknownGate
-from review.errors import UsageRefused
-from review.models import Acceptance, DecisionEvent, FileSnapshot, ReviewJob, ReviewPair
-from review.orchestration.ack import AckRequest, Superseded, ack_gate_review
-from review.orchestration.carrying import CarryRequest, carry_over_acceptances
-from review.orchestration.deciding import (
+from review.acceptance.ack import AckRequest, Superseded, ack_gate_review
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
+from review.acceptance.decide import (
     DecisionRequest,
     OverrideRequest,
     PairNotCompleted,
@@ -20,9 +17,12 @@ from review.orchestration.deciding import (
     override_acceptance,
     set_decision,
 )
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
-from review.queries.evidence import read_pair_states
+from review.acceptance.evidence import read_pair_states
+from review.errors import UsageRefused
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
+from review.knowledge_base import UnknownGate
+from review.models import Acceptance, DecisionEvent, FileSnapshot, ReviewJob, ReviewPair
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     NOTE,

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from review.domain.identity import fingerprint, sha256_hex
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
+from review.domain.paths import fingerprint, sha256_hex
 from review.errors import UsageRefused
 from review.models import Disposition, Finding
-from review.orchestration.carrying import CarryRequest, carry_over_acceptances
-from review.orchestration.disposing import DispositionRequest, UnknownFinding, dispose_finding
+from review.queue.dispose import DispositionRequest, UnknownFinding, dispose_finding
 from review.vocabulary import DispositionState
 from tests.builders import NOTE, NOW, gate_path, make_config, make_root, note_path, write_note
 from tests.helpers.reviewed import WARN, open_corpus, review_pairs

@@ -6,6 +6,18 @@ from datetime import timedelta
 
 import pytest
 
+from review.ingest import ingest as finalization
+from review.ingest.ingest import ingest_job
+from review.ingest.request import (
+    IngestRequest,
+    JobAlreadyCompleted,
+    JobMoved,
+    JobReplaced,
+    NoBlocks,
+    NoOutput,
+    NothingMissing,
+)
+from review.jobs.board import UnknownJob
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -16,18 +28,6 @@ from review.models import (
     ReviewPair,
     ReviewText,
 )
-from review.orchestration import finalization
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import (
-    IngestRequest,
-    JobAlreadyCompleted,
-    JobMoved,
-    JobReplaced,
-    NoBlocks,
-    NoOutput,
-    NothingMissing,
-)
-from review.queries.job_board import UnknownJob
 from tests.builders import (
     NOTE,
     NOW,

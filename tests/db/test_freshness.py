@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from review.corpus import Corpus
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
-from review.queries.freshness import Scope, partition_staleness, uncovered
-from review.queries.targets import SelectionRequest, select_targets
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
+from review.knowledge_base import Corpus
+from review.selection.freshness import Scope, partition_staleness, uncovered
+from review.selection.select import SelectionRequest, select_targets
 from tests.builders import (
     NOTE,
     NOW,
@@ -228,7 +228,7 @@ class TestManyNotes:
         write_note(root, "n03.md", "# N3\n\nOther text.\n")
         write_note(root, "n12.md", "# N12\n\nNew.\n")
         small = reasons(root)
-        monkeypatch.setattr("review.queries.freshness._NAMED_AT_MOST", 5)
+        monkeypatch.setattr("review.selection.freshness._NAMED_AT_MOST", 5)
 
         assert reasons(root) == small
         assert len(small) == 6

@@ -6,6 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from review.ingest.request import ProvenanceDisagrees
+from review.jobs.claim import ClaimRequest, claim
+from review.jobs.provenance import PartitionMismatch
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -14,9 +17,6 @@ from review.models import (
     ReviewJob,
     ReviewText,
 )
-from review.orchestration.claiming import ClaimRequest, claim
-from review.orchestration.ingest_request import ProvenanceDisagrees
-from review.orchestration.provenance import PartitionMismatch
 from tests.builders import (
     NOTE,
     NOW,

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from django.db import DataError, IntegrityError, OperationalError, transaction
 
-from review.contracts.base import encode
+from review.documents.base import encode
 from review.errors import ExitCode, ReviewError
+from review.ingest import ingest as finalization
+from review.ingest.ingest import Ingested, RefusedJob, ingest_job, ingest_jobs
+from review.ingest.request import IngestRequest, RunFailed
+from review.jobs.claim import ClaimRequest, claim
 from review.models import Acceptance, JobEvent, Provenance, ReviewJob
-from review.orchestration import finalization
-from review.orchestration.claiming import ClaimRequest, claim
-from review.orchestration.failing import FailRequest, fail_job
-from review.orchestration.finalization import Ingested, RefusedJob, ingest_job, ingest_jobs
-from review.orchestration.ingest_request import IngestRequest, RunFailed
-from review.queries.invariants import broken_invariants
+from review.recovery.fail import FailRequest, fail_job
+from review.upkeep.invariants import broken_invariants
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import (
     NOTE,

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from review.models import ReviewJob
-from review.queries.invariants import broken_invariants, invariant_names
+from review.upkeep.invariants import broken_invariants, invariant_names
 from tests.helpers.breaking import BREAKS
 from tests.helpers.commands import run
 from tests.helpers.story import Story, story_root

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from review.ingest import known_findings
+from review.ingest.known_findings import KnownFindings, NewFinding
 from review.models import Finding, ReviewPair
-from review.orchestration import known_findings
-from review.orchestration.known_findings import KnownFindings, NewFinding
 from review.vocabulary import Severity
 from tests.builders import NOTE, make_jobs, make_root
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from review.artifacts import ArtifactStore
-from review.orchestration.failing import FailRequest, fail_job
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest, RunFailed
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest, RunFailed
+from review.job_files import ArtifactStore
+from review.recovery.fail import FailRequest, fail_job
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root
 

@@ -8,7 +8,7 @@ from review import store
 from review.errors import StoreRefused
 from review.models import ReviewStore
 from review.store import opening
-from review.store.refusals import (
+from review.store.errors import (
     StoreForeign,
     StoreNewer,
     StoreOlder,

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from review.acceptance.ack import GateEdited, NoteEdited
+from review.acceptance.decide import OverrideRequest, override_acceptance
+from review.acceptance.pair_actions import NothingPicked, Pick, ack_picks, request_reviews
 from review.models import CurrentAcceptance, ReviewJob
-from review.orchestration.ack import GateEdited, NoteEdited
-from review.orchestration.deciding import OverrideRequest, override_acceptance
-from review.orchestration.picking import NothingPicked, Pick, ack_picks, request_reviews
 from review.vocabulary import AcceptanceKind, Grouping, JobStatus
 from tests.builders import (
     NOW,

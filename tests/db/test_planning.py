@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from itertools import chain, repeat
 
 import pytest
 
@@ -121,7 +122,7 @@ class TestCreate:
         assert not ReviewJob.objects.exists()
 
     def test_makes_more_jobs_than_fit_into_one_transaction(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.JOBS_PER_TRANSACTION", 2)
+        monkeypatch.setattr("review.jobs.create.JOBS_PER_TRANSACTION", 2)
         pairs = [(note, gate) for note in ("a.md", "b.md") for gate in ("prose/x", "links/z")]
 
         result = create(root, make_selection(*pairs, ("c.md", "prose/x")))
@@ -289,7 +290,7 @@ class TestToken:
     def test_is_drawn_again_while_a_text_holds_it(self, root, monkeypatch):
         write_note(root, "a.md", "# A\n\nSeen in a log: AAAAAAAA/1\n")
         write_gate(root, "prose/x", make_gate("prose/x", body="bbbbbbbb"))
-        drawn = iter(["aaaaaaaa", "bbbbbbbb", "cccccccc"])
+        drawn = chain(["aaaaaaaa", "bbbbbbbb", "cccccccc"], repeat("dddddddd"))
         monkeypatch.setattr("secrets.token_hex", lambda size: next(drawn))
 
         (job,) = create(root, make_selection(AX)).jobs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from review.contracts.base import NotThisDocument
+from review.documents.base import NotThisDocument
+from review.jobs.selection_input import BadTargets, PartitionNotConcrete
 from review.models import ReviewJob
-from review.orchestration.selection_input import BadTargets, PartitionNotConcrete
-from review.settings_file import Partition
+from review.settings.file import Partition
 from tests.builders import (
     GATES_FOLDER,
     make_config,
@@ -70,14 +70,6 @@ class TestRejected:
     def test_a_target_that_is_no_object(self, root):
         with pytest.raises(BadTargets, match=r"targets\[0\]"):
             create(root, make_selection(targets=["kb/notes/a.md"]))
-
-    def test_a_gate_that_was_renamed_since_names_the_new_one(self, root):
-        selection = make_selection(AX, root=root)
-        old = root / GATES_FOLDER / "prose/x.md"
-        old.rename(old.with_name("renamed.md"))
-
-        with pytest.raises(BadTargets, match="did you mean prose/renamed"):
-            create(root, selection)
 
     def test_names_several_bad_targets_but_not_all_of_many(self, root):
         targets = [make_target("/x.md", "prose/x") for _ in range(40)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from review.corpus import Corpus
 from review.models import ReviewJob
 from review.vocabulary import JobStatus
 from tests.builders import (
@@ -126,27 +125,6 @@ class TestSkipped:
         assert packed(result) == [["a.md prose/x"]]
         assert reasons(result) == [("kb/notes/a.md", "prose/x", "duplicate")]
 
-    def test_a_note_that_goes_away_while_jobs_are_made(self, root, monkeypatch):
-        real = Corpus.read_note
-        reads = []
-
-        def vanish_at_the_second_read(self, path):
-            reads.append(path)
-            if reads.count(path) == 2:
-                (root / path).unlink()
-            return real(self, path)
-
-        monkeypatch.setattr(Corpus, "read_note", vanish_at_the_second_read)
-        monkeypatch.setattr("review.orchestration.note_shelf._MAX_BYTES", 0)
-        monkeypatch.setattr(
-            "review.orchestration.note_shelf.NoteShelf.readable", lambda self, pairs: []
-        )
-
-        result = create(root, make_selection(AX, ("b.md", "prose/x")))
-
-        assert "vanished" in {reason for _note, _gate, reason in reasons(result)}
-        assert all(job.pair_count == len(job.pairs) > 0 for job in result.jobs)
-
 
 class TestAlreadyQueued:
     def test_is_skipped_and_names_the_job(self, root):
@@ -186,7 +164,7 @@ class TestAlreadyQueued:
         assert len(create(root, make_selection(AX)).jobs) == 1
 
     def test_is_seen_when_another_creator_was_quicker(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.in_flight", lambda *_, **__: {})
+        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         (job,) = make_jobs(root, AX)
 
         result = create(root, make_selection(AX, ("a.md", "prose/y"), ("b.md", "prose/x")))
@@ -196,7 +174,7 @@ class TestAlreadyQueued:
         assert (skipped.reason, skipped.review_job_id) == ("already-queued", job.review_job_id)
 
     def test_makes_no_job_of_a_draft_whose_pairs_all_went_to_another(self, root, monkeypatch):
-        monkeypatch.setattr("review.orchestration.planning.in_flight", lambda *_, **__: {})
+        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         make_jobs(root, AX)
 
         result = create(root, make_selection(AX))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewPair
-from review.queries.base_map import read_base_map
-from review.queries.coverage import read_coverage
-from review.queries.looks import LookRequest, count_looks
+from review.reviews.needs_a_look import LookRequest, count_looks
+from review.reviews.pair_states import read_pair_states
 from tests.builders import GATES_FOLDER, make_config, make_root
 from tests.helpers.reviewed import review_pairs
 
@@ -54,18 +53,18 @@ class TestWhatTheStatusAsks:
     @pytest.mark.parametrize(
         "ask",
         [
-            read_coverage,
-            read_base_map,
-            lambda corpus: count_looks(corpus, LookRequest(), gates_folder=GATES_FOLDER),
+            lambda corpus, config: read_pair_states(corpus, config=config),
+            lambda corpus, config: count_looks(corpus, LookRequest(), gates_folder=GATES_FOLDER),
         ],
-        ids=["status", "map", "looks"],
+        ids=["states", "looks"],
     )
     def test_no_row_of_every_pair(self, tmp_path, plans, ask):
         root = make_root(tmp_path)
         review_pairs(root, ("a.md", "prose/x"))
         plans.clear()
-        with Corpus(make_config(root)) as corpus:
-            ask(corpus)
+        config = make_config(root)
+        with Corpus(config) as corpus:
+            ask(corpus, config)
 
         scanned = [step for step in plans if step.startswith("SCAN review_pairs")]
         by_partition = [step for step in plans if "current_acceptance_freshness" in step]

@@ -9,10 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from review.models import Acceptance
-from review.queries import warn_queue
-from review.queries.warn_queue import QueueRequest, read_warn_queue
+from review.queue import entries as queue_entries
+from review.queue.queue import QueueFilter
+from review.queue.warn_queue import read_warn_queue
 from tests.builders import NOTE, make_config, make_gate, make_root
 from tests.helpers.reviewed import WARN, review_pairs
 
@@ -44,10 +45,10 @@ def places(entries) -> list[tuple[str, str]]:
 def test_parts_of_any_size_give_every_entry_once_with_its_own_findings_and_text(
     root, monkeypatch, size
 ):
-    monkeypatch.setattr(warn_queue, "_AT_ONCE", size)
+    monkeypatch.setattr(queue_entries, "_AT_ONCE", size)
 
     with Corpus(make_config(root)) as corpus:
-        queue = read_warn_queue(corpus, QueueRequest())
+        queue = read_warn_queue(corpus, QueueFilter())
         entries, deleted = list(queue.entries), list(queue.deleted_notes)
 
     there = [(name, gate) for name in NAMES if name != GONE for gate in GATES]
@@ -60,16 +61,16 @@ def test_parts_of_any_size_give_every_entry_once_with_its_own_findings_and_text(
 
 def test_entries_can_be_walked_again(root):
     with Corpus(make_config(root)) as corpus:
-        queue = read_warn_queue(corpus, QueueRequest())
+        queue = read_warn_queue(corpus, QueueFilter())
 
         assert list(queue.entries) == list(queue.entries)
 
 
 def test_reviews_that_nobody_asked_for_are_not_read(root, monkeypatch):
-    monkeypatch.setattr(warn_queue, "_AT_ONCE", 2)
+    monkeypatch.setattr(queue_entries, "_AT_ONCE", 2)
 
     with Corpus(make_config(root)) as corpus, CaptureQueriesContext(connection) as read:
-        queue = read_warn_queue(corpus, QueueRequest())
+        queue = read_warn_queue(corpus, QueueFilter())
         before = texts_read(read)
         next(iter(queue.entries))
 
@@ -83,7 +84,7 @@ def test_moments_are_written_to_the_microsecond(root, microsecond):
     Acceptance.objects.update(accepted_at=moment)
 
     with Corpus(make_config(root)) as corpus:
-        entries = list(read_warn_queue(corpus, QueueRequest()).entries)
+        entries = list(read_warn_queue(corpus, QueueFilter()).entries)
 
     assert {entry.accepted_at for entry in entries} == {f"2026-01-31T09:30:01.{microsecond:06}Z"}
 
@@ -99,7 +100,7 @@ class TestNotesBesideRows:
         gate.write_text(make_gate("prose/y", body="Another question.\n"))
 
         with Corpus(make_config(root)) as corpus:
-            queue = read_warn_queue(corpus, QueueRequest())
+            queue = read_warn_queue(corpus, QueueFilter())
 
             assert places(queue.entries) == [("a.md", "prose/x")]
             assert [problem.path for problem in queue.problems] == ["kb/notes/a.md"]
@@ -111,13 +112,13 @@ class TestNotesBesideRows:
         monkeypatch.setattr(Corpus, "notes_at", refuse)
 
         with Corpus(make_config(root)) as corpus, pytest.raises(PermissionError, match="no look"):
-            read_warn_queue(corpus, QueueRequest())
+            read_warn_queue(corpus, QueueFilter())
 
     def test_a_base_without_reviews_has_an_empty_queue(self, tmp_path):
         root = make_root(tmp_path, notes={"a.md": NOTE}, gates={"prose/x": make_gate("prose/x")})
 
         with Corpus(make_config(root)) as corpus:
-            queue = read_warn_queue(corpus, QueueRequest())
+            queue = read_warn_queue(corpus, QueueFilter())
 
             assert [*queue.entries, *queue.deleted_notes, *queue.problems] == []
 

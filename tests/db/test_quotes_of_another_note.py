@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
 from review.models import ReviewPair
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
 from review.vocabulary import Grouping, NotAccepted
 from tests.builders import NOW, make_config, make_jobs, make_output, make_root
 from tests.helpers.reviewed import current

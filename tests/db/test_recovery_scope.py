@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import ReviewJob
-from review.orchestration.recovery import RecoveryAction
+from review.recovery.recover import RecoveryAction
 from review.vocabulary import JobStatus, PairStatus
 from tests.builders import NOW, make_jobs
 from tests.helpers.running import (

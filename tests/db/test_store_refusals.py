@@ -13,8 +13,8 @@ from django.db import DatabaseError, NotSupportedError, OperationalError, connec
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from review.errors import ExitCode
-from review.store import refusals
-from review.store.refusals import (
+from review.store import errors as refusals
+from review.store.errors import (
     StoreBusy,
     StoreCorrupt,
     StoreNotOpened,

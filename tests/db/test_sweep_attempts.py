@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from review.models import ReviewJob
-from review.orchestration.running import RetryPolicy
 from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.sweeps.run_job import RetryPolicy
 from review.vocabulary import FailureCode
 from tests.builders import NOW, PARTITION, make_gate, make_output, make_root
 from tests.helpers.held_worker import BROKEN, GATES, Sweeper, failing

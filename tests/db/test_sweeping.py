@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from review.models import JobOutput, ReviewJob, ReviewPair
-from review.orchestration.running import RetryPolicy
 from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.sweeps.run_job import RetryPolicy
 from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import (
     PARTITION,

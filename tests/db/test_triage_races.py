@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from review.models import Disposition
-from review.orchestration.disposing import DispositionRequest, dispose_finding
-from review.orchestration.triage import SeenFinding, Triaged, TriageRequest, dispose_findings, undo
-from review.queries.queue_board import QueueBoard
+from review.models import Disposition, FindingState
+from review.queue.dispose import DispositionRequest, dispose_finding
+from review.queue.triage import SeenFinding, Triaged, TriageRequest, dispose_findings, undo
 from review.vocabulary import DispositionState
 from tests.builders import NOW, make_config, make_root
 from tests.helpers.reviewed import open_corpus
-from tests.helpers.triage import board_of, report
+from tests.helpers.triage import queue_of, report
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 LATER = NOW + timedelta(hours=1)
@@ -46,27 +45,21 @@ def at_once(*calls: Callable[[], object]) -> list[object]:
         return list(pool.map(run, calls))
 
 
-def triage(
-    root: Path, marks: list[str], board: QueueBoard, *, actor: str, at: datetime = LATER
-) -> Triaged:
+def triage(root: Path, marks: list[str], *, actor: str, at: datetime = LATER) -> Triaged:
     request = TriageRequest(
         findings=tuple(SeenFinding(mark, 0) for mark in marks),
         state=DispositionState.REJECTED,
         actor=actor,
     )
-    return dispose_findings(request, board=board, config=make_config(root), now=at)
+    return dispose_findings(request, config=make_config(root), now=at)
 
 
 class TestRaces:
     def test_of_two_who_decide_about_the_same_one_is_told_of_the_other(self, root):
         marks = report(root, "a.md", "prose/x", *MANY)
-        board = board_of(root)
 
         done = at_once(
-            *(
-                lambda who=who: triage(root, marks, board, actor=who)
-                for who in ("human:a", "human:b")
-            )
+            *(lambda who=who: triage(root, marks, actor=who) for who in ("human:a", "human:b"))
         )
 
         assert Disposition.objects.count() == len(marks)
@@ -76,7 +69,6 @@ class TestRaces:
 
     def test_no_page_misses_a_word_whoever_writes_meanwhile(self, root):
         marks = report(root, "a.md", "prose/x", *MANY)
-        board = board_of(root)
 
         def one_by_one() -> None:
             for mark in marks[:20]:
@@ -87,30 +79,25 @@ class TestRaces:
 
         def in_tens() -> None:
             for start in (20, 30):
-                triage(root, marks[start : start + 10], board, actor="human:d")
+                triage(root, marks[start : start + 10], actor="human:d")
 
         def look() -> None:
             for _ in range(60):
-                board_of(root)
+                assert queue_of(root).rows().count() <= len(marks)
 
         at_once(one_by_one, in_tens, look, look)
 
-        states = dict(
-            zip(board_of(root).column("fingerprint"), board_of(root).column("state"), strict=True)
-        )
+        states = dict(FindingState.objects.values_list("fingerprint", "state"))
         assert {states[mark] for mark in marks[:20]} == {"fixed"}
         assert {states[mark] for mark in marks[20:]} == {"rejected"}
 
     def test_taken_back_twice_at_once_it_is_taken_back_once(self, root):
         marks = report(root, "a.md", "prose/x", *MANY)
-        triage(root, marks, board_of(root), actor="human:a")
-        board = board_of(root)
+        triage(root, marks, actor="human:a")
 
         done = at_once(
             *(
-                lambda n=n: undo(
-                    LATER, actor="human:a", board=board, now=LATER + timedelta(hours=n)
-                )
+                lambda n=n: undo(LATER, actor="human:a", now=LATER + timedelta(hours=n))
                 for n in (1, 2)
             )
         )

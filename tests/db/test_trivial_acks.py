@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from review.corpus import UnknownGate
+from review.acceptance import ack_selection
+from review.acceptance.ack import AckRequest, ack_gate_review
+from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_changes
 from review.errors import UsageRefused
+from review.knowledge_base import UnknownGate
 from review.models import Acceptance, Finding
-from review.orchestration import ack_selection
-from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.ack_selection import TrivialAckRequest, ack_trivial_changes
-from review.queries.targets import SelectionRequest
+from review.selection.select import SelectionRequest
 from review.vocabulary import AcceptanceKind, Decision, DispositionState
 from tests.builders import (
     NOTE,
@@ -261,6 +261,7 @@ class TestDeletedQuotes:
 
         assert [item.code for item in result.refused] == ["quote-gone"]
         assert self.QUOTE in result.refused[0].message
+        assert f"dispose_finding {Finding.objects.get().fingerprint}" in result.refused[0].message
         assert result.acked == []
 
     @pytest.mark.parametrize("state", [DispositionState.FIXED, DispositionState.REJECTED])

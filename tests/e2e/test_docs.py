@@ -15,9 +15,9 @@ import pytest
 
 import review.contracts
 from commonplace_site.catalogue import PROGRAM, review_commands, site_commands
-from review.contracts.base import Document
+from review.documents.base import Document
 from review.errors import ExitCode
-from review.management.options import COMMON_EXIT_CODES
+from review.management.kit.options import COMMON_EXIT_CODES
 from review.vocabulary import ProblemCode
 from tests.builders import make_gate, make_root
 from tests.helpers.commands import run
@@ -130,7 +130,7 @@ class TestSection:
 class TestSelector:
     def test_its_document_which_is_streamed_has_the_same_keys(self, tmp_path, monkeypatch, db):
         monkeypatch.setenv("COMMONPLACE_ROOT", str(make_root(tmp_path)))
-        (shown,) = SECTIONS["review_target_selector"].documents
+        shown = SECTIONS["review_target_selector"].documents[0]
 
         made = run("review_target_selector", "--all-gates", "--model", "m", "--json").json
 

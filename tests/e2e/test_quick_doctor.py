@@ -42,7 +42,7 @@ class TestQuick:
     def test_a_store_that_is_not_there_is_a_problem_and_notes_are_looked_at(
         self, root, monkeypatch
     ):
-        monkeypatch.setattr("review.orchestration.doctoring.open_store", _refuse_as_missing)
+        monkeypatch.setattr("review.upkeep.doctor.open_store", _refuse_as_missing)
 
         code, checks = examine("--quick")
 
@@ -58,6 +58,6 @@ class TestQuick:
 
 
 def _refuse_as_missing(**_wanted):
-    from review.store.refusals import StoreForeign
+    from review.store.errors import StoreForeign
 
     raise StoreForeign("there is none")

@@ -79,7 +79,7 @@ class TestOneReview:
     def test_says_how_the_decision_was_read(self, root):
         (pair_id,) = review_pairs(root, ("a.md", "prose/x"), review="**Fail.** Six of ten.\n")
 
-        assert "decision: FAIL (declared at the edge" in text_of("--review-pair-id", pair_id)
+        assert "decision: FAIL (declared in the text" in text_of("--review-pair-id", pair_id)
 
     def test_says_what_the_parent_knew_and_labels_it(self, root):
         (job,) = make_jobs(root, ("a.md", "prose/x"))

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.artifacts import ArtifactStore
+from review.job_files import ArtifactStore
 from review.models import (
     Acceptance,
     CurrentAcceptance,

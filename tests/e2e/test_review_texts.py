@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
 from review.models import JobOutput, ReviewText
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 from tests.helpers.doctoring import examine, state
 from tests.helpers.reviewed import FAIL, WARN, review_pairs

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import OperationalError
 
+from review.jobs.claim import JobNotClaimable
 from review.models import ReviewJob
-from review.orchestration import patience, running
-from review.orchestration.claiming import JobNotClaimable
+from review.store import retry as patience
+from review.sweeps import run_job as running
 from tests.builders import make_gate, make_jobs, make_root
 from tests.helpers.commands import run
 

@@ -123,7 +123,7 @@ class TestServe:
 
         assert alive == (200, b"ok\n")
         assert (inside, spent) == (200, 403)
-        assert b"What needs you" in start
+        assert b"Getting started" in start
         assert (login, style) == (200, 200)
         assert b"csrfmiddlewaretoken" in page
         assert server.returncode == 130

@@ -63,6 +63,8 @@ class TestEntries:
                     "line_now": 3,
                     "status": "open",
                     "regressed": False,
+                    "quote_gone": False,
+                    "of_whole_review": False,
                 }
             ],
             "rationale": WARN,
@@ -84,8 +86,27 @@ class TestEntries:
 
         (entry,) = queue()["entries"]
 
-        assert entry["findings"] == []
+        (own,) = entry["findings"]
+        assert (own["severity"], own["of_whole_review"], own["line"]) == ("warn", True, None)
         assert entry["rationale"].startswith("It wants a source.")
+
+    def test_a_review_without_findings_is_disposed_of_as_a_whole(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review="It wants a source.\n\n## Result: WARN")
+        mark = queue()["entries"][0]["findings"][0]["fingerprint"]
+
+        run("dispose_finding", mark, "--as", "rejected", now=NOW + HOUR)
+
+        assert entries() == []
+        assert entries("--status", "rejected") == [(NOTE_A, "prose/x")]
+
+    def test_a_fail_counts_as_one_whatever_its_findings_say(self, root):
+        mild = "### Findings\n- WARN: the claim has no source\n\n## Result: FAIL"
+        review_pairs(root, ("a.md", "prose/x"), review=mild)
+
+        (entry,) = queue("--severity", "fail")["entries"]
+
+        assert [finding["of_whole_review"] for finding in entry["findings"]] == [True]
+        assert len(queue()["entries"][0]["findings"]) == 2
 
     def test_they_are_sorted_by_note_and_gate(self, root):
         review_pairs(
@@ -221,11 +242,16 @@ class TestWhatCounts:
         write_gate(warned, "prose/x", make_gate("prose/x", body="Another question.\n"))
 
         assert entries() == []
+        assert queue()["waiting_findings"] == 1
+        assert "1 finding waits for a new review" in run("warn_selector").err
+        assert run("review_status", "--json").json["waiting_findings"] == 1
+        assert "a new review, since their gate changed: 1" in run("review_status").out
 
     def test_a_gate_that_is_gone_takes_its_entries_out(self, warned):
         (warned / "kb/instructions/review-gates/prose/x.md").unlink()
 
         assert entries() == []
+        assert queue()["waiting_findings"] == 0
 
     def test_an_override_takes_it_out(self, warned):
         run(
@@ -249,7 +275,8 @@ class TestChangedNotes:
         write_note(warned, "a.md", "# Retrieval basics\n\nOther words.\n")
 
         assert finding()["line_now"] is None
-        assert "(was line 3)" in run("warn_selector").out
+        assert finding()["quote_gone"]
+        assert "(quote gone from the note)" in run("warn_selector").out
 
     def test_an_ack_changes_nothing_about_the_text_that_was_reviewed(self, warned):
         write_note(warned, "a.md", f"One.\n\nTwo.\n\n{NOTE}")

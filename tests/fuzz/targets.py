@@ -12,19 +12,19 @@ from typing import Any
 
 from django.test import RequestFactory
 
-from review.conf import Config
-from review.contracts.base import NotThisDocument, decode
-from review.corpus import Corpus
-from review.corpus.gate_definition import read_definition
-from review.corpus.notes import facts_of
-from review.domain.frontmatter import parse_frontmatter
+from review.acceptance import ack_selection
+from review.documents.base import NotThisDocument, decode
+from review.domain.markdown.frontmatter import parse_frontmatter
 from review.errors import InputRejected, ReviewError
-from review.orchestration import ack_selection
-from review.orchestration.selection_input import read_selection
+from review.jobs.selection_input import read_selection
+from review.knowledge_base import Corpus
+from review.knowledge_base.gate_definition import read_definition
+from review.knowledge_base.notes import facts_of
 from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
-from review.settings_file import read_settings
-from review.web.filters import parse_filters
-from review.web.paging import read_place, write_place
+from review.settings.config import Config
+from review.settings.file import read_settings
+from review.web.core.filters import parse_filters
+from review.web.core.paging import read_place, write_place
 from tests.fuzz import rules
 
 _NOTE, _GATE = "kb/notes/a.md", "kb/instructions/review-gates/prose/x.md"
@@ -80,12 +80,12 @@ def selection(data: bytes) -> None:
     """What creation and acks take is selector JSON, or a refusal by name; no path leaves the root."""
     corpus, config = _corpus(), _config()
     try:
-        wanted = read_selection(data, source="-", config=config, catalog=corpus.gates)
+        partition, targets = read_selection(data, source="-", config=config, catalog=corpus.gates)
     except ReviewError as refused:
         assert refused.message
     else:
-        assert wanted.model_partition
-        for target in wanted.targets:
+        assert partition
+        for target in targets:
             _stays_inside(target.note_path)
             _stays_inside(target.gate_path)
     request = ack_selection.AckInputRequest(selection=data, source="-", actor="human:x")

@@ -10,7 +10,7 @@ import pytest
 
 from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
-from review.protocol.parser import parse_output
+from review.protocol.output import parse_output
 from tests.fuzz import rules
 from tests.fuzz.mutating import mutants
 from tests.fuzz.targets import TARGETS, seeds

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.db import models
 
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
 from review.models import JobOutput, ReviewPair
-from review.orchestration import job_file_checks, pruning, repairing
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
-from review.queries import store_checks
+from review.upkeep import job_files_checks as job_file_checks
+from review.upkeep import prune as pruning
+from review.upkeep import repair as repairing
+from review.upkeep import store_checks
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 from tests.helpers.doctoring import examine
 from tests.helpers.reviewed import WARN

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from review.corpus.index import FileIndex, NoteRow
-from review.corpus.notes import NO_KIND
-from review.corpus.signature import signature_of
+from review.knowledge_base.index import FileIndex, NoteRow
+from review.knowledge_base.notes import NO_KIND
+from review.knowledge_base.stat_signature import signature_of
 from tests.helpers.commands import run
 
 

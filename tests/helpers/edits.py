@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from review.corpus.reading import FileContent, Reader
+from review.knowledge_base.reader import FileContent, Reader
 
 Edit = Callable[[Path], None]
 

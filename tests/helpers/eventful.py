@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from review.acceptance.ack import AckRequest, ack_gate_review
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
+from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.models import Finding
-from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.carrying import CarryRequest, carry_over_acceptances
-from review.orchestration.deciding import OverrideRequest, override_acceptance
 from tests.builders import (
     NOTE,
     NOW,

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from review.conf import Config
 from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import find_runner, installed_runner
-from review.runners.running import RunRequest, run_edit, run_review
-from review.settings_file import RunnerOutput, RunnerSettings
+from review.runners.run import RunRequest, run_edit, run_review
+from review.settings.config import Config
+from review.settings.file import RunnerOutput, RunnerSettings
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"
 PROGRAMS = {

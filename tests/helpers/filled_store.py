@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from review import models, store
-from review.store.elsewhere import temporary_alias
+from review.acceptance.finding_states import rebuild_finding_states
+from review.store.aliases import temporary_alias
 
 _BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 # What two databases, or their drivers, could hand back in another way.
@@ -63,6 +64,7 @@ class _Filler:
             previous = job
             for ordinal, gate in enumerate(gates, start=1):
                 self._pair(job, ordinal, note, gate, partition)
+        rebuild_finding_states(tables=lambda name: self._objects(getattr(models, name)))
 
     def _objects(self, model: Any) -> Any:
         return model.objects.using(self._using)

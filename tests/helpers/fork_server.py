@@ -32,7 +32,7 @@ _DJANGO = (
     "django.db.migrations.executor",
 )
 _OTHERS = ("difflib", "getpass", "msgspec.json", "rapidfuzz.fuzz", "tomllib", "yaml")
-_PURE = ("contracts", "corpus", "domain", "protocol", "runners", "store")
+_PURE = ("documents", "domain", "knowledge_base", "protocol", "runners", "settings", "store")
 
 
 def main(control: socket.socket) -> None:
@@ -51,7 +51,7 @@ def main(control: socket.socket) -> None:
 
 
 def _load() -> None:
-    for name in (*_DJANGO, *_OTHERS, "commonplace_site.console", "review.management.base"):
+    for name in (*_DJANGO, *_OTHERS, "commonplace_site.console", "review.management.kit.command"):
         import_module(name)
     for part in _PURE:
         package = import_module(f"review.{part}")

@@ -8,18 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from review.corpus import Corpus
-from review.domain.parents import Parent
+from review.domain.processes import Parent
+from review.ingest.request import RunFailed
+from review.knowledge_base import Corpus
 from review.models import Provenance
-from review.orchestration.dispatching import Dispatcher
-from review.orchestration.failing import FailRequest, fail_job
-from review.orchestration.ingest_request import RunFailed
-from review.orchestration.running import RetryPolicy, Worker
-from review.orchestration.sweep_report import SweepContext
-from review.orchestration.sweep_request import Limits, SweepRequest
-from review.orchestration.sweeping import sweep
-from review.queries.targets import SelectionRequest
+from review.recovery.fail import FailRequest, fail_job
 from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.selection.select import SelectionRequest
+from review.sweeps.dispatcher import Dispatcher
+from review.sweeps.report import SweepContext
+from review.sweeps.request import Limits, SweepRequest
+from review.sweeps.run_job import RetryPolicy, Worker
+from review.sweeps.sweep import sweep
 from review.vocabulary import FailureCode, Grouping
 from tests.builders import (
     NOW,

@@ -13,15 +13,16 @@ def main(point: str, selection: str) -> None:
     import django
 
     django.setup()
-    from review import folders
+    from review import private_files as folders
+    from review.jobs import create as planning
+    from review.jobs import factory as job_making
     from review.management.commands.create_review_jobs import Command
-    from review.orchestration import job_making, planning
 
     planning.JOBS_PER_TRANSACTION = 2
     place, name, number = {
         "in-a-folder": (folders, "write_new", 3),
-        "before-the-first-commit": (job_making.JobMaker, "_store", 1),
-        "before-the-second-commit": (job_making.JobMaker, "_store", 2),
+        "before-the-first-commit": (job_making.JobFactory, "_store", 1),
+        "before-the-second-commit": (job_making.JobFactory, "_store", 2),
     }[point]
     setattr(place, name, _deadly(number, getattr(place, name)))
     Command().answer(

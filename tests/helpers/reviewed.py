@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from review.contracts.jobs import IngestedJobJson
-from review.corpus import Corpus
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest
+from review.jobs.job_documents import IngestedJobJson
+from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewPair
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest
 from tests.builders import (
     NOW,
     PARTITION,

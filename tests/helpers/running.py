@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from review.contracts.recovery import RecoveryJson
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
-from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
+from review.recovery.documents import RecoveryJson
+from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 # Where it signals itself: what is called there, and the call after which it does.
 POINTS = {
-    "among-invariants": ("review.queries.invariants", "_ask", 7),
-    "among-hashes": ("review.queries.invariants", "sha256_hex", 5),
-    "among-reviews": ("review.orchestration.review_text_checks", "_compare_result_file", 5),
-    "among-files-of-jobs": ("review.orchestration.job_file_checks", "_wrong_files", 3),
+    "among-invariants": ("review.upkeep.invariants", "_ask", 7),
+    "among-hashes": ("review.upkeep.invariants", "sha256_hex", 5),
+    "among-reviews": ("review.upkeep.review_texts_checks", "_compare_result_file", 5),
+    "among-files-of-jobs": ("review.upkeep.job_files_checks", "_wrong_files", 3),
     "among-events": ("review.models.acceptances", "CurrentAcceptanceQuerySet.point_at", 1),
-    "in-a-file": ("review.folders", "write_new", 2),
-    "among-repairs": ("review.orchestration.job_file_checks", "mirror_job", 2),
+    "in-a-file": ("review.private_files", "write_new", 2),
+    "among-repairs": ("review.upkeep.job_files_checks", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
-    "among-removals": ("review.artifacts.local_folder", "ArtifactFolder.remove_folder", 2),
+    "among-removals": ("review.job_files.local_storage", "ArtifactFolder.remove_folder", 2),
 }
 # Where it is signalled by who started it: a statement that takes for ever.
 IN_A_STATEMENT = "in-a-statement"
@@ -62,7 +62,7 @@ def _signal_at(point: str, number: signal.Signals) -> None:
 
 
 def _ask_for_ever(begun: Path) -> None:
-    from review.queries import invariants
+    from review.upkeep import invariants
 
     invariants._questions = lambda using: {"for-ever": _count_for_ever(begun)}
 

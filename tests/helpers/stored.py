@@ -8,14 +8,20 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
+from review.models import FindingState
+
 # It counts transactions, and says nothing of what they did.
 _LEFT_OUT = {"acceptance_revision"}
+# Rows that are derived are made again in any order.
+_ORDERS = {FindingState: ("event_id", "ordinal")}
 
 
 def stored_rows() -> dict[str, list[dict[str, Any]]]:
     """The rows of each table in the order they were added; a key is the place of its row."""
     kinds = [kind for kind in apps.get_app_config("review").get_models() if kind._meta.managed]
-    tables = {kind: list(kind._default_manager.order_by("pk")) for kind in kinds}
+    tables = {
+        kind: list(kind._default_manager.order_by(*_ORDERS.get(kind, ("pk",)))) for kind in kinds
+    }
     places = {
         (kind, row.pk): place for kind, rows in tables.items() for place, row in enumerate(rows)
     }

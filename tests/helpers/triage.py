@@ -10,10 +10,9 @@ from urllib.parse import urlencode
 from django.contrib.messages import get_messages
 from django.test import Client
 
+from review.acceptance.finding_states import restate_findings
 from review.models import Disposition, Finding
-from review.queries import queue_boards
-from review.queries.files_now import files_now
-from review.queries.queue_board import QueueBoard
+from review.queue.queue import Queue, QueueFilter, queue_now
 from tests.builders import NOW, make_config
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs
@@ -39,19 +38,18 @@ def report(root: Path, note: str, gate_id: str, *texts: str, **more: Any) -> lis
     return list(found.values_list("fingerprint", flat=True))
 
 
-def board_of(root: Path, *, now: datetime = LATE, fresh: bool = False) -> QueueBoard:
-    """The queue's board as a page would find it; a fresh one knows nothing from before."""
-    if fresh:
-        queue_boards._kept.clear()
-    config = make_config(root)
-    return queue_boards.queue_board(config, files_now(config, now=now))
+def queue_of(root: Path, wanted: QueueFilter | None = None, *, now: datetime = LATE) -> Queue:
+    """The queue as a page would find it."""
+    return queue_now(make_config(root), wanted or QueueFilter(), now=now)[0]
 
 
 def decide(
     mark: str, state: str, *, at: datetime = LATER, actor: str = "human:bo", **more: Any
 ) -> int:
     """A disposition as another tab or command leaves it; gives its key."""
-    return Disposition.objects.create(fingerprint=mark, state=state, actor=actor, at=at, **more).pk
+    row = Disposition.objects.create(fingerprint=mark, state=state, actor=actor, at=at, **more)
+    restate_findings([mark])
+    return row.pk
 
 
 def command_document(*args: object) -> Any:

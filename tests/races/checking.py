@@ -199,10 +199,10 @@ def _texts_pinned(acts: list[Act], versions: Versions) -> Iterator[str]:
 
 def _prompts() -> Iterator[str]:
     """A prompt shows exactly the texts that its pairs pin."""
-    from review import conf
+    from review import settings
     from review.models import ReviewPair
 
-    root = conf.current().root
+    root = settings.current().root
     columns = ("job__prompt_path", "note_snapshot__text", "gate_snapshot__text")
     prompts: dict[str, str] = {}
     for path, *texts in ReviewPair.objects.values_list(*columns):
@@ -213,7 +213,7 @@ def _prompts() -> Iterator[str]:
 
 
 def _invariants(verdict: Verdict) -> Iterator[str]:
-    from review.queries.invariants import broken_invariants, invariant_names
+    from review.upkeep.invariants import broken_invariants, invariant_names
 
     verdict.invariants = len(invariant_names())
     for broken in broken_invariants():

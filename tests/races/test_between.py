@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from review.acceptance import carry_over as carrying
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
+from review.acceptance.decide import DecisionRequest, set_decision
+from review.ingest import ingest as finalization
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest, JobMoved
 from review.models import ReviewJob, ReviewPair
-from review.orchestration import carrying, finalization
-from review.orchestration.carrying import CarryRequest, carry_over_acceptances
-from review.orchestration.deciding import DecisionRequest, set_decision
-from review.orchestration.finalization import ingest_job
-from review.orchestration.ingest_request import IngestRequest, JobMoved
-from review.queries.invariants import broken_invariants
+from review.upkeep.invariants import broken_invariants
 from review.vocabulary import Decision, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root, note_path
 from tests.helpers.reviewed import current, open_corpus, review_pairs

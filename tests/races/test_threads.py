@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import OperationalError
 
-from review.corpus import Corpus
 from review.errors import ExitCode
-from review.orchestration import machine_checks
-from review.orchestration.machine_checks import check_file_index
-from review.queries.checks import CheckState
-from review.queries.searching import Searcher
-from review.store.refusals import StoreBusy, refusal_of
-from review.store.word_file import SearchBusy
-from review.web import remembered, search
-from review.web.remembered import Remembered
+from review.knowledge_base import Corpus
+from review.store.errors import StoreBusy, refusal_of
+from review.upkeep import environment_checks as machine_checks
+from review.upkeep.checks import CheckState
+from review.upkeep.environment_checks import check_file_index
 from tests.builders import make_config, make_root, write_note
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -53,77 +47,6 @@ class TestErrorsThatPass:
 
         assert isinstance(refusal, StoreBusy)
         assert refusal.exit_code is ExitCode.TRY_AGAIN
-
-
-class TestAnAnswerThatIsMadeAgainBehind:
-    @pytest.fixture
-    def said(self, monkeypatch) -> list[Any]:
-        """What a thread that dies would say."""
-        said: list[Any] = []
-        monkeypatch.setattr(threading, "excepthook", said.append)
-        monkeypatch.setattr(remembered, "AT_ONCE", -1.0)
-        monkeypatch.setattr(Remembered, "_is_old", staticmethod(lambda kept: True))
-        return said
-
-    def ask(self, error: Exception) -> tuple[list[datetime], int]:
-        """The answers of three who ask, and how often an answer was made, when making one fails."""
-        calls: list[datetime] = []
-
-        def find(now: datetime) -> datetime:
-            calls.append(now)
-            if len(calls) == 2:
-                raise error
-            return now
-
-        memory = Remembered(find)
-        answers = []
-        for number in range(3):
-            answers.append(memory.ask("q", now=NOW + timedelta(hours=number)).value)
-            for thread in threading.enumerate():
-                if "_renew" in thread.name:
-                    thread.join(60)
-        return answers, len(calls)
-
-    @pytest.mark.usefixtures("db")
-    def test_is_made_at_the_next_chance_when_the_store_was_busy(self, said):
-        answers, calls = self.ask(error_of(sqlite3.SQLITE_BUSY))
-
-        assert answers == [NOW, NOW, NOW]
-        assert calls == 3
-        assert said == []
-
-    @pytest.mark.usefixtures("db")
-    def test_says_so_when_the_fault_is_ours(self, said):
-        self.ask(OperationalError("no such column"))
-
-        assert len(said) == 1
-
-
-class TestReadingOnForTheSearch:
-    @pytest.fixture
-    def said(self, monkeypatch) -> list[Any]:
-        said: list[Any] = []
-        monkeypatch.setattr(threading, "excepthook", said.append)
-        return said
-
-    def read_on(self, root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-        def catch_up(searcher: Searcher, *, seconds: float) -> None:
-            raise error
-
-        monkeypatch.setattr(Searcher, "catch_up", catch_up)
-        search._read_behind(make_config(root))
-        for thread in threading.enumerate():
-            if "_read_on" in thread.name:
-                thread.join(60)
-
-    @pytest.mark.usefixtures("db")
-    def test_is_left_for_now_when_others_hold_the_index(self, tmp_path, monkeypatch, said):
-        self.read_on(make_root(tmp_path), monkeypatch, SearchBusy("others use it"))
-
-        assert said == []
-        # and the next one may
-        assert search._reading.acquire(blocking=False)
-        search._reading.release()
 
 
 class TestTheCheckOfTheFileIndex:

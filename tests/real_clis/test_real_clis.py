@@ -15,7 +15,7 @@ import pytest
 
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import BUILT_IN
-from review.runners.running import RunRequest, run_review
+from review.runners.run import RunRequest, run_review
 from review.runners.spec import Access, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.commands import REPOSITORY

@@ -22,15 +22,15 @@ from review.domain.finding_identity import (
 from review.domain.regions import regions_of
 from review.domain.trivial_change import parse_staleness_rule
 from review.errors import InputRejected
-from review.management.inputs import read_source
+from review.ingest.parse import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
+from review.management.kit.input import read_source
 from review.models import Finding, ReviewText
-from review.orchestration.judging import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
 from review.protocol.decision import read_decision
-from review.runners.messages import clean
+from review.runners.cli.error_texts import clean
 from review.runners.run_folder import RunFolder
 from review.vocabulary import Decision
-from review.web.bounds import MAX_ADMIN_SEARCH, MAX_FIELDS, MAX_QUERY_BYTES
-from review.web.rendering import render_markdown
+from review.web.core.middleware import MAX_ADMIN_SEARCH, MAX_FIELDS, MAX_QUERY_BYTES
+from review.web.render.markdown import render_markdown
 from tests.builders import (
     PARTITION,
     make_gate,

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from review.integrations.csv_cells import safe_cell
-from review.integrations.review_export import COLUMNS, render_export
+from review.documents.csv_cells import safe_cell
+from review.reviews.export import COLUMNS, render_export
 from tests.builders import write_note
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from review.artifacts import ArtifactStore, OutputNotReadable
-from review.artifacts.job_files import MAX_OUTPUT_BYTES
+from review.job_files import ArtifactStore, OutputNotReadable
+from review.job_files.store import MAX_OUTPUT_BYTES
 from tests.builders import (
     PARTITION,
     make_config,
@@ -233,7 +233,7 @@ def test_a_path_that_a_row_names_is_no_other_file_of_the_machine(root, job, outs
 
 
 def _results_of(root: Path, job):
-    from review.artifacts import result_name
+    from review.job_files import result_name
 
     folder = (root / job.bundle_output_path).parent
     for pair in job.pairs:

@@ -17,8 +17,8 @@ from review.protocol.telemetry import (
     kept_telemetry,
     masked,
 )
-from review.runners.environment import worker_environment
-from review.runners.messages import clean
+from review.runners.cli.error_texts import clean
+from review.runners.process.environment import worker_environment
 from tests.builders import make_jobs, make_output, make_root
 from tests.helpers.commands import run
 from tests.helpers.forked import run_forked

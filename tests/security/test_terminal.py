@@ -7,7 +7,7 @@ import json
 import pytest
 
 from review.models import Finding
-from review.protocol.parser import strip_escapes
+from review.protocol.output import strip_escapes
 from tests.builders import PARTITION, make_jobs, make_output, make_root, write_gate, write_note
 from tests.helpers.commands import run
 from tests.helpers.forked import run_forked

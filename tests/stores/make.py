@@ -71,7 +71,8 @@ def answers(root: Path, do: Any = None) -> dict[str, Any]:
         "targets": [[it["note_path"], it["gate_id"], it["reason"]] for it in selection["targets"]],
         "queue": [
             [entry["note_path"], entry["gate_id"], entry["decision"],
-             [finding["fingerprint"] for finding in entry["findings"]]]
+             [finding["fingerprint"] for finding in entry["findings"]
+              if not finding.get("of_whole_review")]]
             for entry in queue["entries"]
         ],
         "jobs": [[job["review_job_id"], job["status"], job["pair_count"]] for job in jobs["jobs"]],

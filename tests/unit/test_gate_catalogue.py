@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from review.conf import (
+from review.settings.config import (
     DEFAULT_ABANDONED_AFTER,
     DEFAULT_GATES_FOLDER,
     DEFAULT_MAX_NOTE_BYTES,
@@ -20,7 +20,7 @@ from review.conf import (
     DEFAULT_SWEEP_JOBS,
     DEFAULT_SWEEP_TIMEOUT,
 )
-from review.settings_file import Partition, read_settings
+from review.settings.file import Partition, read_settings
 from review.vocabulary import Region
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,6 +111,15 @@ class TestGate:
         assert re.search("^- (INFO|WARN|FAIL): ", test, re.MULTILINE)
 
     @every_gate
+    def test_for_models_alone_ends_its_test_with_what_is_worth_a_report(self, path):
+        fields, body = parts(path)
+        paragraphs = body.split("## Test\n")[1].split("## Example (fail)")[0].strip().split("\n\n")
+
+        marked = [p.startswith("**Before you report:** ") for p in paragraphs]
+
+        assert sum(marked) == marked[-1] == ("rule" not in fields)
+
+    @every_gate
     def test_names_neighbours_that_exist(self, path):
         lenses = "|".join({p.parent.name for p in GATES})
         named = re.findall(rf"`((?:{lenses})/[a-z0-9-]+)`", parts(path)[1])
@@ -192,11 +201,15 @@ class TestStarter:
 
         assert settings.pop("runners")
         assert settings.pop("sweep_max_cost_usd"), "an example: there is no limit by default"
+        assert settings.pop("anchors"), "an example: by default it follows from the flavour"
+        assert settings.pop("site_root"), "an example: there is none by default"
         assert settings == {
             "note_roots": DEFAULT_NOTE_ROOTS,
             "excludes": (),
             "max_note_bytes": DEFAULT_MAX_NOTE_BYTES,
             "uses_cache": True,
+            "flavour": "commonmark",
+            "strips_comments": False,
             "gates_folder": DEFAULT_GATES_FOLDER,
             "abandoned_after": DEFAULT_ABANDONED_AFTER,
             "max_prompt_tokens": DEFAULT_MAX_PROMPT_TOKENS,

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from review.conf import DEFAULT_GATES_FOLDER
-from review.domain.frontmatter import parse_frontmatter
-from review.domain.links import extract_links
-from review.protocol.typed import TypedReview
-from review.runners.rules.judging import RULES, judge
-from review.runners.rules.names import RULE_NAMES
+from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.links import extract_links
+from review.domain.rule_names import RULE_NAMES
+from review.protocol.typed_review import TypedReview
+from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
+from review.settings.config import DEFAULT_GATES_FOLDER
 from review.vocabulary import Decision, Severity
 
 GATES_FOLDER = Path(__file__).resolve().parents[2] / DEFAULT_GATES_FOLDER

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from review.contracts.base import encode
-from review.contracts.queue import QueueEntryJson, QueueFindingJson, QueueJson
+from review.documents.base import encode
+from review.documents.problems import problem_json
 from review.domain.problems import Problem
-from review.management.queue_output import queue_chunks
-from review.queries.problems import problem_json
-from review.queries.warn_queue import WarnQueue
+from review.findings.documents import QueueEntryJson, QueueFindingJson, QueueJson
+from review.management.output.queue import queue_chunks
+from review.queue.warn_queue import WarnQueue
 from review.vocabulary import ProblemCode
 
 PROBLEM = Problem("kb/notes/[].md", ProblemCode.VANISHED, "it [] went", skipped=True)

@@ -9,13 +9,13 @@ from decimal import Decimal
 
 import pytest
 
-from review.contracts.jobs import IngestedJobJson
-from review.orchestration.job_updates import JobRun
-from review.orchestration.running import RetryPolicy
-from review.orchestration.sweep_limits import StopPolicy
-from review.orchestration.sweep_request import Limits, StopReason
+from review.jobs.job_documents import IngestedJobJson
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
+from review.sweeps.job_updates import JobRun
+from review.sweeps.limits import StopPolicy
+from review.sweeps.request import Limits, StopReason
+from review.sweeps.run_job import RetryPolicy
 from review.vocabulary import FailureCode
 
 OVERLOADED = RunnerFailure(FailureCode.RATE_LIMITED, "overloaded", retryable=True)

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from review.contracts.sweeps import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
 from review.errors import ExitCode
-from review.management.sweep_output import sweep_exit_code, sweep_lines
-from review.management.sweep_progress import JsonLines, line_of, numbers_of
-from review.orchestration.job_updates import SweepEvent
-from review.orchestration.sweep_report import Tally
+from review.management.kit.sweep_progress import JsonLines, line_of, numbers_of
+from review.management.output.sweep import sweep_exit_code, sweep_lines
+from review.sweeps.documents import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
+from review.sweeps.job_updates import SweepEvent
+from review.sweeps.report import Tally
 
 
 def answer(**changes):

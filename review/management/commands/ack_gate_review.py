@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, source, text
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, source, text
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.acks import AcksJson
-    from review.corpus import Corpus
+    from review.acceptance.documents import AcksJson
+    from review.knowledge_base import Corpus
+    from review.settings.config import Config
 
 
 class Command(ReviewCommand):
-    """Says that reviews still hold after a change that does not matter."""
-
     help = (
         "Advance acceptances to today's text, with the review they rest on and its decision. Pairs "
         "of one note are acked all together or not at all; of a selection, each that still has the "
@@ -40,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Pairs of one note, or a selection."""
         parser.add_argument(
             "note",
             nargs="?",
@@ -65,11 +62,10 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ack, and say what moved."""
-        from review.queries.knowledge_base import open_corpus
+        from review.knowledge_base.opening import open_corpus
 
         _check_form(options)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             result = self._ack(options, corpus, config)
         if self.as_json:
@@ -82,9 +78,9 @@ class Command(ReviewCommand):
         self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
     def _ack(self, options: dict[str, Any], corpus: Corpus, config: Config) -> AcksJson:
-        from review.orchestration.ack import AckRequest, ack_gate_review
-        from review.orchestration.ack_selection import AckInputRequest, ack_selection
-        from review.orchestration.provenance import canonical_partition
+        from review.acceptance.ack import AckRequest, ack_gate_review
+        from review.acceptance.ack_selection import AckInputRequest, ack_selection
+        from review.jobs.provenance import canonical_partition
 
         said = {"actor": options["actor"], "reason": options["reason"] or ""}
         if options["input"]:

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import partition, text
-from review.management.scope_options import add_scope_arguments, selection_request
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text
+from review.management.kit.scope_options import add_scope_arguments, selection_request
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.acks import TrivialAcksJson
-    from review.orchestration.ack_selection import TrivialAckRequest
+    from review.acceptance.ack_selection import TrivialAckRequest
+    from review.acceptance.documents import TrivialAcksJson
+    from review.settings.config import Config
 
 
 class Command(ReviewCommand):
-    """Acks trivial changes over a whole scope."""
-
     help = (
         "Ack the pairs of which only the note changed, and in nothing the gate watches or by no more "
         "than it tolerates. The change is measured from the text that was reviewed, not from the "
@@ -39,7 +37,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The scope, as the selector has it."""
         add_scope_arguments(parser)
         parser.add_argument(
             "--model", type=partition, required=True, metavar="PARTITION", help="whose acceptances"
@@ -49,11 +46,10 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ack, and say what moved."""
-        from review.orchestration.ack_selection import ack_trivial_changes
-        from review.queries.knowledge_base import open_corpus
+        from review.acceptance.ack_selection import ack_trivial_changes
+        from review.knowledge_base.opening import open_corpus
 
-        config = conf.current()
+        config = settings.current()
         request = _request(options, config)
         with open_corpus(config) as corpus:
             result = ack_trivial_changes(request, corpus=corpus, now=self.now)
@@ -64,7 +60,11 @@ class Command(ReviewCommand):
         self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
     def _write(self, result: TrivialAcksJson) -> None:
+        from review.management.output.selection import left_out_lines
+
         self.write_lines(_lines(result))
+        for line in left_out_lines(result.left_out):
+            self.notice(line)
         for item in result.refused:
             self.warn(f"refused: {item.message}")
         for pair in result.left:
@@ -78,8 +78,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
-    from review.orchestration.ack_selection import TrivialAckRequest
-    from review.orchestration.provenance import canonical_partition
+    from review.acceptance.ack_selection import TrivialAckRequest
+    from review.jobs.provenance import canonical_partition
 
     return TrivialAckRequest(
         scope=selection_request(

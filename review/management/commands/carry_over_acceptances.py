@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, text
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.acks import CarriedJson, CarryOverJson, NotCarriedJson
-    from review.orchestration.carrying import CarryRequest
+    from review.acceptance.carry_over import CarryRequest
+    from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
+    from review.settings.config import Config
 
 
 class Command(ReviewCommand):
-    """Takes acceptances along to where a note or gate was moved."""
-
     help = (
         "After a file or folder was moved: accept at the new path what is accepted at the old one, "
         "where the text is the same byte for byte, with what was decided about findings. What was "
@@ -40,7 +38,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """From where to where, or what to retire."""
         parser.add_argument("old", type=text, metavar="OLD_PATH", help="file or folder, as it was")
         parser.add_argument("new", type=text, nargs="?", metavar="NEW_PATH", help="where it is now")
         parser.add_argument(
@@ -57,13 +54,12 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Carry, and say what was carried and what was not."""
-        from review.orchestration.carrying import carry_over_acceptances
-        from review.queries.knowledge_base import open_corpus
+        from review.acceptance.carry_over import carry_over_acceptances
+        from review.knowledge_base.opening import open_corpus
 
         if options["retire"] is (options["new"] is not None):
             raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             result = carry_over_acceptances(_request(options, config), corpus=corpus, now=self.now)
         if self.as_json:
@@ -77,8 +73,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any], config: Config) -> CarryRequest:
-    from review.orchestration.carrying import CarryRequest
-    from review.orchestration.provenance import canonical_partition
+    from review.acceptance.carry_over import CarryRequest
+    from review.jobs.provenance import canonical_partition
 
     model = options["model"]
     return CarryRequest(

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, positive_int, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, positive_int, word
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import ClaimedJson
-    from review.orchestration.claiming import ClaimRequest
+    from review.jobs.claim import ClaimRequest
+    from review.jobs.job_documents import ClaimedJson
 
 
 class Command(ReviewCommand):
-    """Takes queued jobs for a worker."""
-
     help = (
         "Take a queued review job, or the oldest ones, for a worker: queued becomes running. Of "
         "several claims of one job exactly one succeeds."
@@ -37,7 +35,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The job or jobs, and what is known of the model."""
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--review-job-id", type=positive_int, metavar="N", help="this job")
         which.add_argument("--next", action="store_true", help="the oldest queued job")
@@ -69,10 +66,9 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Claim, and show what was taken."""
-        from review.orchestration import claiming
+        from review.jobs import claim as claiming
 
-        result = claiming.claim(_request(options), config=conf.current(), now=self.now)
+        result = claiming.claim(_request(options), config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:
@@ -81,8 +77,8 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any]) -> ClaimRequest:
+    from review.jobs.claim import ClaimRequest
     from review.models import Provenance
-    from review.orchestration.claiming import ClaimRequest
 
     for name in ("limit", "model_partition"):
         if options["review_job_id"] is not None and options[name] is not None:

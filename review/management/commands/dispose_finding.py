@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import text, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import text, word
 from review.vocabulary import DispositionState
 
 if TYPE_CHECKING:
-    from review.contracts.acks import DisposedJson
+    from review.acceptance.documents import DisposedJson
 
 
 class Command(ReviewCommand):
@@ -47,10 +47,10 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Record it, and say which finding it was."""
-        from review.orchestration.disposing import DispositionRequest, dispose_finding
-        from review.queries.knowledge_base import open_corpus
+        from review.knowledge_base.opening import open_corpus
+        from review.queue.dispose import DispositionRequest, dispose_finding
 
-        config = conf.current()
+        config = settings.current()
         request = DispositionRequest(
             fingerprint=options["fingerprint"],
             state=DispositionState(options["state"]),

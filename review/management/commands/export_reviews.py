@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.artifacts.whole_files import write_whole
-from review.conf import REPORTS_FOLDER, Config
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import source
-from review.management.output_files import refuse_knowledge_base, refuse_to_overwrite
+from review.job_files.atomic_write import write_whole
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import source
+from review.management.kit.output_files import refuse_knowledge_base, refuse_to_overwrite
+from review.settings.config import REPORTS_FOLDER, Config
 
 if TYPE_CHECKING:
-    from review.contracts.reviews import ExportedJson
+    from review.reviews.documents import ExportedJson
 
 MARKDOWN, CSV = "markdown", "csv"
 _DEFAULTS = {
@@ -55,7 +55,7 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config, chosen = conf.current(), options["format"]
+        config, chosen = settings.current(), options["format"]
         if options["output"] == "-":
             self._print_csv(chosen, config)
             return
@@ -72,8 +72,8 @@ class Command(ReviewCommand):
             self.notice(f"and {len(done.left) - _SHOWN} more")
 
     def _print_csv(self, chosen: str, config: Config) -> None:
-        from review.integrations.review_export import gate_csv
-        from review.queries.exporting import exported_reviews
+        from review.reviews.export import gate_csv
+        from review.reviews.export_queries import exported_reviews
 
         if chosen != CSV or self.as_json:
             raise UsageRefused("--output - goes with --format csv, without --json")
@@ -82,8 +82,8 @@ class Command(ReviewCommand):
 
 
 def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-    from review.integrations.review_export import export_markdown
-    from review.queries.exporting import exported_reviews
+    from review.reviews.export import export_markdown
+    from review.reviews.export_queries import exported_reviews
 
     refuse_knowledge_base(folder, config=config)
     reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
@@ -91,9 +91,9 @@ def _export_markdown(folder: Path, config: Config) -> ExportedJson:
 
 
 def _export_csv(path: Path, config: Config) -> ExportedJson:
-    from review.contracts.reviews import ExportedJson
-    from review.integrations.review_export import gate_csv
-    from review.queries.exporting import exported_reviews
+    from review.reviews.documents import ExportedJson
+    from review.reviews.export import gate_csv
+    from review.reviews.export_queries import exported_reviews
 
     refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
     rows = 0

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.artifacts.whole_files import write_whole
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import source, text
-from review.management.output_files import refuse_to_overwrite
-from review.queries.knowledge_base import open_corpus
+from review.job_files.atomic_write import write_whole
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import source, text
+from review.management.kit.output_files import refuse_to_overwrite
 
 if TYPE_CHECKING:
-    from review.contracts.fixes import FixPromptJson
-    from review.queries.fixing import FixPrompt
+    from review.queue.fix_documents import FixPromptJson
+    from review.queue.fix_queries import FixPrompt
 
 
 # How every prompt begins: a file that does may be replaced.
@@ -55,9 +55,9 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Gather, render, and write."""
-        from review.queries.fixing import make_fix_prompt
+        from review.queue.fix_queries import make_fix_prompt
 
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
         output = _place(options["output"])
@@ -77,7 +77,7 @@ def _place(named: str | None) -> Path | None:
 
 
 def _document(prompt: FixPrompt, output: Path | None) -> FixPromptJson:
-    from review.contracts.fixes import FixPromptJson
+    from review.queue.fix_documents import FixPromptJson
 
     return FixPromptJson(
         note_path=prompt.note_path,

@@ -6,24 +6,24 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.artifacts import MAX_OUTPUT_BYTES
-from review.contracts.base import NotThisDocument, decode
-from review.contracts.jobs import IngestedJson
+from review import settings, store
+from review.documents.base import NotThisDocument, decode
 from review.errors import ExitCode, InputRejected, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.ingest_output import (
+from review.ingest.ingest import ingest_jobs
+from review.ingest.request import IngestRequest
+from review.job_files import MAX_OUTPUT_BYTES
+from review.jobs.job_documents import IngestedJson
+from review.jobs.output_states import ready_job_ids
+from review.jobs.provenance import names_no_model
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import positive_int, source, word
+from review.management.output.ingest import (
     exit_code,
     job_lines,
     refusal_documents,
     refusal_lines,
 )
-from review.management.options import positive_int, source, word
 from review.models import Provenance
-from review.orchestration.finalization import ingest_jobs
-from review.orchestration.ingest_request import IngestRequest
-from review.orchestration.provenance import names_no_model
-from review.queries.recoverable import ready_job_ids
 
 MAX_TELEMETRY_BYTES = 1_000_000
 
@@ -98,7 +98,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ingest the named jobs, or all that are ready."""
-        config = conf.current()
+        config = settings.current()
         request = self._request(options)
         job_ids = _each_once(options["review_job_id"]) or ready_job_ids(
             config=config, actor=None if options["all_actors"] else options["actor"]

@@ -6,15 +6,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import partition, text, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text, word
 
 
 class Command(ReviewCommand):
-    """Accepts texts without a review, in a person's name."""
-
     help = (
         "Accept today's texts of a note and gates as passed, without any review: a person says "
         "'leave it'. It keeps the pairs out of the warn queue until note or gate change."
@@ -30,7 +28,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The pairs of one note, and who says why."""
         parser.add_argument(
             "note", type=text, metavar="NOTE_PATH", help="the note, by its path below the root"
         )
@@ -46,12 +43,11 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Override, and say what was accepted."""
-        from review.orchestration.deciding import OverrideRequest, override_acceptance
-        from review.orchestration.provenance import canonical_partition
-        from review.queries.knowledge_base import open_corpus
+        from review.acceptance.decide import OverrideRequest, override_acceptance
+        from review.jobs.provenance import canonical_partition
+        from review.knowledge_base.opening import open_corpus
 
-        config = conf.current()
+        config = settings.current()
         request = OverrideRequest(
             note=options["note"],
             gates=tuple(options["gates"]),

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import duration, positive_int, text
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import duration, positive_int, text
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
-    from review.conf import Config
-    from review.contracts.recovery import (
-        RecoverableJson,
-        RecoveredJson,
-        RecoveryJson,
-        RecoveryListJson,
-    )
-    from review.orchestration.recovery import Recovered
+    from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
+    from review.recovery.recover import Recovered
+    from review.settings.config import Config
 
 LIST = "list"
 ACTIONS = (LIST, "ingest", "fail", "replace")
@@ -30,8 +25,6 @@ _OF_THE_MACHINE = (ExitCode.FAILED, ExitCode.TRY_AGAIN)
 
 
 class Command(ReviewCommand):
-    """Lists jobs that were given up, and takes in, fails or replaces them."""
-
     help = (
         "Without an action: list abandoned jobs (running for longer than the limit, or their parent "
         "process on this host is gone), jobs whose output waits, and failed jobs with missing "
@@ -52,7 +45,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to do, and to which jobs."""
         parser.add_argument(
             "job_ids",
             nargs="*",
@@ -79,8 +71,7 @@ class Command(ReviewCommand):
         return store.Use.READ if looks else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List, or recover."""
-        config = conf.current()
+        config = settings.current()
         options["older_than"] = options["older_than"] or config.abandoned_after
         if options["action"] == LIST:
             self._list(options, config)
@@ -97,9 +88,9 @@ class Command(ReviewCommand):
         self.finish(_exit_code(result.answer))
 
     def _list(self, options: dict[str, Any], config: Config) -> None:
-        from review.queries.job_board import require_job
-        from review.queries.recoverable import list_recoverable
-        from review.runners.process_table import ProcessTable
+        from review.jobs.board import require_job
+        from review.recovery.recoverable import list_recoverable
+        from review.runners.process.table import ProcessTable
 
         for job_id in options["job_ids"]:
             require_job(job_id)
@@ -108,18 +99,17 @@ class Command(ReviewCommand):
             processes=ProcessTable(),
             config=config,
             now=self.now,
+            job_ids=options["job_ids"],
         )
-        if options["job_ids"]:
-            found = _only(found, set(options["job_ids"]))
         if self.as_json:
             self.write_json(found)
         else:
             self.write_lines(_list_lines(found))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
-        from review.orchestration.recovery import RecoveryAction, RecoveryRequest, recover
-        from review.queries.knowledge_base import open_corpus
-        from review.runners.process_table import ProcessTable
+        from review.knowledge_base.opening import open_corpus
+        from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
+        from review.runners.process.table import ProcessTable
 
         request = RecoveryRequest(
             action=RecoveryAction(options["action"]),
@@ -135,23 +125,15 @@ class Command(ReviewCommand):
             )
 
 
-def _only(found: RecoveryListJson, job_ids: set[int]) -> RecoveryListJson:
-    def kept(entries: list[RecoverableJson]) -> list[RecoverableJson]:
-        return [entry for entry in entries if entry.review_job_id in job_ids]
-
-    return type(found)(
-        abandoned=kept(found.abandoned), ready=kept(found.ready), failed=kept(found.failed)
-    )
-
-
 def _list_lines(found: RecoveryListJson) -> Iterator[str]:
     for name in ("abandoned", "ready", "failed"):
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
+            detail = f": {entry.output_detail}" if entry.output_detail else ""
             yield (
                 f"{name}: job {entry.review_job_id} ({entry.model_partition}, {entry.lens}{taken}; "
                 f"pairs without a review: {entry.pairs_without_review} of {entry.pair_count}; "
-                f"output: {entry.output}): {entry.because}"
+                f"output: {entry.output}{detail}): {entry.because}"
             )
     if not (found.abandoned or found.ready or found.failed):
         yield "nothing to recover"

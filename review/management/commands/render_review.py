@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, positive_int, text
-from review.queries.knowledge_base import open_corpus
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, positive_int, text
 
 if TYPE_CHECKING:
-    from review.orchestration.reading import HistoryRequest
+    from review.reviews.read import HistoryRequest
 
 
 class Command(ReviewCommand):
@@ -45,11 +45,11 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.review_output import review_lines
-        from review.orchestration.reading import read_reviews
+        from review.management.output.reviews import review_lines
+        from review.reviews.read import read_reviews
 
         request = _request(options)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             rendered = read_reviews(corpus, request, config=config)
         if self.as_json:
@@ -59,7 +59,7 @@ class Command(ReviewCommand):
 
 
 def _request(options: dict[str, Any]) -> HistoryRequest:
-    from review.orchestration.reading import HistoryRequest
+    from review.reviews.read import HistoryRequest
 
     for name in ("gate", "model"):
         if options["review_pair_id"] is not None and options[name] is not None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.management.base import ReviewCommand
+from review import settings, store
+from review.management.kit.command import ReviewCommand
 
 
 class Command(ReviewCommand):
@@ -28,12 +28,12 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the reviews, and print each decision."""
-        from review.orchestration.rereading import reread_reviews
+        from review.ingest.reread import reread_reviews
 
         result = reread_reviews(
             actor=options["actor"],
             dry_run=options["dry_run"],
-            config=conf.current(),
+            config=settings.current(),
             now=self.now,
         )
         if self.as_json:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import text
-from review.management.problem_output import problem_lines
-from review.queries.knowledge_base import open_corpus
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import text
+from review.management.output.problems import problem_lines
 
 if TYPE_CHECKING:
-    from review.contracts.gates import GateJson
+    from review.selection.gate_documents import GateJson
 
 
 class Command(ReviewCommand):
@@ -46,9 +46,9 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.queries.gate_listing import list_gates
+        from review.selection.gate_names import list_gates
 
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import duration, path, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import duration, path, word
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from review.contracts.doctor import CheckJson, DoctorJson
-    from review.orchestration.pruning import Pruning
-    from review.queries.checks import Check
     from review.store.backup import BackedUp
+    from review.upkeep.checks import Check
+    from review.upkeep.documents import CheckJson, DoctorJson
+    from review.upkeep.prune import Pruning
 
 
 class Command(ReviewCommand):
@@ -94,7 +94,7 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.queries.checks import CheckState
+        from review.upkeep.checks import CheckState
 
         _refuse_misfits(options)
         if options["backup"]:
@@ -116,7 +116,7 @@ class Command(ReviewCommand):
         self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
 
     def _examine(self, options: dict[str, Any]) -> Iterator[Check]:
-        from review.orchestration.doctoring import Examination, examine
+        from review.upkeep.doctor import Examination, examine
 
         wanted = Examination(
             thorough=options["check"],
@@ -127,7 +127,7 @@ class Command(ReviewCommand):
         return examine(wanted)
 
     def _pruning(self, options: dict[str, Any]) -> Pruning | None:
-        from review.orchestration.pruning import Pruning
+        from review.upkeep.prune import Pruning
 
         if not options["prune"]:
             return None
@@ -142,10 +142,10 @@ class Command(ReviewCommand):
         )
 
     def _back_up(self, options: dict[str, Any]) -> None:
-        from review.management.output_files import refuse_knowledge_base
+        from review.management.kit.output_files import refuse_knowledge_base
         from review.store.backup import BackupRequest, back_up
 
-        target, config = options["backup"].absolute(), conf.current()
+        target, config = options["backup"].absolute(), settings.current()
         refuse_knowledge_base(target, config=config)
         request = BackupRequest(target, overwrite=options["overwrite"])
         made = back_up(request, config=config)
@@ -176,14 +176,14 @@ def _lines(check: Check) -> Iterator[str]:
 
 
 def _document(checks: list[Check], problems: int) -> DoctorJson:
-    from review.contracts.doctor import DoctorJson
+    from review.upkeep.documents import DoctorJson
 
     return DoctorJson(checks=[_check_json(check) for check in checks], problems=problems)
 
 
 def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
-    from review.contracts.doctor import BackupJson, DoctorBackupJson
-    from review.queries.checks import Check, CheckState
+    from review.upkeep.checks import Check, CheckState
+    from review.upkeep.documents import BackupJson, DoctorBackupJson
 
     check = Check("backup", CheckState.OK, f"{target} was written and checked")
     backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
@@ -191,7 +191,7 @@ def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
 
 
 def _check_json(check: Check) -> CheckJson:
-    from review.contracts.doctor import CheckJson
+    from review.upkeep.documents import CheckJson
 
     return CheckJson(
         name=check.name, state=check.state, message=check.message, details=list(check.details)

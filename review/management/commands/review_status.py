@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import partition
-from review.management.problem_output import problem_lines
-from review.queries.knowledge_base import open_corpus
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition
+from review.management.output.problems import problem_lines
 
 
 class Command(ReviewCommand):
@@ -33,7 +33,7 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which partition, and what trips."""
-        from review.queries.status import FailOn
+        from review.overview.status import FailOn
 
         parser.add_argument(
             "--model", type=partition, metavar="P", help="look at this model partition only"
@@ -54,11 +54,11 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, print, and trip."""
-        from review.management.status_output import cost_lines, status_lines
-        from review.queries.costs import read_costs
-        from review.queries.status import FailOn, read_status
+        from review.jobs.costs import read_costs
+        from review.management.output.status import cost_lines, status_lines
+        from review.overview.status import FailOn, read_status
 
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             status = read_status(
                 corpus,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import database
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import database
 
 if TYPE_CHECKING:
-    from review.contracts.copies import StoreCopyJson
-    from review.orchestration.copying import CopyRequest
+    from review.store_copy.copy import CopyRequest
+    from review.store_copy.documents import StoreCopyJson
 
 
 class Command(ReviewCommand):
@@ -62,8 +62,8 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.copy_progress import progress
-        from review.orchestration.copying import copy_store
+        from review.management.output.copy_progress import progress
+        from review.store_copy.copy import copy_store
 
         _refuse_among_notes(options["to"])
         with progress(self.stderr, shown=self.shows_progress) as report:
@@ -83,21 +83,21 @@ _NEXT = (
 
 
 def _refuse_among_notes(target: str) -> None:
-    from review.management.output_files import refuse_knowledge_base
-    from review.store.elsewhere import place_of
+    from review.management.kit.output_files import refuse_knowledge_base
+    from review.store.aliases import place_of
 
     if "://" in target:
         return
-    with suppress(conf.RootNotFound):  # a copy needs no knowledge base around it
-        refuse_knowledge_base(Path(place_of(target)), config=conf.current())
+    with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
+        refuse_knowledge_base(Path(place_of(target)), config=settings.current())
 
 
 def _request(options: dict[str, Any]) -> CopyRequest:
-    from review.orchestration.copying import CopyRequest
     from review.store.database_url import SETTING
+    from review.store_copy.copy import CopyRequest
 
     return CopyRequest(
-        source=options["source"] or conf.current().database,
+        source=options["source"] or settings.current().database,
         source_named="--from" if options["source"] else SETTING,
         target=options["to"],
         target_named="--to",

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import positive_int
-from review.management.scope_options import add_scope_arguments, add_selection_options
-from review.management.sweep_options import (
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import positive_int
+from review.management.kit.scope_options import add_scope_arguments, add_selection_options
+from review.management.kit.sweep_options import (
     add_runner_options,
     add_sweep_options,
 )
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
-    from review.contracts.sweeps import SweepJson
+    from review.sweeps.documents import SweepJson
 
 
 class Command(ReviewCommand):
@@ -75,7 +75,7 @@ class Command(ReviewCommand):
 
     def show(self, answer: SweepJson) -> None:
         """Print what a sweep did, and end with its exit code."""
-        from review.management.sweep_output import sweep_exit_code, sweep_lines
+        from review.management.output.sweep import sweep_exit_code, sweep_lines
 
         if self.as_json:
             self.write_json(answer)
@@ -84,16 +84,16 @@ class Command(ReviewCommand):
         self.finish(sweep_exit_code(answer))
 
     def _sweep(self, options: dict[str, Any]) -> SweepJson:
-        from review.contracts.sweeps import SweepJson
-        from review.management.sweeps import run_sweep
+        from review.management.kit.sweep_command import run_sweep
+        from review.sweeps.documents import SweepJson
 
         grouping = Grouping(options["grouping"])
-        return run_sweep(self, options, grouping, answer=SweepJson, config=conf.current())
+        return run_sweep(self, options, grouping, answer=SweepJson, config=settings.current())
 
     def _fix(self, options: dict[str, Any]) -> SweepJson:
-        from review.management.fix_sweeps import run_fixes
+        from review.management.output.fixes import run_fixes
 
-        return run_fixes(options, config=conf.current())
+        return run_fixes(options, config=settings.current())
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -102,4 +102,7 @@ def _check(options: dict[str, Any]) -> None:
     if options["apply"] and not options["fix"]:
         raise UsageRefused("--apply goes with --fix")
     if options["model"] is None and not options["fix"]:
-        raise UsageRefused("a sweep reviews for one model partition", hint="add --model MODEL")
+        raise UsageRefused(
+            "a sweep reviews for one model partition",
+            hint=f"add --model {'rules' if options['runner'] == 'rules' else 'and the name of the model'}",
+        )

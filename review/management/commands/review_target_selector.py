@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
+from review.documents.problems import no_note_found
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.json_arrays import encode_filled
-from review.management.options import partition
-from review.management.problem_output import problem_lines
-from review.management.scope_options import (
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.json_stream import encode_filled
+from review.management.kit.options import partition
+from review.management.kit.scope_options import (
     add_scope_arguments,
     add_selection_options,
     selection_request,
 )
-from review.queries.knowledge_base import open_corpus
-from review.queries.problems import no_note_found
-from review.queries.targets import Selection, select_targets
-from review.vocabulary import Staleness
+from review.management.output.problems import problem_lines
+from review.management.output.selection import left_out_lines, summary_line, text_lines
+from review.selection.select import select_targets
 
 _CHUNK = 500
 
@@ -62,7 +61,7 @@ class Command(ReviewCommand):
             model_partition=options["model"],
             with_diffs=self.as_json if options["diff"] is None else options["diff"],
         )
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
             if self.as_json:
@@ -70,30 +69,13 @@ class Command(ReviewCommand):
                 arrays = (selection.targets(), selection.diffs())
                 self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
             else:
-                self.write_lines(_text_lines(selection))
+                self.write_lines(text_lines(selection))
                 for line in problem_lines(selection.problems):
                     self.warn(line)
                 for rename in selection.renames():
                     self.notice(rename.line)
-                self.notice(_summary_line(selection))
+                for line in left_out_lines(selection.left_out):
+                    self.notice(line)
+                self.notice(summary_line(selection))
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))
-
-
-def _text_lines(selection: Selection) -> Iterator[str]:
-    """Yield note paths with their stale gates below; then the diffs, where they were asked for."""
-    note_path = ""
-    for target in selection.targets():
-        if target.note_path != note_path:
-            note_path = target.note_path
-            yield note_path
-        change = " trivial" if target.change is not None and target.change.trivial else ""
-        yield f"  - {target.gate_id} ({target.reason}{change})"
-    for diff in selection.diffs():
-        yield from ("", *diff.diff.splitlines())
-
-
-def _summary_line(selection: Selection) -> str:
-    counts = selection.counts
-    stale = sum(counts[reason.value] for reason in Staleness)
-    return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf
+from review import settings
 from review.management.commands import review_sweep
-from review.management.options import positive_int, text
-from review.management.scope_options import add_note_arguments, add_selection_options
-from review.management.sweep_options import (
+from review.management.kit.options import positive_int, text
+from review.management.kit.scope_options import add_note_arguments, add_selection_options
+from review.management.kit.sweep_options import (
     add_runner_options,
     add_sweep_options,
 )
@@ -41,11 +41,11 @@ class Command(review_sweep.Command):
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.contracts.sweeps import GateSweepJson
-        from review.management.sweeps import run_sweep
+        from review.management.kit.sweep_command import run_sweep
+        from review.sweeps.documents import GateSweepJson
 
         scope = {"gates": [options["gate"]], "all_gates": False}
         wanted = options | scope
         self.show(
-            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=conf.current())
+            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=settings.current())
         )

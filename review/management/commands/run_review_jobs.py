@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import duration, positive_int, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import duration, positive_int, word
 
 if TYPE_CHECKING:
-    from review.contracts.jobs import RanJson
-    from review.orchestration.job_batches import RunResult
+    from review.jobs.job_documents import RanJson
+    from review.sweeps.run_jobs import RunResult
 
 
 class Command(ReviewCommand):
@@ -63,13 +63,13 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.interrupting import stop_on_signals
-        from review.management.sweeps import run_chosen_jobs
+        from review.management.kit.interrupt import stop_on_signals
+        from review.management.kit.sweep_command import run_chosen_jobs
 
         if bool(options["job_ids"]) == options["all"]:
             raise UsageRefused("name the jobs to run, or give --all")
         with stop_on_signals() as stop:
-            result = run_chosen_jobs(options, stop=stop, config=conf.current())
+            result = run_chosen_jobs(options, stop=stop, config=settings.current())
         if self.as_json:
             self.write_json(_document(result))
         else:
@@ -77,7 +77,7 @@ class Command(ReviewCommand):
         self.finish(ExitCode.INTERRUPTED if stop.is_set() else _exit_code(result))
 
     def _print(self, result: RunResult) -> None:
-        from review.management.ingest_output import job_lines, refusal_lines
+        from review.management.output.ingest import job_lines, refusal_lines
 
         self.write_lines((*job_lines(result.jobs), *refusal_lines(result.refused)))
         for left in result.left_queued:
@@ -89,14 +89,14 @@ class Command(ReviewCommand):
 
 
 def _exit_code(result: RunResult) -> ExitCode:
-    from review.management.ingest_output import exit_code
+    from review.management.output.ingest import exit_code
 
     return exit_code(result.jobs, result.refused)
 
 
 def _document(result: RunResult) -> RanJson:
-    from review.contracts.jobs import LeftQueuedJson, RanJson
-    from review.management.ingest_output import refusal_documents
+    from review.jobs.job_documents import LeftQueuedJson, RanJson
+    from review.management.output.ingest import refusal_documents
 
     return RanJson(
         jobs=list(result.jobs),

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
+from review import settings, store
 from review.errors import ExitCode
-from review.management.base import ReviewCommand
-from review.management.options import positive_int, text, word
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import positive_int, text, word
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
 if TYPE_CHECKING:
-    from review.contracts.acks import DecisionSetJson
+    from review.acceptance.documents import DecisionSetJson
 
 
 class Command(ReviewCommand):
-    """Decides a review in a person's name."""
-
     help = (
         "Say what a completed review decided, in the name of whoever read it; the pair is accepted "
         "with that. What the parser read is kept beside it."
@@ -34,7 +32,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The pair, the decision, and who says why."""
         parser.add_argument(
             "--review-pair-id",
             type=positive_int,
@@ -53,8 +50,7 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Decide, and say whether that was accepted."""
-        from review.orchestration.deciding import DecisionRequest, set_decision
+        from review.acceptance.decide import DecisionRequest, set_decision
 
         request = DecisionRequest(
             review_pair_id=options["review_pair_id"],
@@ -62,7 +58,7 @@ class Command(ReviewCommand):
             reason=options["reason"],
             actor=options["actor"],
         )
-        result = set_decision(request, config=conf.current(), now=self.now)
+        result = set_decision(request, config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:

@@ -8,19 +8,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import conf, store
-from review.contracts.queue import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
-from review.corpus import Corpus
+from review import settings, store
+from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
-from review.management.base import ReviewCommand
-from review.management.options import partition, text
-from review.management.problem_output import problem_lines
-from review.management.queue_output import queue_chunks
-from review.queries.knowledge_base import open_corpus
-from review.queries.places import named_places
-from review.queries.problems import problem_json
-from review.queries.warn_queue import QueueRequest, WarnQueue, read_warn_queue
-from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity
+from review.findings.documents import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
+from review.knowledge_base import Corpus
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
+from review.management.kit.options import partition, text
+from review.management.output.problems import problem_lines
+from review.management.output.queue import queue_chunks
+from review.queue.queue import QueueFilter
+from review.queue.warn_queue import WarnQueue, read_warn_queue
+from review.selection.path_filters import named_places
+from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
 
@@ -80,20 +81,20 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read and print the queue."""
         shape = _shape(options, as_json=self.as_json)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             places = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
                 looks = _read_looks(corpus, options, places, gates_folder=config.gates_folder)
                 self._print_looks(looks, shape)
             else:
-                self._print_queue(read_warn_queue(corpus, _request(options, places)), shape)
+                self._print_queue(read_warn_queue(corpus, _wanted(options, places)), shape)
 
     def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
             self.write_json_chunks(queue_chunks(queue))
         elif shape == "csv":
-            from review.integrations.queue_csv import queue_csv
+            from review.queue.csv import queue_csv
 
             self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
         else:
@@ -104,6 +105,8 @@ class Command(ReviewCommand):
                 self.write_lines(["", "notes that are gone:", *gone])
             if not shown and not gone:
                 self.notice("the queue is empty")
+            if queue.waiting:
+                self.notice(_waiting_line(queue.waiting))
             for line in problem_lines(queue.problems):
                 self.warn(line)
 
@@ -132,7 +135,7 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], places: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-    from review.queries.looks import LookRequest, read_looks
+    from review.reviews.needs_a_look import LookRequest, read_looks
 
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     found = read_looks(
@@ -150,17 +153,20 @@ def _read_looks(
     )
 
 
-def _request(options: dict[str, Any], places: tuple[str, ...]) -> QueueRequest:
-    return QueueRequest(
+def _wanted(options: dict[str, Any], places: tuple[str, ...]) -> QueueFilter:
+    return QueueFilter(
         notes=places,
         gates=tuple(options["gate"]),
-        model_partition=options["model"],
-        decisions=tuple(Decision(word) for word in options["decision"] or QUEUED_DECISIONS),
-        severities=tuple(Severity(word) for word in options["severity"]),
-        states=tuple(
-            DispositionState(word) for word in options["status"] or [DispositionState.OPEN]
-        ),
+        partitions=(options["model"],) if options["model"] else (),
+        decisions=tuple(options["decision"]),
+        severities=tuple(options["severity"]),
+        states=tuple(options["status"]),
     )
+
+
+def _waiting_line(number: int) -> str:
+    findings = "finding waits" if number == 1 else "findings wait"
+    return f"{number} {findings} for a new review: the gate changed since"
 
 
 def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
@@ -177,13 +183,13 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             f"  {entry.decision.upper()} {entry.gate_id}"
             f" (pair {entry.review_pair_id}, {entry.model_partition}{changed}{passed})"
         )
-        if not entry.findings:
-            yield f"    no findings listed: commonplace render_review --review-pair-id {entry.review_pair_id}"
         for finding in entry.findings:
             place = _place(note_path, finding)
             again = ", regressed" if finding.regressed else ""
             state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
             yield f"    {place}{finding.severity}: {finding.text} [{finding.fingerprint}{state}{again}]"
+            if finding.of_whole_review:
+                yield f"      commonplace render_review --review-pair-id {entry.review_pair_id}"
             if finding.quote:
                 yield f"      > {finding.quote}"
 
@@ -191,6 +197,8 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
 def _place(note_path: str, finding: QueueFindingJson) -> str:
     if finding.line_now:
         return f"{note_path}:{finding.line_now}: "
+    if finding.quote_gone:
+        return "(quote gone from the note) "
     # Where it was is no place to go to.
     return f"(was line {finding.line}) " if finding.line else ""
 

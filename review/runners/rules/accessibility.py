@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.checks import Check, shown, warn
 from review.runners.rules.inline import LinkKind
+from review.runners.rules.lists import EMPTY_ALTERNATIVES
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.word_lists import EMPTY_ALTERNATIVES
+from review.runners.rules.registry import Check, shown, warn
 from review.runners.rules.words import plain
 
 _HTML_IMAGE = re.compile(r"<img\b[^<>]*\bsrc[^<>]*>", re.IGNORECASE)

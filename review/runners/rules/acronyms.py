@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, warn
+from review.runners.rules.lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.word_lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
+from review.runners.rules.registry import Check, warn
 
 _ACRONYM = re.compile(
     r"(?<![\w\-./#@&$%'\u2019:+])([A-Z]{2,6})(?:s|'s|\u2019s)?(?![\w\-/@&+#%=]|\.\w|:\w|\(|\s\d)"
@@ -29,6 +29,10 @@ _LENGTH_OF_STATE = 2
 _SPOKEN = re.compile(r"[^AEIOUY]{0,2}(?:[AEIOUY]{1,2}[^AEIOUY]{1,2})*[AEIOUY]{0,2}")
 _NAME_BEFORE = re.compile(r"(?<=\w )[A-Z][a-z]+[ ]$")
 _PLACE_BEFORE = re.compile(r"[A-Z][a-z]+, $")  # San Francisco, CA
+_MARKED = re.compile(
+    r"<(?:abbr|dfn)\b[^<>]*\btitle=(?:\"[^\"]*\"|[^<>]*)>([A-Z]{2,6})s?<|^\*\[([A-Z]{2,6})\]:",
+    re.MULTILINE,
+)
 _NAME_AFTER = re.compile(r" [A-Z][a-z]+\b")
 _READ = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 _SHORTEST_IN_LOWER_CASE = 3
@@ -98,6 +102,7 @@ class _Known:
         texts = [page.field("title"), page.field("description"), *_texts(page)]
         self._words = {word for text in texts for word in _WORD.findall(text) if word.islower()}
         self._named = set(_named(texts)) | set(_linked(page))
+        self._named |= {found[1] or found[2] for found in _MARKED.finditer(page.given.text)}
         runs = [_initials(text) for text in texts]
         self._capitals = " ".join(capitals for capitals, _ in runs)
         self._all_initials = " ".join(initials for _, initials in runs)

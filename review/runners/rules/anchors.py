@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.domain import links
-from review.domain.anchors import Anchors, read_anchors
-from review.protocol.typed import TypedFinding
+from review.domain.markdown import links
+from review.domain.markdown.anchors import Anchors, read_anchors
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block
-from review.runners.rules.checks import Check, finding, line_finding, link_finding, shown
 from review.runners.rules.inline import InlineLink, LinkKind
 from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, finding, line_finding, link_finding, shown
 from review.vocabulary import Severity
 
 _FOOTNOTE_NAME = re.compile(r"(?=[^\W_])[\w-]{1,60}")
 _RANGE = re.compile(r"\w-\w")
 _REFERENCE = re.compile(r"(?<!!)\[([^\[\]]+)\]\[([^\[\]^][^\[\]]*)?\](?![*+?{(\[:])")
+_OBJECT = re.compile(r"`?[\w-]+(?:[.:/][\w-]+)+`?")
 _CAPITALS = re.compile(r"[A-Z_-]+")
 _CHARACTERS = re.compile(r"\S*\w-\w\S*|\W*\w\W*")
 
@@ -78,10 +79,21 @@ def _undefined_references(page: Page) -> Iterator[TypedFinding]:
     for passage in page.passages:
         for found in _REFERENCE.finditer(passage.prose):
             words, label = found[1], found[2] or found[1]
+            if _stands_in_link(passage, found.start()) or _is_site_label(page, label):
+                continue
             if _is_reference(passage.block, found.start(), words, label):
                 link = InlineLink(LinkKind.REFERENCE, words, label, found.start(), found.end())
                 said = f"the link label {shown(label)} is defined nowhere"
                 yield link_finding(passage, link, said)
+
+
+def _stands_in_link(passage: Passage, start: int) -> bool:
+    return any(link.start <= start < link.end for link in passage.links)
+
+
+def _is_site_label(page: Page, label: str) -> bool:
+    """Whether a plugin of MkDocs may know the label: one of an object or a page elsewhere."""
+    return page.given.flavour.name == "mkdocs" and bool(_OBJECT.fullmatch(label))
 
 
 def _is_reference(block: Block, start: int, words: str, label: str) -> bool:

@@ -10,8 +10,8 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from review.domain.anchors import shown_text
-from review.domain.markdown import COMMENT, MARKER, MATH, Document
+from review.domain.markdown.anchors import shown_text
+from review.domain.markdown.document import COMMENT, MARKER, MATH, Document
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

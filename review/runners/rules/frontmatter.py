@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.domain.anchors import letters_only
-from review.protocol.typed import WHOLE_NOTE, TypedFinding
+from review.domain.markdown.anchors import letters_only
+from review.protocol.typed_review import WHOLE_NOTE, TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, finding, shown, warn
+from review.runners.rules.lists import CARRIES_NOTHING, EMPTY_TITLES, NAMES_OF_THINGS
 from review.runners.rules.page import Page
-from review.runners.rules.word_lists import CARRIES_NOTHING, EMPTY_TITLES, NAMES_OF_THINGS
+from review.runners.rules.registry import Check, finding, shown, warn
 from review.runners.rules.words import plain, word_count
 from review.vocabulary import Severity
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from review.domain import links
-from review.domain.markdown import COMMENT, LABEL, MATH, SPAN, TEMPLATE
+from review.domain.markdown import links
+from review.domain.markdown.document import COMMENT, LABEL, MATH, SPAN, TEMPLATE
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

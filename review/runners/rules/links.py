@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, line_finding, link_finding, shown, warn
 from review.runners.rules.inline import InlineLink, LinkKind
+from review.runners.rules.lists import VAGUE_LINK_TEXTS
 from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, line_finding, link_finding, shown, warn
 from review.runners.rules.values import RuleLink
-from review.runners.rules.word_lists import VAGUE_LINK_TEXTS
 from review.runners.rules.words import plain, word_count
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
@@ -115,7 +115,9 @@ def _walls(page: Page) -> Iterator[TypedFinding]:
 
 def _is_only_links(passage: Passage) -> bool:
     # A table of contents needs no reasons, and neither do words that are a reason themselves.
-    if not passage.links or all("#" in link.target for link in passage.links):
+    if not passage.links or all(
+        "#" in link.target or link.text.startswith("`") for link in passage.links
+    ):
         return False
     shown_words = sum(word_count(link.text) for link in passage.links)
     is_title = shown_words > _LONGEST_NAME * len(passage.links)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from review.domain.anchors import Anchors
-from review.domain.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.markdown import Document, read_markdown
+from review.domain.markdown.anchors import Anchors
+from review.domain.markdown.document import Document, read_markdown
+from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.runners.rules.blocks import Block, BlockKind, read_blocks
 from review.runners.rules.inline import Inline, InlineLink, LinkKind, read_inline
 from review.runners.rules.values import RuleInput

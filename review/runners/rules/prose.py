@@ -7,11 +7,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.inline import OPAQUE
 from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, finding, shown, warn
 from review.runners.rules.words import (
     ends_few_sentences,
     is_ragged,
@@ -21,7 +21,7 @@ from review.runners.rules.words import (
 )
 from review.vocabulary import Severity
 
-_FEWEST_REPEATED_WORDS = {BlockKind.PARAGRAPH: 12, BlockKind.ITEM: 20}
+_FEWEST_REPEATED_WORDS = 15
 _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
@@ -40,19 +40,19 @@ _WHOLE_PLACEHOLDER = re.compile(
 )
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
-    r"(?:week|weekend|month|quarter|year|sprint|semester|spring|summer|autumn|fall|winter|monday|"
+    r"(?:week|weekend|month|quarter|year|semester|spring|summer|autumn|fall|winter|monday|"
     r"tuesday|wednesday|thursday|friday|saturday|sunday)"
 )
 _AGEING = re.compile(
     r"\b(?:(?<!most[ -])(?<!least[ -])(?<!more[ -])(?<!too )recently(?![ -](?:used|accessed|opened|updated|modified|added|"
     r"created|changed|viewed|played|edited|closed|visited|seen|touched|active)\b)"
-    rf"|(?:last|next|this|the past|the coming) {_UNITS}"
+    rf"|(?<!the )(?:last|next|this|the past|the coming) {_UNITS}"
     rf"|(?:a few|a couple of|some|several|two|three|\d{{1,2}}) {_UNITS}s? ago"
     r"|in the near future|the other day)\b",
     re.IGNORECASE,
 )
 _VAGUE_NOW = re.compile(
-    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )currently|nowadays|these days|yesterday|at the moment(?! (?:it|he|she|the|a|an|that|when|where|of|they|you|we|i)\b)|at present|as of (?:today|now|this writing))\b",
+    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )(?<!you are )(?<!you're )currently(?! (?:being|in use|used|using|pending|scheduled|running|loaded|open|active|selected|visible|logged|looks?|exists?|under)\b)|nowadays|these days|yesterday|at the moment(?! (?:it|he|she|the|a|an|that|when|where|of|they|you|we|i)\b)|at present|as of (?:today|now|this writing))\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -81,6 +81,7 @@ _DATE = re.compile(
     r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
     r"|(?:19|20)\d\d\s?年"
 )
+_YEAR_FOLDER = re.compile(r"(?:^|/)(?:19|20)\d\d(?:[/.-]|$)")
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
 _REPEATS = re.compile(
@@ -109,7 +110,7 @@ def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
         if passage.block.inside or passage.block.text.rstrip().endswith((":", "\uff1a")):
             continue
         own_words = word_count(passage.prose.replace(OPAQUE, " "))
-        if own_words < _FEWEST_REPEATED_WORDS[passage.block.kind] or _SLOT.search(passage.prose):
+        if own_words < _FEWEST_REPEATED_WORDS or _SLOT.search(passage.prose):
             continue
         if words in first:
             yield warn(
@@ -142,11 +143,15 @@ def _is_no_prose(passage: Passage) -> bool:
 
 
 def _placeholders(page: Page) -> Iterator[TypedFinding]:
+    # Where the source is shown too, the filler is an example.
+    is_shown = any(
+        block.kind is BlockKind.CODE and _LOREM.search(block.text) for block in page.blocks
+    )
     for passage in page.passages:
         block = passage.block
         if block.kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
             continue
-        for found in _LOREM.finditer(passage.prose):
+        for found in () if is_shown else _LOREM.finditer(passage.prose):
             yield _placed(
                 Severity.FAIL, "filler text stands for what is to be written", passage, found
             )
@@ -169,7 +174,7 @@ def _relative_dates(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         for start, end in sentences(passage.prose):
             sentence = passage.prose[start:end]
-            if not _YEAR.search(sentence):
+            if not _YEAR.search(sentence) and not sentence.rstrip().endswith("?"):
                 yield from _dates_in(sentence, passage, start)
 
 
@@ -183,6 +188,8 @@ def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFind
 def _is_dated(page: Page) -> bool:
     """Whether the note says which day it is of; then "yesterday" means one day whenever it is read."""
     if any(page.field(key) for key in _DATE_KEYS):
+        return True
+    if _YEAR_FOLDER.search(page.given.note_path):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
     return any(_DATE.search(text) for text in (page.given.note_path, page.title, head))

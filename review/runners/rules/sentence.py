@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from review.protocol.typed import TypedFinding
-from review.runners.rules.checks import Check, shown, warn
+from review.protocol.typed_review import TypedFinding
+from review.runners.rules.lists import NEVER_TWICE
 from review.runners.rules.page import Page
-from review.runners.rules.word_lists import NEVER_TWICE
+from review.runners.rules.registry import Check, shown, warn
 from review.runners.rules.words import is_ragged, sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words
@@ -22,7 +22,7 @@ _GOES_ON = ("-", "'", "\u2019")
 _WITHOUT_STOPS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 )  # Thai, Lao, Burmese, Khmer
-_HOLDS_TOGETHER = "-\"'\u201c\u2018"
+_HOLDS_TOGETHER = "/-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
 # Only words that do not stand twice in good English ("had had", "that that", "log in in").
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from review.protocol.typed import TypedFinding
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind, split_cells
-from review.runners.rules.checks import Check, finding, shown, warn
 from review.runners.rules.page import Page
+from review.runners.rules.registry import Check, finding, shown, warn
 from review.runners.rules.words import plain
 from review.vocabulary import Severity
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _TOP = 1
+_COMPONENT = re.compile(r"\s*<[A-Z]\w*")  # what stands in it has levels of its own
+_INDEX = re.compile(r"(?:^|/)_?(?:index|readme)\.mdx?$", re.IGNORECASE)
 _POINTS = ".:!?*_ "
 _SKELETON = re.compile(
-    r"template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
+    r"\.github/|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
 _LABEL_WITH_VALUE = re.compile(r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])\s*[^\s:]")
@@ -40,8 +42,13 @@ def _further_h1(page: Page) -> Iterator[TypedFinding]:
 def _skipped_levels(page: Page) -> Iterator[TypedFinding]:
     # Without a title the text is a piece of another, which begins at any level.
     above = _TOP if page.title or not page.headings else page.headings[0].level
+    framed = {
+        below.line
+        for block, below in pairwise(page.blocks)
+        if block.kind is BlockKind.HTML and _COMPONENT.match(block.text)
+    }
     for block in page.headings:
-        if block.level > above + 1:
+        if block.level > above + 1 and block.line not in framed:
             yield warn(
                 f"a heading of level {block.level} follows level {above}",
                 quote=block.text,
@@ -51,13 +58,14 @@ def _skipped_levels(page: Page) -> Iterator[TypedFinding]:
 
 
 def _empty_sections(page: Page) -> Iterator[TypedFinding]:
-    if _SKELETON.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
+    if _SKELETON.search(f"{page.given.note_path} {page.title}"):
         return
     blocks = [block for block in page.blocks if not _is_invisible(block)]
     for block, below in pairwise([*blocks, None]):
         if block is None or block.kind is not BlockKind.HEADING or not plain(block.words):
             continue
-        if block.inside or _says_something(block):
+        is_index = block.level == _TOP and _INDEX.search(page.given.note_path)
+        if block.inside or is_index or _says_something(block):
             continue
         if below is None or (below.kind is BlockKind.HEADING and below.level <= block.level):
             yield warn(
@@ -107,7 +115,7 @@ def _open_fences(page: Page) -> Iterator[TypedFinding]:
         if _is_closed(block):
             if not _opens_again(block.token):
                 continue
-            severity = Severity.FAIL
+            severity = Severity.WARN
             said = "the code fence opened here is not closed before the next one opens"
         elif any(
             line.strip() for line in page.document.lines[block.last_line - page.lines_above :]
@@ -120,8 +128,6 @@ def _open_fences(page: Page) -> Iterator[TypedFinding]:
             severity = Severity.FAIL
             said = "the code fence opened here is never closed: all that follows is code"
         yield finding(severity, said, quote=block.lines[0], line=block.line)
-        if severity is Severity.FAIL:
-            return  # from here on all fences are taken for their opposite
 
 
 def _is_fence(block: Block) -> bool:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from review.runners.rules.word_lists import ABBREVIATIONS, BEFORE_FIGURES, BEFORE_SMALL_LETTERS
+from review.runners.rules.lists import ABBREVIATIONS, BEFORE_FIGURES, BEFORE_SMALL_LETTERS
 
 # Scripts written without spaces: kana, ideographs, Thai, Lao, Burmese, Khmer.
 _UNSPACED = re.compile(

@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from review.errors import TryAgain
-from review.orchestration.copying import TARGET, CopyNotVerified, CopyRequest, copy_store
+from review.store_copy.copy import TARGET, CopyNotVerified, CopyRequest, copy_store
 from tests.helpers.commands import REPOSITORY, process_environment
 from tests.helpers.copied_stores import copy, grow, rows
 
@@ -21,7 +21,7 @@ KILLED = """
 import os, signal, sys
 from commonplace_site.loading import CLI_SETTINGS, load_apps
 load_apps(CLI_SETTINGS)
-from review.orchestration import copying
+from review.store_copy import copy as copying
 source, target, fatal = sys.argv[1:]
 copying._ROWS_AT_ONCE = 9
 steps = []

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.orchestration.ack import AckRequest, ack_gate_review
+from review.acceptance.ack import AckRequest, ack_gate_review
 from review.vocabulary import AcceptanceKind
 from tests.builders import (
     NOTE,
@@ -204,7 +204,7 @@ class TestCost:
         review_pairs(root, ("a.md", "prose/x"), review=f"{many}\n## Result: WARN")
         write_note(root, "a.md", EDITED)
 
-        with django_assert_max_num_queries(9):
+        with django_assert_max_num_queries(11):
             web.get(DIFF)
 
     def test_a_page_stays_below_half_a_megabyte(self, web, root):

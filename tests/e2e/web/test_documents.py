@@ -13,9 +13,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from review.models import CurrentAcceptance, Finding, ReviewPair
 from review.vocabulary import JobStatus
-from review.web import jobs as jobs_page
-from review.web import looks as looks_page
-from review.web import queue as queue_page
+from review.web.pages import jobs as jobs_page
+from review.web.pages import needs_a_look as looks_page
+from review.web.pages import queue as queue_page
 from tests.builders import (
     GATES_FOLDER,
     NOTE,
@@ -71,7 +71,7 @@ COMPARED = {"start", "queue", "looks", "jobs", "gates", "review", "diff"}
 OTHER_ANSWERS = {
     *("healthz", "job-file", "review-text", "snapshot", "login", "logout", "enter", "preferences"),
     *("queue-dispose", "queue-all", "queue-undo", "finding-decide", "decide", "ack", "override"),
-    *("request-review", "request-cells"),
+    *("request-review", "request-cells", "request-missing"),
 }
 
 

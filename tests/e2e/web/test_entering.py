@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from review.web import entering
-from review.web.entering import entry_path
+from review.web.auth import login as entering
+from review.web.auth.login import entry_path
 
 
 def get_in(link: str) -> Client | None:

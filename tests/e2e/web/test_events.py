@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from review.contracts.job_pages import JobEventJson
+from review.acceptance.ack import AckRequest, ack_gate_review
+from review.acceptance.decide import OverrideRequest, override_acceptance
+from review.jobs.pages_documents import JobEventJson
 from review.models import DecisionEvent, ReviewPair
-from review.orchestration.ack import AckRequest, ack_gate_review
-from review.orchestration.deciding import OverrideRequest, override_acceptance
 from tests.builders import NOTE, NOW, PARTITION, make_gate, write_gate, write_note
 from tests.helpers.jobs import queued
 from tests.helpers.reviewed import ingest, open_corpus, review_pairs
@@ -85,15 +85,6 @@ class TestAcceptances:
 
         assert [item["kind"] for item in document["acceptances"]] == ["override", "ack", "ack"]
         assert document["events"] == []
-
-    def test_a_page_says_how_far_back_it_looked(self, web, acked, monkeypatch):
-        monkeypatch.setattr("review.queries.act_streams.SEARCHED", 1)
-
-        page = web.get("/events/?what=acceptance&actor=human:ana")
-
-        assert acts_of(page) == []
-        assert "Looked back to" in page.content.decode()
-        assert page.context["paged"].next_url
 
 
 class TestEvents:
@@ -190,7 +181,7 @@ class TestEvents:
         assert web.get(f"/events/?job={word}").status_code == 400
 
     def test_goes_on_below_the_last_of_a_page(self, web, eventful, monkeypatch):
-        monkeypatch.setattr("review.web.events.EVENTS_A_PAGE", 1)
+        monkeypatch.setattr("review.web.pages.events.EVENTS_A_PAGE", 1)
         address, seen = "/events/", []
 
         while address:
@@ -210,7 +201,7 @@ class TestEvents:
         assert document["next"] is None
 
     def test_the_document_leads_to_the_document_after_it(self, web, eventful, monkeypatch):
-        monkeypatch.setattr("review.web.events.EVENTS_A_PAGE", 1)
+        monkeypatch.setattr("review.web.pages.events.EVENTS_A_PAGE", 1)
 
         first = web.get("/events/?format=json").json()
         second = web.get(first["next"]).json()

@@ -156,7 +156,7 @@ class TestPage:
             review_pairs(root, ("b.md", "prose/x"), review=PASS, now=LATER)
         web.get(url_of(marks[0]))
 
-        assert count_queries(lambda: web.get(url_of(marks[0]))) == few <= 18
+        assert count_queries(lambda: web.get(url_of(marks[0]))) == few <= 20
 
 
 class TestWay:
@@ -167,16 +167,18 @@ class TestWay:
         assert response.context["previous_url"] == ""
         assert response.context["next_url"] == url_of(marks[2], "severity=warn")
 
-    def test_leads_past_reviews_that_list_no_finding(self, web, root, marks):
+    def test_leads_to_reviews_that_list_no_finding_too(self, web, root, marks):
         write_note(root, "aa.md")
         review_pairs(root, ("aa.md", "prose/x"), review="## Result: WARN")
 
-        assert web.get(url_of(marks[2])).context["next_url"] == url_of(marks[3])
-        assert web.get(url_of(marks[3])).context["previous_url"] == url_of(marks[2])
+        own = web.get(web.get(url_of(marks[2])).context["next_url"])
+
+        assert own.context["finding"].of_whole_review
+        assert own.context["next_url"] == url_of(marks[3])
 
     def test_leads_back_to_its_row_on_its_page(self, web, marks, monkeypatch):
-        monkeypatch.setattr("review.web.findings.LINES_A_PAGE", 2)
-        monkeypatch.setattr("review.web.queue.LINES_A_PAGE", 2)
+        monkeypatch.setattr("review.web.pages.findings.LINES_A_PAGE", 2)
+        monkeypatch.setattr("review.web.pages.queue.LINES_A_PAGE", 2)
 
         url = web.get(url_of(marks[3])).context["queue_url"]
         page = web.get(url)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import FileSnapshot, Finding
-from review.orchestration.disposing import DispositionRequest, dispose_finding
+from review.queue.dispose import DispositionRequest, dispose_finding
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,
@@ -121,7 +121,7 @@ class TestGate:
         review_pairs(root, ("a.md", "prose/x"))
         key = FileSnapshot.objects.get(path__path=note_path("a.md")).pk
 
-        assert "There is no such text of this gate." in text_of(web.get(f"{X}?against={key}"))
+        assert "This gate has no such version." in text_of(web.get(f"{X}?against={key}"))
 
     def test_tries_its_examples_with_its_rule(self, web, root):
         write_gate(root, "prose/x", make_gate("prose/x", body=RULE, rule="repeated-words"))
@@ -144,7 +144,7 @@ class TestGate:
     def test_examples_for_a_model_are_not_tried(self, web, root):
         write_gate(root, "prose/x", make_gate("prose/x", body=RULE))
 
-        assert "for a model to read" in text_of(web.get(X))
+        assert "for the model to read" in text_of(web.get(X))
 
     def test_one_that_is_gone_keeps_its_text_and_history(self, web, root):
         review_pairs(root, ("a.md", "prose/x"))
@@ -209,7 +209,7 @@ class TestList:
             write_note(root, f"n{number}.md")
             review_pairs(root, (f"n{number}.md", f"prose/g{number}"), review=WARN)
 
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             web.get("/gates/")
-        with django_assert_max_num_queries(18):
+        with django_assert_max_num_queries(26):
             web.get("/gates/prose/g3")

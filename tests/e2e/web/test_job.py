@@ -9,7 +9,9 @@ import pytest
 from review.models import ReviewJob
 from review.vocabulary import FailureCode
 from tests.builders import NOW, write_gate, write_note
+from tests.helpers.commands import run
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
+from tests.helpers.planning import fail
 from tests.helpers.reviewed import ingest
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -38,9 +40,7 @@ class TestWhatItShows:
 
     def test_why_it_failed(self, web, root):
         job_id = queued(root)
-        ReviewJob.objects.fail(
-            job_id, code=FailureCode.RUNNER_ERROR, reason="the CLI said no", now=NOW
-        )
+        fail(job_id, code=FailureCode.RUNNER_ERROR, reason="the CLI said no", now=NOW)
 
         page = web.get(f"/jobs/{job_id}").content.decode()
 
@@ -74,6 +74,52 @@ class TestWhatItShows:
         assert "data-live" in before
         assert "data-live" not in web.get(f"/jobs/{job_id}").content.decode()
         assert "data-live" not in web.get(f"/jobs/{waiting}").content.decode()
+
+
+class TestMissingPairs:
+    @pytest.fixture
+    def failed(self, root) -> int:
+        """A job of two pairs, one of which has no review."""
+        write_gate(root, "prose/y")
+        job_id = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+        write_output(root, job_id, only=(1,))
+        run("ingest_bundle_output", "--review-job-id", job_id)
+        return job_id
+
+    def test_are_queued_again_once(self, web, failed):
+        before = web.get(f"/jobs/{failed}").content.decode()
+        answer = web.post(f"/jobs/{failed}/request-missing", follow=True)
+
+        job = ReviewJob.objects.latest("pk")
+        assert "Queue 1 missing pair again" in before
+        assert [pair.gate.path.rpartition("/")[2] for pair in job.pairs.all()] == ["y.md"]
+        assert answer.redirect_chain == [(f"/jobs/{failed}", 303)]
+        assert "Queue 1 missing pair again" not in answer.content.decode()
+
+    def test_are_not_queued_by_who_may_not(self, reader, failed):
+        assert "missing pair again" not in reader.get(f"/jobs/{failed}").content.decode()
+        assert reader.post(f"/jobs/{failed}/request-missing").status_code == 403
+
+
+class TestAddress:
+    def test_with_a_slash_leads_to_the_page(self, web, root):
+        assert web.get(f"/jobs/{queued(root)}/", follow=True).status_code == 200
+
+    def test_of_its_history_leads_to_its_events(self, web, root):
+        job_id = queued(root)
+
+        answer = web.get(f"/admin/review/reviewjob/{job_id}/history/")
+
+        assert answer["Location"] == f"/jobs/{job_id}#events"
+
+    def test_of_the_administration_offers_only_what_can_work(self, web, root):
+        job_id = queued(root)
+        address = f"/admin/review/reviewjob/{job_id}/change/"
+        before = web.get(address).context["recoveries"]
+        ingest(root, job_id)
+
+        assert before == ["fail", "replace"]
+        assert web.get(address).context["recoveries"] == []
 
 
 class TestCommands:
@@ -170,9 +216,7 @@ class TestHostileContent:
         ReviewJob.objects.filter(pk=job_id).update(
             telemetry={SCRIPT: SCRIPT}, self_reported_model=SCRIPT, runner=SCRIPT
         )
-        ReviewJob.objects.fail(
-            job_id, code=FailureCode.RUNNER_ERROR, reason=f"said {SCRIPT}", now=NOW
-        )
+        fail(job_id, code=FailureCode.RUNNER_ERROR, reason=f"said {SCRIPT}", now=NOW)
         assert status_of(job_id) == "failed"
 
         addresses = (

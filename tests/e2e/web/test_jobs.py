@@ -62,7 +62,7 @@ class TestList:
         assert named in response.content.decode()
 
     def test_goes_on_after_the_last_of_a_page(self, web, root, monkeypatch):
-        monkeypatch.setattr("review.web.jobs.JOBS_A_PAGE", 2)
+        monkeypatch.setattr("review.web.pages.jobs.JOBS_A_PAGE", 2)
         ids = [make_jobs(root, ("a.md", "prose/x"), force=True)[0].review_job_id for _ in range(3)]
 
         first = web.get("/jobs/?status=queued")

@@ -139,6 +139,24 @@ class TestModes:
         assert sorted(states(twin(web, "/matrix/?mode=disagree"))) == ["warn"]
         assert "models disagree</i>" in response.content.decode()
 
+    def test_the_best_state_of_all_partitions_is_shown_unless_one_is_asked_for(self, web, base):
+        review_pairs(base, ("kb/notes/fail.md", "prose/x"), model_partition=OTHER)
+
+        best, one = twin(web, "/matrix/"), twin(web, f"/matrix/?model={PARTITION}")
+
+        assert (best["model_partition"], one["model_partition"]) == ("", PARTITION)
+        assert states(best)["fail"] == "fresh"
+        assert states(one)["fail"] == "fail"
+
+    def test_folders_show_how_much_models_disagree_about(self, web, large):
+        review_pairs(large, ("kb/notes/few/b.md", "prose/x"), model_partition=OTHER)
+
+        address = "/matrix/?folder=kb/notes&mode=disagree"
+
+        (folder,) = twin(web, address)["folders"]
+        assert (folder["path"], folder["disputed"]) == ("kb/notes/few", 1)
+        assert "<td class=d><b>1</b><i>models disagree</i>" in web.get(address).content.decode()
+
     def test_a_lens_keeps_its_columns(self, web, base):
         write_gate(base, "links/y")
 
@@ -223,7 +241,7 @@ class TestFolding:
         assert [folder["path"] for folder in document["folders"]] == ["kb/notes/few"]
 
     def test_a_folder_that_is_none_is_empty(self, web, large):
-        assert "There is no note here." in text_of(web.get("/matrix/?folder=kb/nowhere"))
+        assert "No notes here." in text_of(web.get("/matrix/?folder=kb/nowhere"))
 
     def test_a_folder_whose_name_another_begins_with_keeps_to_itself(self, web, large):
         write_note(large, "kb/notes/few-more/d.md")
@@ -259,6 +277,14 @@ class TestRequesting:
         assert pair.job.events.get().actor == "human:ana"
         assert response.redirect_chain == [("/matrix/?mode=not-fresh", 303)]
         assert "Requested: 1 pair in 1 queued job." in messages_of(response)[0]
+
+    def test_leaves_rule_gates_out_of_ticked_rows_for_a_model(self, web, base):
+        write_gate(base, "prose/rule", make_gate("prose/rule", rule="bare-urls"))
+
+        self.send(web, web, r=["2"], shown="")
+
+        job = ReviewJob.objects.latest("pk")
+        assert [pair.gate.path for pair in job.pairs.all()] == [gate_path("prose/x")]
 
     def test_a_row_or_column_means_what_is_not_fresh_in_it(self, web, base):
         self.send(web, web, k=["0"], r=["2"], grouping="gate")

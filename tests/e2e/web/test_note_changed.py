@@ -73,8 +73,8 @@ class TestChanges:
 
         found = changed(web)
 
-        assert dict(found.reasons) == {"missing-review": 1, "gate-changed": 1, "note-changed": 2}
-        assert found.stale == 4
+        assert dict(found.reasons) == {"gate-changed": 1, "note-changed": 2}
+        assert found.stale == 3
 
     def test_gates_that_changed_are_named_too(self, web, three):
         write_gate(three, "prose/y", make_gate("prose/y", body="Asks more.\n"))
@@ -90,7 +90,9 @@ class TestChanges:
         page = web.get(A)
 
         assert page.context["changed"].texts == ()
-        assert "Nothing: the note and its gates are the texts" in page.content.decode()
+        assert (
+            "Nothing changed: the note and its gates are still the texts" in page.content.decode()
+        )
 
     def test_a_note_that_nobody_accepted_has_nothing_to_compare(self, web, root):
         assert 'id="changed"' not in web.get(A).content.decode()
@@ -106,15 +108,18 @@ class TestChanges:
         assert changed(web).texts == ()
 
     def test_what_has_no_room_is_a_link(self, web, three, monkeypatch):
-        monkeypatch.setattr("review.web.note_changed._ROOM", 10)
+        monkeypatch.setattr("review.web.pages.note_changes._ROOM", 10)
 
         page = web.get(A)
 
         assert [text.html for text in page.context["changed"].texts] == ["", ""]
-        assert page.context["changed"].texts[0].url.replace("&", "&amp;") in page.content.decode()
+        assert (
+            page.context["changed"].texts[0].gates[0].url.replace("&", "&amp;")
+            in page.content.decode()
+        )
 
     def test_compares_only_as_many_texts_as_a_page_shows(self, web, three, monkeypatch):
-        monkeypatch.setattr("review.queries.note_since.MAX_COMPARED", 1)
+        monkeypatch.setattr("review.overview.note_pairs.MAX_COMPARED", 1)
 
         assert [text.since.diff is None for text in changed(web).texts] == [False, True]
 

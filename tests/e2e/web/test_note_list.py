@@ -24,14 +24,25 @@ class TestList:
         review_pairs(tmp_path, ("kb/notes/002.md", "prose/x"), review=PASS)
         return tmp_path
 
-    def test_goes_by_path_a_hundred_at_a_time(self, web, many):
+    def test_shows_what_needs_doing_first_a_hundred_at_a_time(self, web, many):
         first = twin(web, "/notes/")
         second = web.get(first["next"]).json()
 
         paths = [note["note_path"] for note in (*first["notes"], *second["notes"])]
         assert first["total"] == 131
         assert (len(first["notes"]), len(second["notes"])) == (100, 31)
-        assert paths == sorted(paths)
+        # What warns first, then what has no review, and last what needs nothing.
+        assert paths[0] == "kb/notes/001.md"
+        assert paths[1:-1] == sorted(paths[1:-1])
+        assert paths[-1] == "kb/notes/002.md"
+
+    def test_goes_by_path_where_that_is_asked_for(self, web, many):
+        notes = twin(web, "/notes/?sort=path")["notes"]
+
+        assert [note["note_path"] for note in notes[:3]] == [
+            f"kb/notes/{number:03}.md" for number in range(3)
+        ]
+        assert notes[0]["title"] == "0"
 
     @pytest.mark.parametrize(
         ("query", "paths"),

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import CurrentAcceptance, FileSnapshot
-from review.orchestration.disposing import DispositionRequest, dispose_finding
+from review.queue.dispose import DispositionRequest, dispose_finding
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,
@@ -51,8 +51,34 @@ class TestPairs:
         assert states(web) == {
             ("prose/x", PARTITION): "fresh",
             ("prose/x", OTHER): "fresh",
-            ("prose/y", PARTITION): "missing-review",
+        }
+
+    def test_a_partition_owes_what_it_has_judged_of_any_note(self, web, reviewed):
+        write_gate(reviewed, "prose/y")
+        write_gate(reviewed, "prose/new")
+        write_note(reviewed, "b.md")
+        review_pairs(reviewed, ("a.md", "prose/x"), model_partition=OTHER)
+        review_pairs(reviewed, ("b.md", "prose/y"), model_partition=OTHER)
+
+        assert states(web) == {
+            ("prose/x", PARTITION): "fresh",
+            ("prose/x", OTHER): "fresh",
             ("prose/y", OTHER): "missing-review",
+        }
+        assert twin(web, A)["unjudged_gates"] == ["prose/new"]
+
+    def test_a_partition_that_the_settings_name_owes_every_gate_but_those_of_rules(
+        self, web, reviewed
+    ):
+        (reviewed / "kb" / "review.toml").write_text(
+            f'[partitions."{PARTITION}"]\naliases = ["opus"]\n'
+        )
+        write_gate(reviewed, "prose/y")
+        write_gate(reviewed, "links/r", make_gate("links/r", rule="bare-urls"))
+
+        assert states(web) == {
+            ("prose/x", PARTITION): "fresh",
+            ("prose/y", PARTITION): "missing-review",
         }
 
     def test_says_why_a_review_is_stale_and_how_much_changed(self, web, reviewed):
@@ -122,7 +148,7 @@ class TestPairs:
     def test_a_note_nobody_reviewed_says_how_to_begin(self, web, root):
         shown = text_of(web.get(A))
 
-        assert "No gate was asked about this note yet." in shown
+        assert "No reviews of this note yet." in shown
         assert "--note kb/notes/a.md --model MODEL --json | commonplace create_review_jobs" in shown
 
 
@@ -176,7 +202,9 @@ class TestHistory:
         second = web.get(first.next_url).context["history"]
 
         assert (len(first.items), len(second.items)) == (30, 2)
-        assert not {event.key for event in first.items} & {event.key for event in second.items}
+        assert not {e.acceptance_event_id for e in first.items} & {
+            e.acceptance_event_id for e in second.items
+        }
 
 
 class TestNotesThatAreGone:
@@ -216,7 +244,7 @@ class TestCost:
                 )  # fmt: skip
             write_note(root, "a.md", f"# Version {hour}\n\nA reader finds a note.\n")
 
-        with django_assert_max_num_queries(20):
+        with django_assert_max_num_queries(22):
             response = web.get(A)
 
         assert len(response.content) < 200_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.web import queue as queue_page
+from review.web.pages import queue as queue_page
 from tests.builders import NOTE, PARTITION, make_root
 from tests.helpers.eventful import OTHER, eventful_root, history
 from tests.helpers.triage import command_document, page_document, report

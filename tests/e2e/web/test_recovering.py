@@ -8,7 +8,7 @@ import pytest
 from django.contrib.messages import get_messages
 
 from review.models import JobEvent, ReviewJob
-from review.runners.process_table import ProcessTable
+from review.runners.process.table import ProcessTable
 from tests.builders import write_gate
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.reviewed import ingest
@@ -48,7 +48,7 @@ class TestActions:
         assert status_of(job_id) == "running"
 
     def test_too_many_at_once_are_refused(self, web, root, monkeypatch):
-        monkeypatch.setattr("review.admin.MAX_AT_ONCE", 1)
+        monkeypatch.setattr("review.web.admin_site.admin.MAX_AT_ONCE", 1)
         ids = [abandoned(root), abandoned(root)]
 
         response = web.post(LIST, {"action": "fail", "_selected_action": ids})
@@ -72,8 +72,8 @@ class TestPreview:
 
         page = web.get(place("fail", lost, done)).context
 
-        assert [plan.job.review_job_id for plan in page["plans"]] == [lost]
-        assert [plan.outcome.status for plan in page["plans"]] == ["failed"]
+        assert [plan["job"].review_job_id for plan in page["plans"]] == [lost]
+        assert [plan["outcome"].status for plan in page["plans"]] == ["failed"]
         assert [item.message for item in page["refused"]] == [f"job {done} is completed already"]
 
     def test_warns_of_an_output_that_would_be_lost(self, web, root):
@@ -82,7 +82,16 @@ class TestPreview:
 
         page = web.get(place("replace", job_id)).content.decode()
 
-        assert "Its output is there, and complete." in page
+        assert "Its output is complete" in page
+
+    def test_says_how_much_of_a_partial_output_is_kept_and_why(self, web, root):
+        write_gate(root, "prose/y")
+        job_id = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+        write_output(root, job_id, only=(1,))
+
+        (plan,) = web.get(place("ingest", job_id)).context["plans"]
+
+        assert plan["outcome"].problems[0].startswith("1 kept, 1 missing: ")
 
     def test_names_pairs_that_the_new_job_leaves_out(self, web, root):
         write_gate(root, "prose/y")
@@ -91,7 +100,9 @@ class TestPreview:
 
         page = web.get(place("replace", job_id)).content.decode()
 
-        assert "left out: kb/notes/a.md by kb/instructions/review-gates/prose/y.md" in page
+        assert (
+            "not in the new job: kb/notes/a.md by kb/instructions/review-gates/prose/y.md" in page
+        )
 
     def test_of_nothing_offers_nothing(self, web, root):
         page = web.get(place("ingest", queued(root))).content.decode()

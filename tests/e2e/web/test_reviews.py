@@ -28,7 +28,7 @@ class TestReview:
         shown = text_of(web.get(f"/reviews/{pair}/"))
 
         assert "the claim has no source" in shown
-        assert "Read as warn, from its result line" in shown
+        assert "Decision read warn, from its result line" in shown
         assert PARTITION in shown
 
     def test_is_the_document_of_the_command(self, web, pair):
@@ -175,7 +175,7 @@ class TestDeciding:
         body = web.get(f"/reviews/{undecided}/").content.decode()
 
         assert '<details class="act" open>' in body
-        assert "Decide it" in body
+        assert "Set decision" in body
 
     def test_is_recorded_with_the_persons_name_and_accepted(self, web, undecided):
         response = web.post(
@@ -218,7 +218,7 @@ class TestDeciding:
         assert not DecisionEvent.objects.exists()
 
     def test_a_reader_sees_no_form_and_may_not_send_one(self, reader, undecided):
-        assert "Decide it" not in reader.get(f"/reviews/{undecided}/").content.decode()
+        assert "Set decision" not in reader.get(f"/reviews/{undecided}/").content.decode()
 
         response = reader.post(
             f"/reviews/{undecided}/decision", {"decision": "pass", "reason": "x"}

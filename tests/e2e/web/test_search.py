@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from review.queries.searching import Searcher
+from review.models import Finding, ReviewPair
+from review.overview.search import search
 from tests.builders import NOW, make_config, make_jobs, note_path, write_note
 from tests.helpers.pages import text_of, twin
 from tests.helpers.reviewed import WARN, ingest, open_corpus, review_pairs
@@ -47,6 +48,31 @@ class TestSearch:
     )
     def test_finds(self, web, base, query, found):
         assert names(twin(web, f"/search?q={query}")) == found
+
+    def test_goes_on_on_the_next_page(self, web, base):
+        for number in range(68):
+            write_note(base, f"n{number}.md", f"# {number}\n\nA librarian.\n")
+
+        first = twin(web, "/search?q=librarian&kind=note")
+        second = web.get(first["next"]).json()
+
+        found = {item["note_path"] for page in (first, second) for item in page["notes"]}
+        assert first["counts"]["note"] == len(found) == 68
+        assert (len(first["notes"]), second["next"]) == (50, None)
+        assert "68 hits" in text_of(web.get("/search?q=librarian"))
+
+    def test_leads_to_a_job_by_its_number_and_to_a_finding_by_its_fingerprint(self, web, base):
+        finding, pair = Finding.objects.get(), ReviewPair.objects.get()
+
+        by_number = twin(web, f"/search?q={pair.job_id}")["jumps"]
+        by_fingerprint = twin(web, f"/search?q={finding.fingerprint[:8]}")["jumps"]
+
+        assert {"kind": "job", "key": str(pair.job_id), "text": ""} in by_number
+        assert [jump["key"] for jump in by_fingerprint] == [finding.fingerprint]
+        assert (
+            f'href="/findings/{finding.fingerprint}/"'
+            in web.get(f"/search?q={finding.fingerprint}").content.decode()
+        )
 
     def test_marks_the_words_in_their_place(self, web, base):
         body = web.get("/search?q=shelf").content.decode()
@@ -90,15 +116,16 @@ class TestSearch:
         twin(web, "/search?q=shelf")
         path = make_config(base).index_path.with_suffix(".words")
         path.write_bytes(b"broken")
+        assert web.get("/search?q=shelf").status_code == 503
 
         assert names(twin(web, "/search?q=shelf"))[0] == ["b.md"]
 
     def test_asks_for_words_where_there_are_none(self, web, base):
         assert "Find notes, findings and reviews by their words." in text_of(web.get("/search"))
-        assert "holds no word" in text_of(web.get("/search?q=***"))
+        assert "contains no word" in text_of(web.get("/search?q=***"))
 
     def test_says_when_nothing_is_found(self, web, base):
-        assert "Nothing holds all these words." in text_of(web.get("/search?q=no+such"))
+        assert "Nothing contains all these words." in text_of(web.get("/search?q=no+such"))
 
     @pytest.mark.parametrize(
         "query", ['"', "a AND", "body:", "NEAR(a b)", "^a", "-x", "'; --", "%00"]
@@ -107,7 +134,7 @@ class TestSearch:
         assert web.get("/search", {"q": query}).status_code in (200, 400)
 
     def test_says_when_not_all_is_read(self, base):
-        found = Searcher(open_corpus(base), config=make_config(base)).search(["shelf"], seconds=-1)
+        found = search(open_corpus(base), ["shelf"], seconds=-1, config=make_config(base))
 
         assert not found.complete
 

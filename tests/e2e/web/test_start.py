@@ -37,7 +37,7 @@ class TestNumbers:
     def test_counts_reviews_that_want_a_look(self, web, root):
         review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
 
-        assert web.get("/").context["status"].needs_a_look == 1
+        assert web.get("/").context["look_count"] == 1
 
     def test_is_the_document_of_review_status(self, web, root):
         assert web.get("/?format=json").json()["schema"] == "review-status/1"
@@ -53,7 +53,7 @@ class TestRecovery:
         write_output(root, partial, only=(1,))
         web.post("/admin/review/reviewjob/recover/ingest/", {"id": [partial]})
 
-        found = {group.kind: group.entries for group in web.get("/").context["recovery"]}
+        found = {group["kind"]: group["entries"] for group in web.get("/").context["recovery"]}
 
         assert [entry.review_job_id for entry in found["abandoned"]] == [lost]
         assert [entry.review_job_id for entry in found["ready"]] == [ready]
@@ -69,8 +69,8 @@ class TestRecovery:
         group = page.context["recovery"][0]
 
         assert page.context["to_recover"] == 3
-        assert (group.kind, group.total) == ("abandoned", 3)
-        assert group.all_url.endswith(f"?ids={lost},{other}")
+        assert (group["kind"], group["total"]) == ("abandoned", 3)
+        assert group["all_url"].endswith(f"?ids={lost},{other}")
 
     def test_leads_to_the_preview_for_all_of_a_kind(self, web, root):
         ids = [abandoned(root), abandoned(root)]
@@ -86,6 +86,8 @@ class TestRecovery:
         assert "Replace all" not in reader.get("/").content.decode()
 
     def test_says_that_nothing_waits(self, web, root):
+        review_pairs(root, ("a.md", "prose/x"))
+
         assert "No job is abandoned" in web.get("/").content.decode()
 
     def test_the_list_of_jobs_shows_the_same_ones(self, web, root):
@@ -101,20 +103,36 @@ class TestCoverage:
     def test_folds_gates_into_lenses_and_these_into_partitions(self, web, root):
         write_gate(root, "prose/y")
         write_gate(root, "links/z")
-        review_pairs(root, ("a.md", "prose/x"))
+        write_note(root, "b.md")
+        review_pairs(root, ("a.md", "prose/x"), ("b.md", "links/z"))
         review_pairs(root, ("a.md", "prose/y"))
         write_gate(root, "prose/y", make_gate("prose/y", body="Another question.\n"))
 
         (cover,) = web.get("/").context["covers"]
 
-        assert (cover.share.fresh, cover.share.stale, cover.share.missing) == (1, 1, 1)
-        assert [(lens.share.name, lens.share.percent) for lens in cover.lenses] == [
-            ("links", 0),
-            ("prose", 50),
+        assert (cover["share"].fresh, cover["share"].stale, cover["share"].missing) == (2, 1, 3)
+        assert [(lens["share"].name, lens["share"].percent) for lens in cover["lenses"]] == [
+            ("links", 50),
+            ("prose", 25),
         ]
 
-    def test_a_store_without_reviews_says_how_to_start(self, web, root):
-        assert "Nothing has been reviewed yet." in web.get("/").content.decode()
+    def test_gates_that_nobody_has_judged_by_are_owed_by_no_partition(self, web, root):
+        write_gate(root, "prose/new")
+        write_gate(root, "prose/rule", make_gate("prose/rule", rule="bare-urls"))
+        review_pairs(root, ("a.md", "prose/x"))
+
+        (cover,) = web.get("/").context["covers"]
+        (partition,) = run("review_status", "--json").json["partitions"]
+
+        assert cover["share"].percent == 100
+        assert (partition["applicable"], partition["fresh"]) == (1, 1)
+
+    def test_a_store_without_reviews_says_what_to_type(self, web, root):
+        page = web.get("/").content.decode()
+
+        assert "Getting started" in page
+        assert "commonplace review_sweep --all-gates --rules-only" in page
+        assert "open fail findings" not in page
 
     def test_files_that_cannot_be_looked_at_are_named(self, web, root):
         write_note(root, "broken.md", b"\xff\xfe")

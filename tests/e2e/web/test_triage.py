@@ -82,7 +82,7 @@ class TestOne:
         assert "no source" in rows(web)
 
     def test_that_was_carried_to_another_path_is_known_there(self, web, root, marks):
-        from review.orchestration.carrying import CarryRequest, carry_over_acceptances
+        from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
         from tests.helpers.reviewed import open_corpus
 
         (root / "kb/notes/b.md").rename(root / "kb/notes/c.md")
@@ -90,9 +90,9 @@ class TestOne:
         carry_over_acceptances(move, corpus=open_corpus(root), now=NOW + timedelta(hours=1))
         (row,) = web.get("/queue/?note=kb/notes/c.md").context["shown"].groups[0].rows
 
-        send(web, "/queue/dispose", one=f"rejected {row.fingerprint} 0")
+        send(web, "/queue/dispose", one=f"rejected {row.finding.fingerprint} 0")
 
-        assert row.fingerprint != marks[3]
+        assert row.finding.fingerprint != marks[3]
         assert rows(web, "state=rejected") == ["no source"]
 
 
@@ -254,13 +254,24 @@ class TestAllThatMatch:
         assert response.status_code == 409
         assert response.json()["code"] == "queue-moved"
 
-    def test_a_review_that_lists_nothing_is_not_counted(self, web, root, marks):
+    def test_a_review_that_lists_nothing_is_counted_as_one(self, web, root, marks):
         from tests.helpers.reviewed import review_pairs
 
         review_pairs(root, ("b.md", "prose/x"), review="## Result: WARN")
 
-        assert "Dispose of 4 findings" in web.get("/queue/all").content.decode()
-        assert send(web, "/queue/all", **{"as": "fixed", "expected": 4}).status_code == 303
+        assert "Dispose of 5 findings" in web.get("/queue/all").content.decode()
+        assert send(web, "/queue/all", **{"as": "fixed", "expected": 5}).status_code == 303
+        assert rows(web) == []
+
+    def test_only_what_will_be_changed_is_listed(self, web, root, marks):
+        page = web.get("/queue/all?gate=prose/x").content.decode()
+        gates = web.get("/queue/").context["facets"]
+
+        others = [
+            o.value for f in gates if f.name == "gate" for o in f.options if o.value != "prose/x"
+        ]
+        assert others
+        assert not [gate for gate in others if f"{gate} (" in page]
 
     def test_none_leaves_nothing_to_confirm(self, web, root):
         page = web.get("/queue/all").content.decode()

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from review.conf import Config
-from review.corpus import Corpus
-from review.corpus.scanning import ScanRules
+from review.knowledge_base import Corpus
+from review.knowledge_base.walker import ScanRules
+from review.settings.config import Config
 
 LIMIT = 100_000
 RULES = ScanRules(max_bytes=LIMIT, roots=("kb/notes",), pruned=frozenset({"kb/reports"}))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from review.domain.identity import sha256_hex
+from review.domain.paths import sha256_hex
 from tests.unit.corpus.builders import make_corpus
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of one test's own is made below it

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from tests.unit.corpus.builders import later, make_config, write
 from tests.unit.corpus.filesystems import answered, let_the_clock_tick, read_in_full
 from tests.unit.corpus.test_index_attacks import ATTACKS, A, B

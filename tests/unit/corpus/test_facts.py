@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.corpus.notes import facts_of
+from review.knowledge_base.notes import facts_of
 from tests.unit.corpus.builders import problem_codes
 
 PATH = "kb/notes/a.md"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.corpus import AmbiguousGate, Gate, UnknownGate, UnreadableFile
-from review.corpus.gate_definition import ALL_REGIONS, read_definition
+from review.knowledge_base import AmbiguousGate, Gate, UnknownGate, UnreadableFile
+from review.knowledge_base.gate_definition import ALL_REGIONS, read_definition
 from review.vocabulary import Region
 from tests.unit.corpus.builders import link, make_config, make_corpus, problem_codes, write
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.corpus import index
-from review.corpus.index import FileIndex, NoteRow
-from review.corpus.notes import NO_KIND
-from review.corpus.signature import StatSignature
+from review.knowledge_base import index
+from review.knowledge_base.index import FileIndex, NoteRow
+from review.knowledge_base.notes import NO_KIND
+from review.knowledge_base.stat_signature import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 
 NOTES = {f"kb/notes/{number}.md": f"---\nstatus: s{number}\n---\nNote\n" for number in range(4)}

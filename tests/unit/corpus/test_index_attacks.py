@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from review.corpus import index as index_module
-from review.corpus.index import FileIndex
-from review.corpus.signature import StatSignature
+from review.knowledge_base import index as index_module
+from review.knowledge_base.index import FileIndex
+from review.knowledge_base.stat_signature import StatSignature
 from tests.unit.corpus.builders import make_config, write
 from tests.unit.corpus.filesystems import (
     answered,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from review.corpus.index import FileIndex
+from review.knowledge_base.index import FileIndex
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 
 NOTES = {f"kb/notes/{number}.md": f"---\nstatus: s{number}\n---\nNote\n" for number in range(3)}

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from review.corpus import Corpus
+from review.knowledge_base import Corpus
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 from tests.unit.corpus.filesystems import let_the_clock_tick
 

@@ -7,12 +7,12 @@ import unicodedata
 
 import pytest
 
-from review.corpus import NoSuchNote
-from review.corpus.index import FileIndex
-from review.corpus.notes import NoteLoader
-from review.corpus.reading import Reader
-from review.corpus.selection import Place, scan
-from review.domain.identity import BadPath
+from review.domain.paths import BadPath
+from review.knowledge_base import NoSuchNote
+from review.knowledge_base.index import FileIndex
+from review.knowledge_base.named_paths import Place, scan
+from review.knowledge_base.notes import NoteLoader
+from review.knowledge_base.reader import Reader
 from tests.unit.corpus.builders import (
     LIMIT,
     RULES,

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from review.corpus import Corpus
-from review.corpus.index import FileIndex
-from review.corpus.notes import NoteLoader
-from review.corpus.reading import FileContent, Reader, UnreadableFile
-from review.corpus.scanning import FileEntry, ScanResult
-from review.corpus.signature import RACY_WINDOW_NS, StatSignature
-from review.domain.identity import sha256_hex
+from review.domain.paths import sha256_hex
+from review.knowledge_base import Corpus
+from review.knowledge_base.index import FileIndex
+from review.knowledge_base.notes import NoteLoader
+from review.knowledge_base.reader import FileContent, Reader, UnreadableFile
+from review.knowledge_base.stat_signature import RACY_WINDOW_NS, StatSignature
+from review.knowledge_base.walker import FileEntry, ScanResult
 from tests.unit.corpus.builders import (
     later,
     link,

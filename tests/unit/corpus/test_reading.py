@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from review.corpus.reading import Reader, UnreadableFile, decode, is_blank, read_file
+from review.knowledge_base.reader import Reader, UnreadableFile, decode, is_blank, read_file
 from tests.unit.corpus.builders import LIMIT, link, write
 
 NFD_NAME = "kb/notes/e\u0301.md"

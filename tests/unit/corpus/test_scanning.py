@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from review.corpus.scanning import Scanner, ScanResult
+from review.knowledge_base.walker import Scanner, ScanResult
 from tests.unit.corpus.builders import RULES, problem_codes, write
 
 NFC = unicodedata.normalize("NFC", "kb/notes/caf\u00e9.md")

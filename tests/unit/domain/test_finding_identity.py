@@ -13,7 +13,7 @@ from review.domain.finding_identity import (
     ReportedFinding,
     choose_fingerprints,
 )
-from review.domain.identity import fingerprint
+from review.domain.paths import fingerprint
 
 NOTE_TEXT = """# Claims
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.frontmatter import parse_frontmatter
-from review.domain.yaml_mapping import MAX_CHARACTERS, MAX_DEPTH
+from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.yaml_mapping import MAX_CHARACTERS, MAX_DEPTH
 from review.vocabulary import ProblemCode
 
 BODY = "\n# Title\n\nText.\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.identity import (
+from review.domain.paths import (
     BadPath,
     fingerprint,
     gate_id_of,

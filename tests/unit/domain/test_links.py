@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.links import Link, LinkBase, LinkKind, extract_links, resolve_link, stems_of
+from review.domain.markdown.links import (
+    Link,
+    LinkBase,
+    LinkKind,
+    extract_links,
+    resolve_link,
+    stems_of,
+)
 
 MARKS = st.text(alphabet="[]()<>!`\\|#:\"' \t\r\n-~ab@.\ud800", max_size=150)
 NOTE = "kb/notes/a.md"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from review.settings_values import FLAVOURS as NAMES
 
-from review.domain.anchors import anchors_of, slug_of
-from review.domain.flavours import COMMONMARK, FLAVOURS, flavour_of
-from review.domain.links import LinkBase, LinkKind, extract_links, resolve_link, stems_of
+from review.domain.markdown.anchors import anchors_of, slug_of
+from review.domain.markdown.flavours import COMMONMARK, FLAVOURS, flavour_of
+from review.domain.markdown.links import LinkBase, LinkKind, extract_links, resolve_link, stems_of
 
 NOTE = "kb/notes/a.md"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.domain.markdown_lines import iter_lines
+from review.domain.markdown.lines import iter_lines
 
 MARKDOWN = st.text(alphabet="`~>-1. \t\r\nab", max_size=200) | st.text(max_size=200)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.domain.flavours import FLAVOURS
-from review.domain.prompt_text import text_for_prompt
+from review.domain.markdown.flavours import FLAVOURS
+from review.domain.markdown.prompt_text import text_for_prompt
 
 DATA = "iVBORw0KGgo" * 40
 

@@ -6,7 +6,7 @@ import pytest
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.protocol.findings import ParsedFinding
-from review.protocol.quotes import locate_findings, quote_lines
+from review.protocol.quote_location import locate_findings, quote_lines
 from review.vocabulary import Severity
 
 PATHS = {"note_path": "kb/notes/a.md", "gate_path": "kb/instructions/review-gates/prose/x.md"}

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.integrations.review_export import (
+from review.reviews.export import (
     gate_csv,
     note_folder,
     render_export,
     review_file,
 )
-from review.queries.exporting import ExportedReview
+from review.reviews.export_queries import ExportedReview
 
 REVIEW = ExportedReview(
     note_path="kb/notes/a.md",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.quotes import quote_lines
+from review.protocol.quote_location import locate_quote, quote_lines
 
 NOTE = """---
 title: Wal\u00e9n's rule
@@ -30,11 +30,6 @@ The end. The end comes twice: the end.
 \u8fd9\u91cc
 snake_case_name and soft\u00adhyphen
 """
-
-
-def locate_quote(note, quote):
-    lines = quote_lines(note, quote)
-    return lines[0] if len(lines) == 1 else None
 
 
 class TestLocateQuote:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from review.contracts.queue import QueueEntryJson, QueueFindingJson
-from review.protocol.fix_prompt import render_fix_prompt
+from review.findings.documents import QueueEntryJson, QueueFindingJson
 from review.protocol.prompt import PromptGate, framed
+from review.queue.fix_prompt import render_fix_prompt
 
 NOTE_TEXT = "# A\n\nA reader finds it.\n"
 GATES = [PromptGate("prose/x", "kb/instructions/review-gates/prose/x.md", "# X\n\nAsk.\n")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.protocol.findings import ParsedFinding
-from review.protocol.quotes import follow_quote, locate_findings
+from review.protocol.quote_location import follow_quote, locate_findings
 from review.vocabulary import Severity
 
 NOTE = """---

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.near_sentinels import near_sentinels
-from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.output import ExpectedPair, parse_output
+from review.protocol.output_diagnosis import near_sentinels
 from review.protocol.sentinels import end_line, start_line
 
 TOKEN = "0a1b2c3d"

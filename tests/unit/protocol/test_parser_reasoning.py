@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.output import ExpectedPair, parse_output
 from review.protocol.sentinels import end_line, start_line
 
 TOKEN = "0a1b2c3d"

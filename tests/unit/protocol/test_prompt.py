@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from review.protocol.parser import ExpectedPair, parse_output
+from review.protocol.output import ExpectedPair, parse_output
 from review.protocol.prompt import (
     LAST_LINE,
     LinkRow,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 import yaml
 
-from review.protocol.records import (
+from review.protocol.job_files import (
     Manifest,
     ManifestPair,
     ResultRecord,

@@ -6,11 +6,10 @@ from collections import Counter
 
 import pytest
 
-from review.queries.base_map import WORDS, BaseMap
-from review.queries.note_list import NOTES_A_PAGE, STATES, ListRequest, list_notes
-from tests.helpers.maps import random_map
+from review.overview.note_list import NOTES_A_PAGE, ListRequest, list_notes
+from review.reviews.pair_states import STATES, PairStates
+from tests.helpers.maps import random_states
 
-LETTERS = {word: letter for letter, word in WORDS.items()}
 REQUESTS = [
     pytest.param({}, id="all"),
     pytest.param({"folders": ("kb/notes/a",)}, id="folder"),
@@ -24,72 +23,66 @@ REQUESTS = [
     pytest.param({"words": ("notes/a", "n00")}, id="words"),
     pytest.param({"words": ("n01",), "states": ("warn",), "folders": ("kb/notes",)}, id="both"),
     pytest.param({"words": ("nothing",)}, id="nothing"),
-    pytest.param({"after": "kb/notes/a/m"}, id="after"),
-    pytest.param({"after": "kb/notes/a/n", "states": ("warn",), "words": ("a",)}, id="after, both"),
+    pytest.param({"after": (0, 0, 0, 0, "kb/notes/a/m"), "by_path": True}, id="after, by path"),
+    pytest.param({"after": (-1, -2, 0, 0, "kb/notes/a/n"), "words": ("a",)}, id="after, words"),
 ]
 
 
-def expected(base: BaseMap, request: ListRequest):
-    """Paths, and the counts of folders, states and statuses, note by note."""
+def expected(base: PairStates, request: ListRequest):
+    """Places, and the counts of folders, states and statuses, note by note."""
     names = request.partitions or base.partitions
-    folders, states, statuses, paths = Counter(), Counter(), Counter(), []
+    folders, states, statuses, places = Counter(), Counter(), Counter(), []
     for note in base.notes:
         if not all(word in note.path.lower() for word in request.words):
             continue
         folder = note.path.rpartition("/")[0]
-        letters = set().union(*(base.of(name, note) for name in names))
+        cells = [state for name in names for state in base.row(name, note)]
         in_folder = not request.folders or folder in request.folders
         in_status = not request.statuses or note.status in request.statuses
-        in_state = not request.states or any(LETTERS[word] in letters for word in request.states)
+        in_state = not request.states or any(word in cells for word in request.states)
         folders[folder] += in_status and in_state
         statuses[note.status] += in_folder and in_state
         if in_folder and in_status:
-            states.update(WORDS[letter] for letter in letters if letter in WORDS)
+            states.update(set(cells))
             if in_state:
-                paths.append(note.path)
-    return paths, folders, {word: states[word] for word in STATES if states[word]}, statuses
+                changed = cells.count("note-changed") + cells.count("gate-changed")
+                to_do = (
+                    cells.count("fail"),
+                    cells.count("warn"),
+                    changed,
+                    cells.count("missing-review"),
+                )
+                place = (0, 0, 0, 0) if request.by_path else tuple(-number for number in to_do)
+                places.append((*place, note.path))
+    return (
+        sorted(places),
+        folders,
+        {word: states[word] for word in STATES if states[word]},
+        statuses,
+    )
 
 
 @pytest.mark.parametrize("changes", REQUESTS)
 @pytest.mark.parametrize("partitions", [0, 1, 3])
 def test_is_what_looking_at_every_note_gives(changes, partitions):
-    base = random_map(partitions, partitions=partitions)
+    base = random_states(partitions, partitions=partitions)
     request = ListRequest(**changes)
 
     found = list_notes(base, request)
 
-    paths, folders, states, statuses = expected(base, request)
-    rest = [path for path in paths if path > request.after]
-    assert [note.path for note in found.notes] == rest[: NOTES_A_PAGE + 1]
-    assert found.total == len(paths)
-    assert found.counts.folders == dict(folders)
-    assert list(found.counts.folders) == sorted(folders)
-    assert found.counts.states == states
-    assert found.counts.statuses == dict(statuses)
+    places, folders, states, statuses = expected(base, request)
+    rest = [place for place in places if request.after is None or place > request.after]
+    assert [item.place for item in found.notes] == rest[: NOTES_A_PAGE + 1]
+    assert found.total == len(places)
+    assert found.folders == dict(folders)
+    assert list(found.folders) == sorted(folders)
+    assert found.states == states
+    assert found.statuses == dict(statuses)
 
 
-def test_letters_counted_are_those_of_the_note(monkeypatch):
-    base = random_map(7)
+def test_states_counted_are_those_of_the_note():
+    base = random_states(7)
 
     for item in list_notes(base, ListRequest(partitions=("p1",))).notes:
-        (note,) = [note for note in base.notes if note.path == item.path]
-        letters = base.of("p1", note)
-        assert item.counts == {
-            "p1": {word: n for letter, word in WORDS.items() if (n := letters.count(letter))}
-        }
-
-
-@pytest.mark.parametrize("query", [{}, {"states": ("warn",)}, {"folders": ("kb/notes/a",)}])
-def test_a_page_looks_at_the_letters_of_the_notes_it_shows_only(monkeypatch, query):
-    base = random_map(3, notes=3000).prepared()
-    looked, real = [], BaseMap.of
-
-    def counting(self, partition, note):
-        looked.append(note.path)
-        return real(self, partition, note)
-
-    monkeypatch.setattr(BaseMap, "of", counting)
-    found = list_notes(base, ListRequest(**query))
-
-    assert len(found.notes) == NOTES_A_PAGE + 1
-    assert len(looked) == len(found.notes) * len(base.partitions)
+        cells = base.row("p1", item.note)
+        assert item.counts == {"p1": {state: n for state in STATES if (n := cells.count(state))}}

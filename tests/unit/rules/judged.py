@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from review.protocol.typed import TypedReview
-from review.runners.rules.judging import judge
+from review.protocol.typed_review import TypedReview
+from review.runners.rules.judge import judge
 from review.runners.rules.values import RuleInput, RuleLink
 
 NOTE = "kb/notes/a.md"

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from review.domain.links import extract_links
-from review.runners.rules.judging import RULES
+from review.domain.markdown.links import extract_links
+from review.runners.rules.judge import RULES
 from review.runners.rules.values import RuleLink
 from tests.unit.rules.judged import review_of
 from tests.unit.rules.mutators import MUTATORS, clean_note

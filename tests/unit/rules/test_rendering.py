@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 
 from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
-from review.protocol.parser import ExpectedPair, parse_output
-from review.protocol.quotes import quote_lines
+from review.protocol.output import ExpectedPair, parse_output
+from review.protocol.quote_location import locate_quote
 from review.protocol.sentinels import end_line, start_line
-from review.protocol.typed import TypedFinding, TypedReview, finding_text, render_typed_review
-from review.runners.rules.judging import RULES, judge
+from review.protocol.typed_review import (
+    TypedFinding,
+    TypedReview,
+    finding_text,
+    render_typed_review,
+)
+from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput
 from review.vocabulary import Decision, DecisionSource, Severity
 from tests.unit.rules.judged import NOTE, review_of
@@ -139,7 +144,7 @@ class TestRoundTrip:
         note = f"# A\n\nSome words {text}{quote} more.\n"
         for name in ("relative-dates", "positional-references", "placeholder-text"):
             for found in judge(name, RuleInput(NOTE, note)).findings:
-                assert quote_lines(note, found.quote) == (found.line,)
+                assert locate_quote(note, found.quote) == found.line
 
 
 class TestTheSamePlaceTwice:

@@ -90,8 +90,8 @@ class TestUnclosedFences:
         assert review.decision is Decision.FAIL
         assert (review.findings[0].line, review.findings[0].quote) == (3, "python")
 
-    def test_names_the_earlier_of_two_openings(self):
-        assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [1]
+    def test_names_both_of_two_openings(self):
+        assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [1, 7]
         assert lines_of("unclosed-fences", "````md\n```sh\nb\n```\n````\n") == []
 
     def test_warns_of_one_that_ends_with_its_list_item(self):

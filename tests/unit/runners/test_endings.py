@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from review.runners import proving
+from review.runners import verify as proving
 from review.runners.outcome import Captured, RunnerFailure
-from review.runners.process import ProcessResult
-from review.runners.proving import Run
+from review.runners.process.run import ProcessResult
 from review.runners.spec import Access, Dialect, RunnerSpec
+from review.runners.verify import Run
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import NOTES, TOKEN, Fake
 

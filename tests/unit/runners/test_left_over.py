@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from review.runners.registry import UnknownRunner
-from review.runners.running import collect_run, end_left_over, forget_run
+from review.runners.run import collect_run, end_left_over, forget_run
 from review.vocabulary import FailureCode
 from tests.helpers.commands import REPOSITORY
 from tests.helpers.fake_runners import OUTPUT, TOKEN, Fake, fake_config

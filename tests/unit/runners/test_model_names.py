@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from review.conf import Config
 from review.errors import UsageRefused
-from review.orchestration.workers import WorkerRequest, resolve_runner
-from review.settings_file import Partition, RunnerSettings
+from review.settings.config import Config
+from review.settings.file import Partition, RunnerSettings
+from review.sweeps.workers import WorkerRequest, resolve_runner
 
 RUNNER = RunnerSettings("other", like="llm", model="deepseek/deepseek-r1:free")
 

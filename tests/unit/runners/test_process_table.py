@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import psutil
 import pytest
 
-from review.runners.process_table import ProcessTable
+from review.runners.process.table import ProcessTable
 
 
 @pytest.fixture

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.claude_code import read_claude_code
-from review.runners.codex import read_codex
-from review.runners.gemini import read_gemini
-from review.runners.json_output import count, look, money, objects_in
-from review.runners.messages import clean, failure_of
+from review.runners.cli.claude_code import read_claude_code
+from review.runners.cli.codex import read_codex
+from review.runners.cli.error_texts import clean, failure_of
+from review.runners.cli.gemini import read_gemini
+from review.runners.cli.json_output import count, look, money, objects_in
+from review.runners.cli.plain import read_fields, read_llm, read_text
 from review.runners.outcome import Account, Captured
-from review.runners.plain import read_fields, read_llm, read_text
-from review.runners.proving import holds_review
 from review.runners.spec import Reading
+from review.runners.verify import holds_review
 from review.vocabulary import FailureCode
 
 ADAPTERS = [read_claude_code, read_codex, read_gemini, read_llm, read_fields, read_text]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from review.conf import Config
 from review.runners.registry import (
     BUILT_IN,
     RunnerNotInstalled,
@@ -15,9 +14,10 @@ from review.runners.registry import (
     installed_runner,
     runner_names,
 )
-from review.runners.running import RunRequest, run_review
+from review.runners.run import RunRequest, run_review
 from review.runners.spec import Access, Dialect, RunnerCannot, RunnerSpec
-from review.settings_file import ConfigRefused, read_settings
+from review.settings.config import Config
+from review.settings.file import ConfigRefused, read_settings
 from tests.helpers.fake_runners import Fake, fake_config, fake_path
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from review.runners.reset_times import told_reset
+from review.runners.cli.reset_times import told_reset
 
 NOW = datetime(2026, 11, 28, 19, 30, tzinfo=UTC)  # a Saturday
 

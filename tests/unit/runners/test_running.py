@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from review.orchestration.execution import ProcessExecutor
 from review.runners.registry import BUILT_IN
-from review.runners.running import PathOutsideScratch, scratch_folder
+from review.runners.run import PathOutsideScratch, scratch_folder
 from review.runners.spec import Access, Dialect, RunnerSpec
+from review.sweeps.executors import ProcessExecutor
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import OUTPUT, Fake, prompt
 

@@ -15,8 +15,8 @@ from django.db import OperationalError
 
 from review import store
 from review.errors import Conflict, ExitCode
-from review.management.base import CommandFinished, CommandRefused, ReviewCommand
-from review.management.options import positive_int, source
+from review.management.kit.command import CommandFinished, CommandRefused, ReviewCommand
+from review.management.kit.options import positive_int, source
 
 
 class Command(ReviewCommand):

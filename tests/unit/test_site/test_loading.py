@@ -6,7 +6,7 @@ import django
 import pytest
 
 from commonplace_site.loading import TEAM_SETTINGS, WEB_SETTINGS, WebPartMissing, load_apps
-from review.conf import RootNotFound, find_root, root_to_start
+from review.settings.config import RootNotFound, find_root, root_to_start
 
 
 def missing(name):

@@ -1,13 +1,16 @@
 // Triage without waiting: what is decided leaves the list at once, the focus moves on, and the server
-// answers meanwhile. Every form here works without this file, with a page for each decision.
+// answers meanwhile. While the server is away, rows say that they are not saved, and are sent again.
+// Every form here works without this file, with a page for each decision.
 //   data-triage    a form that is sent behind the list; the answer's parts take the place of ours
 //   data-part      what is taken from the answer
 //   data-once      a form that is sent once, however often its key is pressed
 //   data-bulk      the key that a button gets while rows are selected, in place of those of the rows
 "use strict";
 (() => {
-  const waiting = []; // decisions that are not sent yet, in order
+  const PAUSES = [1, 2, 5, 10, 30]; // seconds between tries while the server is away
+  const waiting = []; // decisions that are not saved yet, in order
   let sending = false;
+  let failures = 0;
 
   const main = () => document.getElementById("main");
   const rows = () => [...document.querySelectorAll("[data-row]")];
@@ -71,13 +74,32 @@
     focus(next ?? main());
   };
 
-  const comeBack = () => {
-    for (const row of document.querySelectorAll(".leaving")) {
+  const comeBack = (left) => {
+    for (const row of left) {
       row.classList.remove("leaving");
       row.setAttribute("data-row", "");
       row.inert = false;
+      row.querySelector(".unsaved")?.remove();
+      for (const control of row.querySelectorAll("button, input")) control.disabled = false;
     }
     showSelection();
+  };
+
+  // Each row whose decision is not saved is back in its place and says so, with the decision.
+  const showUnsaved = () => {
+    for (const { leaving, data } of waiting) {
+      comeBack(leaving);
+      const [state] = (data.get("one") ?? data.get("act") ?? "").split(" ");
+      const why = data.get("reason") ? ` (${data.get("reason")})` : "";
+      for (const row of leaving) {
+        const note = document.createElement("p");
+        note.className = "unsaved";
+        note.textContent = `Not saved: ${state}${why}. The server does not answer; trying again.`;
+        row.querySelector(".body")?.append(note);
+        for (const control of row.querySelectorAll("button, input")) control.disabled = true;
+      }
+    }
+    say("Not saved: the server does not answer. Trying again.");
   };
 
   const replaceParts = (page) => {
@@ -127,14 +149,14 @@
     const item = document.createElement("li");
     item.className = "warning";
     item.textContent = told || "The server refused; nothing was changed.";
-    waiting.length = 0;
-    comeBack();
+    for (const { leaving } of waiting.splice(0)) comeBack(leaving);
     show([item]);
     say(item.textContent);
   };
 
   const post = async ({ url, data }) => {
     const answer = await fetch(url, { method: "POST", body: data, headers: { Accept: "text/html" } });
+    if ([502, 503, 504].includes(answer.status)) throw new Error("the server is away");
     return { answer, page: new DOMParser().parseFromString(await answer.text(), "text/html") };
   };
 
@@ -143,17 +165,24 @@
     sending = true;
     try {
       while (waiting.length) {
-        const decision = waiting.shift();
+        const decision = waiting[0];
         const { answer, page } = await post(decision);
-        if (!answer.ok) refuse(page);
-        else if (!page.querySelector("[data-part]")) location.reload(); // the login, most likely
-        else {
-          tell(page);
-          if (!waiting.length) refresh(page, decision.form);
+        failures = 0;
+        if (!answer.ok) {
+          refuse(page);
+          return;
         }
+        waiting.shift();
+        if (!page.querySelector("[data-part]")) {
+          location.reload(); // the login, most likely
+          return;
+        }
+        tell(page);
+        if (!waiting.length) refresh(page, decision.form);
       }
     } catch {
-      location.reload();
+      showUnsaved();
+      setTimeout(send, 1000 * PAUSES[Math.min(failures++, PAUSES.length - 1)]);
     } finally {
       sending = false;
     }
@@ -169,7 +198,7 @@
     if (reason()) reason().value = "";
     if (leaving.length) leave(leaving);
     showSelection();
-    waiting.push({ url: form.action, data, form });
+    waiting.push({ url: form.action, data, form, leaving });
     send();
   };
 
@@ -187,6 +216,11 @@
     const target = event.target;
     if (target.matches("[data-select-all]")) for (const box of boxes()) box.checked = target.checked;
     if (target.matches('[data-select-all], input[name="finding"]')) showSelection();
+  });
+
+  addEventListener("online", send);
+  addEventListener("beforeunload", (event) => {
+    if (failures && waiting.length) event.preventDefault();
   });
 
   // Going back in the history brings the page as it was left: forms can be sent, ticks are counted.

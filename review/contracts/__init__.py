@@ -1,1 +1,0 @@
-"""The JSON documents of version 1, as structs: what commands print and what they take in."""

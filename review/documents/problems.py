@@ -1,0 +1,35 @@
+"""Problems of files as documents show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from review.documents.base import Document
+from review.domain.problems import Problem
+
+
+class ProblemJson(Document, kw_only=True):
+    """What is wrong with one file, and whether it was left out for it."""
+
+    path: str
+    code: str
+    message: str
+    skipped: bool
+
+
+def problem_json(problem: Problem) -> ProblemJson:
+    """A problem as commands print it."""
+    return ProblemJson(
+        path=problem.path,
+        code=problem.code.value,
+        message=problem.message,
+        skipped=problem.skipped,
+    )
+
+
+def no_note_found(places: Iterable[str]) -> str:
+    """What zeros do not tell where the folders are there and hold no note."""
+    return (
+        f"no note was found below {', '.join(places)}: that nothing is stale says nothing;"
+        " the folders are those of kb/review.toml, or that were named"
+    )

@@ -1,0 +1,58 @@
+"""Where a finding stands: what a person decided about it, and whether that still holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from review.domain.paths import FINGERPRINT_LENGTH, sha256_hex
+from review.vocabulary import DispositionState
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The latest disposition of a finding; `note_sha256` is the note's digest at that moment."""
+
+    state: DispositionState
+    note_sha256: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class FindingState:
+    """`regressed`: it was called fixed, and a review of a later text reports it again."""
+
+    state: DispositionState
+    regressed: bool = False
+
+
+_OPEN = FindingState(DispositionState.OPEN)
+
+
+def finding_state(
+    decided: Decided | None, *, text_read_at: datetime, note_sha256: str
+) -> FindingState:
+    """The state of a finding that a review reports.
+
+    :param text_read_at: when the text that the review judged was read.
+    :param note_sha256: the note's digest on disk now; "" when it is gone.
+    """
+    if decided is None:
+        return _OPEN
+    if decided.state == DispositionState.FIXED and text_read_at > decided.at:
+        return FindingState(DispositionState.OPEN, regressed=True)
+    if decided.state == DispositionState.DEFERRED and decided.note_sha256 != note_sha256:
+        return FindingState(DispositionState.OPEN)
+    return FindingState(decided.state)
+
+
+def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str:
+    """Identify the decision of a review that lists no finding as severe as it."""
+    return sha256_hex("\n".join(("review", note_path, gate_path, partition)).encode())[
+        :FINGERPRINT_LENGTH
+    ]
+
+
+def own_finding_text(decision: str) -> str:
+    """Say what such a review finds."""
+    return f"The review says {decision.upper()} and lists no finding of that severity."

@@ -1,0 +1,320 @@
+"""Reads Markdown into tokens that know their places: the one reader of rules, links and pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.ruler import RuleOptionsType
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+    InlineRule = Callable[[StateInline, bool], bool]
+
+SPAN = "span"  # start and end of a token in the content it stands in
+LABEL = "label"  # start and end of a link's words
+WIKI_TARGET = "wiki_target"
+TEMPLATE = "template"
+COMMENT = "comment"
+MATH = "math"
+MARKER = "marker"
+
+_TRACKED = ("backticks", "link", "image", "footnote_ref", "autolink", "html_inline")
+_WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n|]*+)(?:\|([^\[\]\n]*+))?\]\]")
+_MATH = re.compile(
+    r"\$\$(?:[^$\\]|\\.)++\$\$|\$(?![\s\d$])(?:[^$\n\\]|\\.)*+(?<!\s)\$(?!\d)", re.DOTALL
+)
+_SITE_LINK = re.compile(
+    r"\[([^\[\]]*+)\]\(\s*\{\{[<%]\s*(?:rel)?ref\s+(?:path=)?[\"'`]?([^\s\"'`<>%]++)[^{}]*+\}\}\s*\)"
+    r"|\[([^\[\]]*+)\]\(\s*(?:\{\{[^{}]*+\}\})?\{%-?\s*(?:post_url|link)\s+([^\s%]++)[^{}%]*+%\}\s*\)"
+)
+# By the mark that opens it: the one that closes it.
+_CLOSERS = {"%%": "%%", "<%": "%>", "{#": "#}", "{/*": "*/}", "{{": "}}", "{%": "%}"}
+_SLOTS = frozenset({"<%", "{{", "{%"})
+_CODE_SHORTCODE = re.compile(r"\{\{[<%]\s*(highlight|code-toggle|code|mermaid|math|katex)\b")
+_MARKER_LINE = re.compile(r"\{%|\{\{[<%]|:::")
+_MODULE_LINE = re.compile(r"(?:import|export)\s")
+_LONGEST_SLOT = 5_000  # characters
+# A block with more is no prose: reading it could take a minute.
+_MOST_BRACKETS = 2_000
+_ALWAYS_ENDS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+
+
+@dataclass(frozen=True)
+class Document:
+    """The tokens of a text; `lines` are those of the text, and `token.map` counts in them from 0."""
+
+    tokens: Sequence[Token]
+    lines: Sequence[str]
+
+
+def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> Document:
+    """Read a text without its frontmatter; lines may end with a lone carriage return too."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
+    plain = plain if plain.endswith("\n") else f"{plain}\n"
+    return Document(parser(flavour).parse(plain, new_env()), plain.split("\n"))
+
+
+def new_env() -> dict[str, Any]:
+    """An environment to parse in, where names of footnotes match without regard to case."""
+    return {"footnotes": {"refs": _FoldedNames(), "list": {}}}
+
+
+class _FoldedNames(dict[str, int]):
+    def __getitem__(self, name: str) -> int:
+        return super().__getitem__(name.casefold())
+
+    def __setitem__(self, name: str, number: int) -> None:
+        super().__setitem__(name.casefold(), number)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(str(name).casefold())
+
+
+@cache
+def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
+    """Give the parser of a flavour; the tokens of links and code have a `SPAN` in their `meta`."""
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    markdown = new_parser(flavour)
+    markdown.validateLink = _is_no_slot if "<%" in flavour.hides else bool  # type: ignore[assignment, method-assign]
+    markdown.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
+    names = markdown.inline.ruler.get_active_rules()
+    for name, rule in zip(names, markdown.inline.ruler.getRules(""), strict=True):
+        if name in _TRACKED:
+            markdown.inline.ruler.at(name, _tracked(rule))
+    return markdown
+
+
+def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
+    """Make a parser of a flavour, without footnotes; addresses stay as they are written.
+
+    :param draws_math: whether what looks like math is math in every flavour.
+    """
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"maxNesting": 100})
+    markdown.enable(["table", "strikethrough"])
+    markdown.normalizeLink = _as_written  # type: ignore[assignment, method-assign]
+    markdown.core.ruler.at("inline", _read_inline)
+    if draws_math:
+        flavour = replace(flavour, math=True)
+    _add_inline_rules(markdown, flavour)
+    _add_block_rules(markdown, flavour)
+    return markdown
+
+
+def _is_no_slot(address: str) -> bool:
+    """Tell an address from what stands between `<%` and `%>`, which CommonMark takes for one."""
+    return not (address.startswith("%") and address.endswith("%"))
+
+
+def _as_written(address: str) -> str:
+    return address
+
+
+def _add_inline_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
+    rules = markdown.inline.ruler
+    for opener in flavour.hides & _CLOSERS.keys():
+        rules.before("link", f"hidden {opener}", _tracked(_hidden_rule(opener)))
+    if flavour.math:
+        rules.before("escape", "math", _tracked(_math))
+    if flavour.hides & {"{{", "{%"}:
+        rules.before("link", "site_link", _tracked(_site_link))
+    if flavour.wikilinks:
+        wikilink = _wikilink_rule(target_last=flavour.target_last)
+        rules.after("image", "wikilink", _tracked(wikilink))
+
+
+def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
+    rules = markdown.block.ruler
+    for opener in flavour.hides & (_CLOSERS.keys() - _SLOTS):
+        rule = _block_rule(opener, _CLOSERS[opener], f"{COMMENT}_block")
+        rules.before("fence", f"hidden {opener}", rule, _ALWAYS_ENDS)
+    if flavour.math:
+        rules.before("fence", "math", _block_rule("$$", "$$", f"{MATH}_block"), _ALWAYS_ENDS)
+    if "import" in flavour.hides:
+        rules.before("fence", "module", _line_rule(_MODULE_LINE))
+    rules.before("fence", "marker", _line_rule(_MARKER_LINE), _ALWAYS_ENDS)
+    if flavour.admonitions:
+        from mdit_py_plugins.admon import admon_plugin
+
+        markdown.use(admon_plugin)
+    if flavour.definition_lists:
+        from mdit_py_plugins.deflist import deflist_plugin
+
+        markdown.use(deflist_plugin)
+    if "{{" in flavour.hides:
+        rules.before("fence", "code_shortcode", _shortcode, _ALWAYS_ENDS)
+
+
+def _tracked(rule: InlineRule) -> InlineRule:
+    """Make a rule write down where the token that it makes starts and ends."""
+
+    def tracked(state: StateInline, silent: bool) -> bool:
+        start, known = state.pos, len(state.tokens)
+        if not rule(state, silent):
+            return False
+        if not silent:
+            _note_span(state, start, state.tokens[known:])
+        return True
+
+    return tracked
+
+
+def _note_span(state: StateInline, start: int, made: Sequence[Token]) -> None:
+    token = next((token for token in made if token.type != "text"), None)
+    if token is not None:
+        token.meta[SPAN] = (start, state.pos)
+        if token.type == "link_open" and token.info != "auto" and LABEL not in token.meta:
+            end = state.md.helpers.parseLinkLabel(state, start, True)
+            token.meta[LABEL] = (start + 1, end)
+
+
+def _hidden_rule(opener: str) -> InlineRule:
+    closer, kind = _CLOSERS[opener], TEMPLATE if opener in _SLOTS else COMMENT
+
+    def rule(state: StateInline, silent: bool) -> bool:
+        if not state.src.startswith(opener, state.pos):
+            return False
+        begin = state.pos + len(opener)
+        end = state.src.find(closer, begin, min(state.posMax, begin + _LONGEST_SLOT))
+        return end >= 0 and _push_span(state, kind, end + len(closer), silent=silent)
+
+    return rule
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    found = _MATH.match(state.src, state.pos, state.posMax)
+    return found is not None and _push_span(state, MATH, found.end(), silent=silent)
+
+
+def _push_span(state: StateInline, kind: str, end: int, *, silent: bool) -> bool:
+    if not silent:
+        state.push(kind, "", 0).content = state.src[state.pos : end]
+    state.pos = end
+    return True
+
+
+def _wikilink_rule(*, target_last: bool) -> InlineRule:
+    def rule(state: StateInline, silent: bool) -> bool:
+        found = _WIKILINK.match(state.src, state.pos, state.posMax)
+        if found is None:
+            return False
+        words, target = (2, 3) if target_last else (3, 2)
+        if found[3] is None:
+            words = target = 2
+        if not found[target].strip():
+            return False
+        if not silent:
+            opener = _push_link(state, found[target].rstrip("\\").strip(), found.span(words))
+            opener.meta[WIKI_TARGET] = "embed" if found[1] else "wikilink"
+        state.pos = found.end()
+        return True
+
+    return rule
+
+
+def _site_link(state: StateInline, silent: bool) -> bool:
+    found = _SITE_LINK.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        words = 1 if found[1] is not None else 3
+        opener = _push_link(state, found[words + 1], found.span(words))
+        opener.meta[WIKI_TARGET] = "wikilink"
+    state.pos = found.end()
+    return True
+
+
+def _push_link(state: StateInline, target: str, words: tuple[int, int]) -> Token:
+    opener = state.push("link_open", "a", 1)
+    opener.attrs = {"href": target}
+    opener.meta = {LABEL: words}
+    state.push("text", "", 0).content = state.src[slice(*words)].strip() or target
+    state.push("link_close", "a", -1)
+    return opener
+
+
+def _shortcode(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """Read `{{< highlight … >}}` up to its end as code."""
+    begin = state.bMarks[start_line] + state.tShift[start_line]
+    found = _CODE_SHORTCODE.match(state.src, begin)
+    return found is not None and _block_rule(found[0], f"/{found[1]}", "code_block")(
+        state, start_line, end_line, silent
+    )
+
+
+def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:
+    def rule(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+        begin = state.bMarks[start_line] + state.tShift[start_line]
+        if state.is_code_block(start_line) or not state.src.startswith(opener, begin):
+            return False
+        end = _closing_line(state, (begin + len(opener), start_line, end_line), closer)
+        if end is None:
+            return False
+        if not silent:
+            token = state.push(kind, "", 0)
+            token.map = [start_line, end + 1]
+            token.content = state.getLines(start_line, end + 1, state.blkIndent, True)
+            state.line = end + 1
+        return True
+
+    return rule
+
+
+def _closing_line(state: StateBlock, place: tuple[int, int, int], closer: str) -> int | None:
+    """Find the line that `closer` ends; None if text follows it in the first line, or none has it."""
+    begin, start_line, end_line = place
+    at = state.src.find(closer, begin)
+    if at < 0 or at >= state.eMarks[end_line - 1]:
+        return None
+    line = start_line
+    while at >= state.eMarks[line]:
+        line += 1
+    is_one_line = line == start_line
+    rest = state.src[at + len(closer) : state.eMarks[line]]
+    return None if is_one_line and rest.strip() else line
+
+
+def _line_rule(pattern: re.Pattern[str]) -> Callable[..., bool]:
+    def rule(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
+        begin = state.bMarks[start_line] + state.tShift[start_line]
+        if state.is_code_block(start_line) or not pattern.match(state.src, begin):
+            return False
+        if not silent:
+            token = state.push(MARKER, "", 0)
+            token.map = [start_line, start_line + 1]
+            token.content = state.src[begin : state.eMarks[start_line]]
+            state.line = start_line + 1
+        return True
+
+    return rule
+
+
+def _read_inline(state: StateCore) -> None:
+    from markdown_it.token import Token
+
+    for token in state.tokens:
+        if token.type != "inline" or token.children is None:
+            continue
+        if token.content.count("[") > _MOST_BRACKETS:
+            token.children.append(Token("text", "", 0, content=token.content))
+        else:
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def inline_tokens(document: Document) -> Iterator[tuple[Token, int]]:
+    """Yield the tokens that hold inline markup, each with the line it starts on, from 0."""
+    for token in document.tokens:
+        if token.type == "inline" and token.map is not None:
+            yield token, token.map[0]

@@ -1,0 +1,238 @@
+"""Finds the links of a note and says which file of the base each one means."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from review.domain.markdown.document import LABEL, SPAN, WIKI_TARGET, inline_tokens, read_markdown
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+from review.domain.markdown.frontmatter import parse_frontmatter
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+
+class LinkKind(StrEnum):
+    """How a link is written; an embed shows its target in place (`![[x]]`, `![alt](x)`)."""
+
+    INLINE = "inline"
+    REFERENCE = "reference"
+    WIKILINK = "wikilink"
+    EMBED = "embed"
+    AUTOLINK = "autolink"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link: `target` with escapes and entities read, percent signs as written; `line` from 1."""
+
+    target: str
+    line: int
+    kind: LinkKind
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+def extract_links(text: str, flavour: Flavour = COMMONMARK) -> tuple[Link, ...]:
+    """Give the links of `text` in order; frontmatter, code, comments and HTML hold none."""
+    if "[" not in text and "<" not in text:
+        return ()
+    offset = parse_frontmatter(text).body_offset
+    first_line = len(_LINE_END.findall(text, 0, offset)) + 1
+    document = read_markdown(text[offset:].removeprefix("\ufeff"), flavour)
+    return tuple(
+        Link(target, first_line + line + token.content.count("\n", 0, start), kind)
+        for token, line in inline_tokens(document)
+        for start, target, kind in _links_in(token)
+    )
+
+
+def _links_in(block: Token) -> list[tuple[int, str, LinkKind]]:
+    found = []
+    for token in block.children or ():
+        if token.type in ("link_open", "image") and SPAN in token.meta:
+            target = str(token.attrGet("href") or token.attrGet("src") or "")
+            if target:
+                found.append((token.meta[SPAN][0], target, link_kind(token, block.content)))
+    return sorted(found)
+
+
+def link_kind(token: Token, content: str) -> LinkKind:
+    """Say how the link that `token` opens is written in `content`."""
+    if token.type == "image":
+        return LinkKind.EMBED
+    if WIKI_TARGET in token.meta:
+        return LinkKind(token.meta[WIKI_TARGET])
+    if token.info == "auto":
+        return LinkKind.AUTOLINK
+    is_inline = content.startswith("(", token.meta[LABEL][1] + 1)
+    return LinkKind.INLINE if is_inline else LinkKind.REFERENCE
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedLink:
+    """What a target means: a path of the base or none, the part behind `#`, or an outside address."""
+
+    path: str | None
+    anchor: str = ""
+    external: bool = False
+
+
+_EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
+_ASSETS = [["static"], ["public"], ["assets"]]
+_LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
+_GENERATED = re.compile(
+    r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search|blog)\b", re.IGNORECASE
+)
+_ALIAS = re.compile(r"@\w+/|~/")
+BY_ID = "id:"  # before the id of a note, among the stems
+_DENDRON = "dendron://"
+_BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
+
+
+def stems_of(paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Give the paths by their file name without `.md`, case-folded, as `resolve_link` takes them."""
+    stems: dict[str, list[str]] = {}
+    for path in paths:
+        stem = path.rpartition("/")[2].removesuffix(".md").casefold()
+        stems.setdefault(stem, []).append(path)
+    return {stem: tuple(sorted(found)) for stem, found in stems.items()}
+
+
+@dataclass(frozen=True)
+class LinkBase:
+    """The paths that links may mean, the same by file name (`stems_of`), and how links are written."""
+
+    known: Collection[str]
+    stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    flavour: Flavour = COMMONMARK
+
+
+def resolve_link(
+    target: str, *, note_path: str, base: LinkBase, kind: LinkKind | None = None
+) -> ResolvedLink:
+    """Say which of the known paths a target means; never one outside the root.
+
+    Tried in order: from the note's folder, from the root, and for wikilinks and embeds (or an
+    unknown kind without `.md`) by file name, the nearest one first. `.md` may be left out. Percent
+    signs are decoded, and the whole target is tried before it is cut at `#` and `?`. A link from
+    the root of a site whose folder is not known counts as an outside address.
+    """
+    if target.startswith("#"):
+        return ResolvedLink(note_path, unquote(target[1:]))
+    if target.startswith(_DENDRON) and base.flavour.target_last:
+        target, kind = target.removeprefix(_DENDRON).partition("/")[2], LinkKind.WIKILINK
+    if not target.startswith(("https:", "http:", "mailto:")):
+        is_named = kind in _BY_NAME and not (
+            kind is None and target.partition("#")[0].endswith(".md")
+        )
+        for name, anchor in _readings(target):
+            path = _by_path(name, note_path, base)
+            path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
+            if path:
+                return ResolvedLink(path, anchor)
+    if _EXTERNAL.match(target) or _is_of_a_site(target, base):
+        return ResolvedLink(None, "", external=True)
+    return ResolvedLink(None, unquote(target.partition("#")[2]))
+
+
+def _is_of_a_site(target: str, base: LinkBase) -> bool:
+    """Tell a link from the root of a site, whose folder is not known, from one to a file of ours."""
+    if _ALIAS.match(target):
+        return True
+    if _GENERATED.match(target):
+        return True
+    if base.flavour.site_root is not None or not target.startswith(("/", "@/")):
+        return False
+    if target.startswith("@"):
+        return True
+    first, _, rest = target[1:].partition("/")
+    names_a_note = rest.partition("#")[0].endswith(".md") and first in base.known
+    return not names_a_note and base.flavour.name != "github"
+
+
+def _readings(target: str) -> Iterator[tuple[str, str]]:
+    """Every way to read a target as a name and an anchor, the most literal one first."""
+    written = unicodedata.normalize("NFC", target)
+    name, _, anchor = written.partition("#")
+    anchor = unquote(anchor)
+    readings = dict.fromkeys(((written, ""), (name, anchor), (name.partition("?")[0], anchor)))
+    for whole, rest in readings:
+        yield whole, rest
+        if "%" in whole:
+            yield unicodedata.normalize("NFC", unquote(whole)), rest
+
+
+def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
+    site_root = base.flavour.site_root
+    roots: list[list[str]] = [[]]
+    if site_root is not None:
+        parts = site_root.split("/")
+        # Beside the folder of one language are those of the others.
+        roots = [parts, parts[:-1], [], *_ASSETS]
+    is_of_root = name.startswith(("/", "@/"))
+    folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
+    for folder in folders:
+        path = _joined(folder, name.removeprefix("@") if is_of_root else name)
+        for candidate in _files_of(path) if path else ():
+            if candidate in base.known:
+                return candidate
+    if site_root is not None and name.startswith("../"):  # from a page's address
+        path = name.replace("../", "")
+        return next(
+            (found for root in _ASSETS if (found := f"{root[0]}/{path}") in base.known), None
+        )
+    if is_of_root and site_root is not None:  # sites write addresses in small letters
+        return _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
+    if not base.flavour.wikilinks and "." not in name:
+        return _by_stem(name, note_path, base.stems)
+    return None
+
+
+def _files_of(path: str) -> Iterator[str]:
+    """Yield what a path may be a name of: the file, or the note that a site makes a page of."""
+    # A page that is not translated is shown in English.
+    for name in dict.fromkeys((path, _LANGUAGE.sub("en", path, count=1))):
+        yield name
+        yield f"{name}.md"
+        yield f"{name}.mdx"
+        if name.endswith(".html"):
+            yield f"{name.removesuffix('.html')}.md"
+
+
+def _joined(folder: list[str], name: str) -> str | None:
+    parts = list(folder)
+    for part in name.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _by_stem(name: str, note_path: str, stems: Mapping[str, tuple[str, ...]]) -> str | None:
+    wanted = name.strip("/").removesuffix(".md")
+    stem = wanted.rpartition("/")[2]
+    paths = stems.get(stem) or stems.get(stem.casefold()) or ()
+    ending = f"/{wanted}".casefold()
+    fitting = [path for path in paths if f"/{path}".removesuffix(".md").casefold().endswith(ending)]
+    fitting = fitting or list(stems.get(f"{BY_ID}{wanted}", ()))
+    return min(fitting, key=lambda path: (_distance(path, note_path), path), default=None)
+
+
+def _distance(path: str, note_path: str) -> int:
+    """How many folders lie between two files."""
+    one, other = path.split("/")[:-1], note_path.split("/")[:-1]
+    shared = 0
+    while shared < min(len(one), len(other)) and one[shared] == other[shared]:
+        shared += 1
+    return len(one) + len(other) - 2 * shared

@@ -1,0 +1,76 @@
+"""The text of a note as a model is given it: pictures in it are named, comments may be left out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from review.domain.markdown.document import COMMENT, read_markdown
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+from review.domain.markdown.frontmatter import parse_frontmatter
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_SHORTEST_DATA = 120  # characters
+_DATA = re.compile(
+    r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w=.+-]+)*);base64,"
+    r"((?:[A-Za-z0-9+/=_-]|%[0-9A-Fa-f]{2}|[ \t]*\r?\n[ \t]*(?=[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]+=))++)"
+)
+_HTML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LABEL_COMMENT = re.compile(r" {0,3}\[(?://|comment|_)\]:[ \t]*(?:#|<>)")
+_CODE = ("fence", "code_block")
+
+
+def text_for_prompt(
+    text: str, flavour: Flavour = COMMONMARK, *, strip_comments: bool = False
+) -> str:
+    """Give `text` with a short placeholder for each picture encoded in it."""
+    shown = _DATA.sub(_placeholder, text) if ";base64," in text else text
+    return without_comments(shown, flavour) if strip_comments else shown
+
+
+def _placeholder(found: re.Match[str]) -> str:
+    size = len(found[3])
+    if size < _SHORTEST_DATA:
+        return found[0]
+    return f"data:{found[1] or ''};base64,<{size} characters left out>"
+
+
+def without_comments(text: str, flavour: Flavour = COMMONMARK) -> str:
+    """Take out the comments that a flavour has; what stands in code is kept."""
+    offset = parse_frontmatter(text).body_offset
+    document = read_markdown(text[offset:], flavour)
+    lines = list(document.lines)
+    kept: set[int] = set()  # lines of code
+    for token in reversed(document.tokens):
+        if token.map is None or not token.map[1]:
+            continue
+        start, end = token.map
+        if token.type in _CODE:
+            kept.update(range(start, end))
+        elif found := _comments_in(token):
+            region = "\n".join(lines[start:end])
+            for comment in found:
+                region = region.replace(comment, "", 1)
+            left = region.split("\n")
+            lines[start:end] = [*left, *[""] * (end - start - len(left))]
+    body = [
+        line
+        for number, line in enumerate(lines)
+        if number in kept or not _LABEL_COMMENT.match(line)
+    ]
+    return text[:offset] + re.sub(r"\n{3,}", "\n\n", "\n".join(body))
+
+
+def _comments_in(token: Token) -> list[str]:
+    if token.type == f"{COMMENT}_block":
+        return [token.content.rstrip("\n")]
+    if token.type == "html_block":
+        return _HTML_COMMENT.findall(token.content)
+    return [
+        child.content
+        for child in token.children or ()
+        if child.type == COMMENT
+        or (child.type == "html_inline" and child.content.startswith("<!--"))
+    ]

@@ -1,0 +1,111 @@
+"""Findings of reviewed pairs, in the queue or not, with their state today and their place in today's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from review.domain.disposition import Decided, finding_state
+from review.domain.finding_identity import own_fingerprints
+from review.findings.documents import QueueFindingJson
+from review.findings.quotes import QuoteFinder, QuoteNow
+from review.knowledge_base import Corpus
+from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
+from review.vocabulary import DispositionState
+
+
+class ReviewedPair(NamedTuple):
+    """A pair whose findings are wanted.
+
+    :param moved: the acceptance was carried over: the review judged the text under another path.
+    :param note_sha256: digest of the text that the reviewer read.
+    """
+
+    pair_id: int
+    note_path: str
+    gate_path: str
+    moved: bool
+    note_sha256: str
+
+
+class FindingReader:
+    """Reads findings in bulk; reads a note only where it changed since its review."""
+
+    def __init__(self, corpus: Corpus, *, digests: Mapping[str, str]) -> None:
+        """Take the digests of the notes on disk, by path."""
+        self._quotes = QuoteFinder(corpus)
+        self._digests = digests
+
+    def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFindingJson]]:
+        """Findings of each pair, in the order of `pairs`, which may be several of one key."""
+        rows = _rows({pair.pair_id for pair in pairs})
+        found = [_reported(rows.get(pair.pair_id, []), pair) for pair in pairs]
+        decided = _decided(finding.fingerprint for findings in found for finding in findings)
+        read_at = _texts_read_at(pairs) if decided else {}
+        changed = {
+            pair.pair_id
+            for pair in pairs
+            if self._digests.get(pair.note_path) not in (None, pair.note_sha256)
+        }
+        if changed:
+            self._quotes.load(changed)
+        for pair, findings in zip(pairs, found, strict=True):
+            digest = self._digests.get(pair.note_path, "")
+            for finding in findings:
+                if digest != pair.note_sha256:
+                    now = self._follow(pair, finding)
+                    finding.line_now, finding.quote_gone = now.line, now.is_gone
+                if last := decided.get(finding.fingerprint):
+                    read = read_at[pair.pair_id]
+                    state = finding_state(last, text_read_at=read, note_sha256=digest)
+                    finding.status, finding.regressed = state.state.value, state.regressed
+        return found
+
+    def _follow(self, pair: ReviewedPair, finding: QueueFindingJson) -> QuoteNow:
+        if pair.note_path not in self._digests:
+            return QuoteNow(None, is_gone=False)
+        return self._quotes.follow(
+            pair.note_path, finding.quote, pair_id=pair.pair_id, line=finding.line
+        )
+
+
+def _texts_read_at(pairs: Iterable[ReviewedPair]) -> dict[int, datetime]:
+    """When the text that a pair's reviewer read was taken; an ack since then does not move it."""
+    rows = ReviewPair.objects.filter(pk__in=NamedKeys({pair.pair_id for pair in pairs}))
+    return dict(rows.values_list("pk", "job__created_at"))
+
+
+def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJson]:
+    """The findings of a review as it has them; of one that moved as of where it is now."""
+    fingerprints = [row.fingerprint for row in rows]
+    if pair.moved:
+        fingerprints = own_fingerprints(rows, note_path=pair.note_path, gate_path=pair.gate_path)
+    return [
+        QueueFindingJson(
+            fingerprint=fingerprint,
+            severity=row.severity,
+            text=row.text,
+            quote=row.quote,
+            line=row.note_line,
+            line_now=row.note_line,
+            status=DispositionState.OPEN.value,
+            regressed=False,
+        )
+        for fingerprint, row in zip(fingerprints, rows, strict=True)
+    ]
+
+
+def _rows(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
+    found: dict[int, list[Finding]] = {}
+    for chunk in batched(sorted(pair_ids), 5000):
+        for row in Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair", "ordinal"):
+            found.setdefault(row.pair_id, []).append(row)
+    return found
+
+
+def _decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
+    return {
+        mark: Decided(DispositionState(row.state), row.note_sha256, row.at)
+        for mark, row in Disposition.objects.latest_of(fingerprints).items()
+    }

@@ -1,0 +1,241 @@
+"""Parse what a worker wrote for a job into reviews that are ready to be stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
+from review.domain.paths import gate_id_of
+from review.ingest.known_findings import KnownFindings, NewFinding
+from review.models import ReviewJob, ReviewPair
+from review.protocol.decision import ParsedDecision, read_decision
+from review.protocol.findings import ParsedFinding, read_findings
+from review.protocol.output import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
+from review.protocol.quote_location import locate_findings, quote_lines
+from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
+from review.settings.config import Config
+from review.vocabulary import Decision, DecisionSource, PairStatus
+
+# No model's answer is that long; a text that is, was made to cost time, or is no review.
+MAX_REVIEW_CHARACTERS = 600_000
+MAX_FINDINGS = 1_000
+# Shorter quotes ("see the table") may stand in any note.
+_TELLING_WORDS = 5
+
+
+@dataclass(frozen=True)
+class ReadReview:
+    """A review's text, and what it says by itself."""
+
+    text: str
+    decision: ParsedDecision
+    findings: tuple[ParsedFinding, ...]
+
+
+@dataclass(frozen=True)
+class NewReview:
+    """A pair with the review that answers it.
+
+    :param of_another_note: its quotes stand in another note of the job, and none in its own.
+    """
+
+    pair: ReviewPair
+    text: str
+    decision: ParsedDecision
+    findings: tuple[NewFinding, ...]
+    of_another_note: bool = False
+
+
+class OutputReader:
+    """Parses outputs of one job; its pairs are fetched once."""
+
+    def __init__(self, job: ReviewJob, *, config: Config) -> None:
+        self._token = job.sentinel_token
+        self._pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+        self._gate_ids = gate_ids_of(self._pairs, gates_folder=config.gates_folder)
+
+    def read(self, data: bytes) -> ParsedOutput:
+        return parse_for_job(data, token=self._token, pairs=self._pairs, gate_ids=self._gate_ids)
+
+
+def gate_ids_of(pairs: Sequence[ReviewPair], *, gates_folder: str) -> dict[int, str]:
+    """The ids of the pairs' gates, by pair key."""
+    return {pair.pk: gate_id_of(pair.gate.path, gates_folder=gates_folder) for pair in pairs}
+
+
+def parse_for_job(
+    data: bytes, *, token: str, pairs: Sequence[ReviewPair], gate_ids: Mapping[int, str]
+) -> ParsedOutput:
+    """Parse `data` against all pairs of a job; `gate_ids` by pair key."""
+    expected = [
+        ExpectedPair(ordinal=pair.ordinal, note_path=pair.note.path, gate_id=gate_ids[pair.pk])
+        for pair in pairs
+    ]
+    return parse_output(data, token=token, expected=expected)
+
+
+def typed_output(
+    reviews: Mapping[int, TypedReview], *, pairs: Sequence[ReviewPair]
+) -> ParsedOutput:
+    """Return reviews that came as data, by ordinal, as if they had been parsed."""
+    return ParsedOutput(
+        blocks={
+            ordinal: ParsedBlock(ordinal, render_typed_review(review).rstrip("\n"), review)
+            for ordinal, review in reviews.items()
+        },
+        missing={
+            pair.ordinal: "no review for this pair" for pair in pairs if pair.ordinal not in reviews
+        },
+        problems=(),
+        self_reported_model=None,
+        foreign_tokens=(),
+        has_own_blocks=True,
+    )
+
+
+def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:
+    """Read the blocks of the pairs that are not completed yet, by pair key."""
+    return {
+        pair.pk: _read_block(parsed.blocks[pair.ordinal])
+        for pair in pairs
+        if pair.status != PairStatus.COMPLETED and pair.ordinal in parsed.blocks
+    }
+
+
+def make_reviews(
+    read: Mapping[int, ReadReview], *, pairs: Sequence[ReviewPair], known: KnownFindings
+) -> tuple[NewReview, ...]:
+    """Place the findings of the reviews in their notes, and give each its fingerprint.
+
+    :param read: as `read_blocks` returns them, of one job; `pairs` are all pairs of the job.
+    """
+    wanted = [pair for pair in pairs if pair.pk in read]
+    earlier = known.earlier([pair for pair in wanted if read[pair.pk].findings])
+    reviews = []
+    for pair in wanted:
+        review = read[pair.pk]
+        decision = review.decision
+        other = _note_of_quotes(pair, review, pairs, known)
+        if other is not None:
+            problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
+            decision = ParsedDecision(Decision.UNKNOWN, None, problem)
+        findings = _new_findings(pair, review.findings, known, earlier) if review.findings else ()
+        reviews.append(NewReview(pair, review.text, decision, findings, other is not None))
+    return tuple(reviews)
+
+
+def _read_block(block: ParsedBlock) -> ReadReview:
+    if block.typed is None:
+        return read_review(block.text)
+    findings = tuple(
+        ParsedFinding(number, found.severity, finding_text(found), found.quote, found.line or None)
+        for number, found in enumerate(block.typed.findings, 1)
+    )
+    decision = ParsedDecision(block.typed.decision, DecisionSource.TYPED, "")
+    return ReadReview(block.text, decision, findings)
+
+
+def read_review(text: str) -> ReadReview:
+    """Read a review's text; one that is too long, or has too many findings, is left undecided."""
+    if len(text) > MAX_REVIEW_CHARACTERS:
+        return _unread(
+            text, f"the review has {len(text):,} characters; at most {MAX_REVIEW_CHARACTERS:,}"
+        )
+    findings = read_findings(text)
+    if len(findings) > MAX_FINDINGS:
+        return _unread(text, f"the review has {len(findings):,} findings; at most {MAX_FINDINGS:,}")
+    return ReadReview(text, read_decision(text), findings)
+
+
+def _unread(text: str, problem: str) -> ReadReview:
+    return ReadReview(text, ParsedDecision(Decision.UNKNOWN, None, f"{problem} are read"), ())
+
+
+def later_versions(
+    parsed: ParsedOutput, *, pairs: Sequence[ReviewPair], stored: Mapping[int, str]
+) -> list[str]:
+    """What an output says anew about pairs that are completed already: it is not taken, but told.
+
+    :param stored: the review texts of those pairs, by pair key.
+    """
+    return [
+        f"pair {pair.ordinal} was completed as {pair.decision} before; this output has another text"
+        f" for it, decided {read_review(parsed.blocks[pair.ordinal].text).decision.decision}: it was not"
+        " taken, and is kept in the raw output"
+        for pair in pairs
+        if pair.ordinal in parsed.blocks
+        and pair.pk in stored
+        and parsed.blocks[pair.ordinal].text != stored[pair.pk]
+    ]
+
+
+def _note_of_quotes(
+    pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
+) -> str | None:
+    """Return the path of another note of the job where quotes stand that its own note lacks."""
+    quotes = [
+        finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
+    ]
+    if not quotes or any(quote_lines(known.note_text(pair), quote) for quote in quotes):
+        return None
+    others = {other.note_id: other for other in pairs if other.note_id != pair.note_id}
+    for other in others.values():
+        if any(quote_lines(known.note_text(other), quote) for quote in quotes):
+            return other.note.path
+    return None
+
+
+def _new_findings(
+    pair: ReviewPair,
+    raw: Sequence[ParsedFinding],
+    known: KnownFindings,
+    earlier: Mapping[tuple[int, int], list[KnownFinding]],
+) -> tuple[NewFinding, ...]:
+    note_text = known.note_text(pair)
+    findings = _without_repetitions(raw, note_text)
+    lines = locate_findings(note_text, findings)
+    fingerprints = choose_fingerprints(
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        note_text=note_text,
+        reported=[
+            ReportedFinding(
+                quote=item.quote,
+                text=item.text,
+                severity=item.severity,
+                line=line,
+                lines=quote_lines(note_text, item.quote),
+            )
+            for item, line in zip(findings, lines, strict=True)
+        ],
+        earlier=earlier.get((pair.note_id, pair.gate_id), []),
+    )
+    return tuple(
+        NewFinding(
+            ordinal=ordinal,
+            severity=finding.severity,
+            text=finding.text,
+            quote=finding.quote,
+            note_line=line,
+            fingerprint=fingerprint,
+        )
+        for ordinal, (finding, line, fingerprint) in enumerate(
+            zip(findings, lines, fingerprints, strict=True), start=1
+        )
+    )
+
+
+def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:
+    """The findings, each word for word only as often as the note has its quote."""
+    seen: Counter[tuple[str, str, str, int | None]] = Counter()
+    kept = []
+    for item in raw:
+        said = (item.severity, item.text, item.quote, item.line)
+        seen[said] += 1
+        if seen[said] == 1 or (
+            item.line is None and seen[said] <= len(quote_lines(note_text, item.quote))
+        ):
+            kept.append(item)
+    return kept

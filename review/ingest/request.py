@@ -1,0 +1,69 @@
+"""What an ingest is asked to do, and the refusals it can answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from review.errors import Conflict, InputRejected
+from review.models import Provenance
+from review.protocol.typed_review import TypedReview
+from review.vocabulary import FailureCode
+
+
+class JobAlreadyCompleted(Conflict):
+    """The job has all its reviews."""
+
+
+class JobReplaced(Conflict):
+    """A new job took this one's pairs over."""
+
+
+class NothingMissing(Conflict):
+    """The job failed, and no pair of it waits for a review."""
+
+
+class JobMoved(Conflict):
+    """Another process moved the job in the meantime."""
+
+
+class ProvenanceDisagrees(Conflict):
+    """The flags name another runner, model or effort than the claim did."""
+
+
+class NoOutput(InputRejected):
+    """There is no output file, or nothing in it."""
+
+
+class NoBlocks(InputRejected):
+    """The output holds no block of this job's token."""
+
+
+@dataclass(frozen=True)
+class RunFailed:
+    """The run that left an output is no success: what is complete is kept, and the job fails."""
+
+    code: FailureCode
+    reason: str
+
+
+@dataclass(frozen=True)
+class IngestRequest:
+    """How to take in the outputs of one or more jobs.
+
+    :param outputs: a job's output as bytes, where it does not stand in the job's own file.
+    :param provenance: who ran the job, for jobs that nobody claimed.
+    :param telemetry: evidence from the parent's harness, kept as it is.
+    :param failure: why the job fails, whatever its output holds.
+    :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
+    """
+
+    actor: str
+    outputs: Mapping[int, bytes] = field(default_factory=dict)
+    provenance: Provenance | None = None
+    effort_unknown: bool = False
+    telemetry: Mapping[str, Any] | None = None
+    all_or_nothing: bool = False
+    failure: RunFailed | None = None
+    typed: Mapping[int, TypedReview] = field(default_factory=dict)

@@ -1,0 +1,22 @@
+"""The one door to job files: prompts, outputs, results and manifests, each whole or not there."""
+
+from __future__ import annotations
+
+from review.job_files.errors import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
+from review.job_files.fix_record import FixRecord
+from review.job_files.naming import JobPaths, folder_name, job_paths, manifest_path, result_name
+from review.job_files.store import MAX_OUTPUT_BYTES, ArtifactStore
+
+__all__ = [
+    "MAX_OUTPUT_BYTES",
+    "ArtifactNotWritten",
+    "ArtifactStore",
+    "FixRecord",
+    "ForeignJobFolder",
+    "JobPaths",
+    "OutputNotReadable",
+    "folder_name",
+    "job_paths",
+    "manifest_path",
+    "result_name",
+]

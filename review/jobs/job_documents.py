@@ -1,0 +1,168 @@
+"""`create-review-jobs/1`, `claim-review-job/1`, `review-job-list/1`, `ingest-bundle-output/1`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from review.documents.base import Document
+from review.documents.problems import ProblemJson
+
+
+class PairJson(Document, kw_only=True):
+    """A pair of a job; `decision` is null until it is completed."""
+
+    review_pair_id: int
+    ordinal: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+    pair_status: str
+    decision: str | None
+
+
+class JobJson(Document, kw_only=True):
+    """A job as create, claim and list show it; paths are root-relative where they are below it."""
+
+    review_job_id: int
+    status: str
+    model_partition: str
+    grouping: str
+    lens: str
+    prompt_path: str
+    bundle_output_path: str
+    manifest_path: str
+    estimated_prompt_tokens: int
+    pair_count: int
+    pairs: list[PairJson]
+    claimed_by: str | None = None
+    runner: str | None = None
+    runner_model: str | None = None
+    runner_effort: str | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    completed_at: str | None = None
+    failure_code: str | None = None
+    failure_reason: str | None = None
+    replaces: int | None = None
+    replaced_by: int | None = None
+
+
+class PlannedPairJson(Document, kw_only=True):
+    ordinal: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+
+
+class PlannedJobJson(Document, kw_only=True):
+    model_partition: str
+    grouping: str
+    lens: str
+    estimated_prompt_tokens: int
+    pair_count: int
+    pairs: list[PlannedPairJson]
+
+
+class SkippedJson(Document, kw_only=True):
+    """A target that became no pair, and why; `review_job_id` names the open job that has it."""
+
+    note_path: str
+    gate_id: str
+    reason: str
+    review_job_id: int | None = None
+
+
+class TotalsJson(Document, kw_only=True):
+    jobs: int
+    pairs: int
+    estimated_prompt_tokens: int
+
+
+class CreatedJson(Document, kw_only=True):
+    schema: str = "create-review-jobs/1"
+    dry_run: bool = False
+    jobs: list[JobJson | PlannedJobJson]
+    skipped: list[SkippedJson]
+    problems: list[ProblemJson]
+    totals: TotalsJson
+
+
+class ClaimedJson(Document, kw_only=True):
+    """The answer of `claim_review_job`; `validated` is `full`, `model` or `none`."""
+
+    schema: str = "claim-review-job/1"
+    claimed: bool
+    validated: str
+    jobs: list[JobJson]
+
+
+class JobListJson(Document, kw_only=True):
+    schema: str = "review-job-list/1"
+    jobs: list[JobJson]
+
+
+class JobListPageJson(JobListJson, kw_only=True):
+    """The newest jobs of that answer, in its order; `next` is the address of those before them."""
+
+    next: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class FindingJson(Document, kw_only=True):
+    """A finding as ingest reports it; `line` is 1-based in the reviewed note, null if not found."""
+
+    fingerprint: str
+    severity: str
+    text: str
+    quote: str
+    line: int | None
+
+
+class IngestedPairJson(PairJson, kw_only=True):
+    decision_source: str | None = None
+    result_path: str | None = None
+    problem: str | None = None
+    accepted: bool = False
+    not_accepted_because: str | None = None
+    findings: list[FindingJson] = []
+
+
+class IngestedJobJson(Document, kw_only=True):
+    review_job_id: int
+    status: str
+    failure_code: str | None
+    failure_reason: str | None
+    pairs: list[IngestedPairJson]
+    self_reported_model: str | None
+    problems: list[str]
+
+
+class RefusalJson(Document, kw_only=True):
+    """One item of a batch that was refused while the others went on."""
+
+    review_job_id: int
+    code: str
+    message: str
+    exit: int
+
+
+class IngestedJson(Document, kw_only=True):
+    schema: str = "ingest-bundle-output/1"
+    jobs: list[IngestedJobJson]
+    refused: list[RefusalJson] = []
+
+
+class LeftQueuedJson(Document, kw_only=True):
+    """A job that a runner cannot judge."""
+
+    review_job_id: int
+    reason: str
+
+
+class RanJson(Document, kw_only=True):
+    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for."""
+
+    schema: str = "run-review-jobs/1"
+    jobs: list[IngestedJobJson]
+    left_queued: list[LeftQueuedJson]
+    refused: list[RefusalJson]
+    stopped_because: str | None = None

@@ -1,0 +1,41 @@
+"""What the runs of a job have left in its folder, where nobody was there to take it in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from review.models import ReviewJob
+from review.runners.outcome import RunnerOutcome
+from review.runners.run import collect_run
+from review.settings.config import Config
+
+_RUN = re.compile(r"run-([1-9][0-9]{0,3})")
+
+
+def run_folder(job: ReviewJob, number: int, *, config: Config) -> Path:
+    """Where a run of the job keeps what its CLI says; `number` counts from 1."""
+    return _job_folder(job, config) / f"run-{number}"
+
+
+def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
+    """The folders of the job's runs that are there, oldest first."""
+    try:
+        names = [entry.name for entry in _job_folder(job, config).iterdir()]
+    except OSError:
+        return []
+    numbers = sorted(int(match[1]) for name in names if (match := _RUN.fullmatch(name)))
+    return [run_folder(job, number, config=config) for number in numbers]
+
+
+def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
+    """What each run came to, as far as it can be told now; only for a job whose parent is gone.
+
+    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
+    """
+    found = [collect_run(folder, config=config) for folder in run_folders(job, config=config)]
+    return [outcome for outcome in found if outcome is not None]
+
+
+def _job_folder(job: ReviewJob, config: Config) -> Path:
+    return (config.root / job.prompt_path).parent

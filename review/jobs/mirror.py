@@ -1,0 +1,191 @@
+"""Write the files that mirror rows: result files and the manifest, from the store alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from review.documents.base import timestamp
+from review.domain.paths import gate_id_of
+from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
+from review.models import ReviewJob, ReviewPair, ReviewStore, ReviewText
+from review.protocol.job_files import (
+    Manifest,
+    ManifestPair,
+    ResultRecord,
+    render_manifest,
+    render_result,
+)
+from review.settings.config import Config
+from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
+
+# As many as sweeps that run at once can leave half closed, and some more.
+_LATEST = 100
+
+
+def rewrite_job_files(
+    job_id: int, *, config: Config, leaving: Container[int] = frozenset()
+) -> list[str]:
+    """Write every result file of the job and its manifest again; return what could not be written.
+
+    :param leaving: keys of pairs whose result files are left as they are.
+    """
+    ((job, pairs, texts),) = _load([job_id])
+    texts = {key: text for key, text in texts.items() if key not in leaving}
+    return write_job_files(job, pairs, texts=texts, config=config)
+
+
+def write_job_files(
+    job: ReviewJob, pairs: Sequence[ReviewPair], *, texts: Mapping[int, str], config: Config
+) -> list[str]:
+    """Write the files of rows that are loaded with paths and snapshots; return the failures.
+
+    The rows are the truth: a folder in the way or a full disk costs a file, never a review. Another
+    process that moves the job meanwhile may write its files before these are written, so the row is
+    read again afterwards and newer files are written: the last to write has written the last state.
+
+    :param texts: the review texts as they are stored, by pair key.
+    """
+    failures = _write(job, pairs, texts, config)
+    while _has_moved(job):
+        ((job, pairs, texts),) = _load([job.pk])
+        failures = _write(job, pairs, texts, config)
+    return failures
+
+
+def expected_job_files(
+    job_ids: Sequence[int], *, config: Config, store_id: str
+) -> Iterator[tuple[int, Iterator[tuple[str, str]]]]:
+    """Yield each job with path and text of every file that mirrors its rows, the manifest last."""
+    for job, pairs, texts in _load(job_ids):
+        yield job.pk, _documents(job, pairs, texts, config, store_id)
+
+
+def finish_job_files(*, config: Config) -> list[int]:
+    """Write the files again of the latest closed jobs whose parent was killed before it could.
+
+    The manifest is written last, so one that says what the row says stands for all of them; one
+    that is absent was removed on purpose. Returns the jobs that were repaired.
+    """
+    closed = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).order_by("-pk")
+    columns = closed.values_list("pk", "status", "prompt_path")[:_LATEST]
+    repaired = [pk for pk, status, path in columns if _is_outdated(path, status, config)]
+    for job_id in repaired:
+        rewrite_job_files(job_id, config=config)
+    return sorted(repaired)
+
+
+def render_job_manifest(
+    job: ReviewJob, pairs: Sequence[ReviewPair], config: Config, *, store_id: str
+) -> str:
+    """Render `MANIFEST.json`; the rows are loaded with partition, paths and snapshots."""
+    manifest_pairs = [
+        ManifestPair(
+            review_pair_id=pair.pk,
+            ordinal=pair.ordinal,
+            note_path=pair.note.path,
+            gate_path=pair.gate.path,
+            gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+            note_sha256=pair.note_snapshot.content_sha256,
+            gate_sha256=pair.gate_snapshot.content_sha256,
+            pair_status=pair.status,
+            decision=pair.decision or None,
+            result_path=pair.result_path or None,
+        )
+        for pair in pairs
+    ]
+    manifest = Manifest(
+        store_id=store_id,
+        review_job_id=job.pk,
+        status=job.status,
+        model_partition=job.model_partition.name,
+        grouping=job.grouping,
+        lens=job.lens,
+        prompt_path=job.prompt_path,
+        prompt_sha256=job.prompt_sha256,
+        bundle_output_path=job.bundle_output_path,
+        created_at=timestamp(job.created_at) or "",
+        replaces=job.replaces_id,
+        pairs=manifest_pairs,
+    )
+    return render_manifest(manifest)
+
+
+def _load(
+    job_ids: Sequence[int],
+) -> Iterator[tuple[ReviewJob, list[ReviewPair], dict[int, str]]]:
+    """Yield jobs with their pairs and the texts of their reviews, one job's texts at a time."""
+    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(*related)
+    pairs: dict[int, list[ReviewPair]] = {job_id: [] for job_id in job_ids}
+    for pair in rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("ordinal"):
+        pairs[pair.job_id].append(pair)
+    for job_id in job_ids:
+        texts = ReviewText.objects.filter(pair__job=job_id).values_list("pair_id", "text")
+        yield jobs[job_id], pairs.pop(job_id), dict(texts)
+
+
+def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
+    try:
+        data = ArtifactStore(config).read_output(manifest_path(prompt_path))
+        return data is not None and json.loads(data).get("status") != status
+    except (OutputNotReadable, ValueError):
+        return True
+
+
+def _has_moved(job: ReviewJob) -> bool:
+    """Return whether the job was moved since its row was read; a completed one never is."""
+    if job.status == JobStatus.COMPLETED:
+        return False
+    now = ReviewJob.objects.values_list("status", "completed_at").get(pk=job.pk)
+    return now != (job.status, job.completed_at)
+
+
+def _write(
+    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
+) -> list[str]:
+    files, store_id = ArtifactStore(config), ReviewStore.objects.identity()
+    failures = []
+    for path, text in _documents(job, pairs, texts, config, store_id):
+        try:
+            files.write_text(path, text)
+        except ArtifactNotWritten as refused:
+            failures.append(refused.message)
+    return failures
+
+
+def _documents(
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str,
+) -> Iterator[tuple[str, str]]:
+    for pair in pairs:
+        if pair.result_path and pair.pk in texts:
+            yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
+    yield (
+        manifest_path(job.prompt_path),
+        render_job_manifest(job, pairs, config, store_id=store_id),
+    )
+
+
+def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
+    return ResultRecord(
+        review_pair_id=pair.pk,
+        review_job_id=job.pk,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+        model_partition=job.model_partition.name,
+        decision=pair.decision,
+        decision_source=pair.decision_source or None,
+        note_sha256=pair.note_snapshot.content_sha256,
+        gate_sha256=pair.gate_snapshot.content_sha256,
+        reviewed_at=timestamp(pair.reviewed_at) or "",
+        runner=job.runner,
+        runner_model=job.runner_model,
+        runner_effort=job.runner_effort,
+        self_reported_model=job.self_reported_model or None,
+    )

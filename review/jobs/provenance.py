@@ -1,0 +1,190 @@
+"""Holds what a parent says about its model against the partition that a job was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Literal
+
+from review.domain.model_partition import (
+    ModelNameRefused,
+    build_model_partition,
+    effort_part,
+    model_part,
+)
+from review.errors import Conflict, UsageRefused
+from review.models import Provenance
+from review.protocol.telemetry import output_tokens_by_model
+from review.settings.config import Config
+
+Validated = Literal["full", "model", "none"]
+_ACCOUNT_KEYS = ("models", "modelUsage")
+_NAME_KEYS = ("id", "name", "model")
+_DEEPEST = 8
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+
+
+class PartitionMismatch(Conflict):
+    """The model or effort that is named makes another partition than the job's."""
+
+
+def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config) -> None:
+    """Refuse flags that say nothing together, and names of which no partition can be made.
+
+    :raises UsageRefused: an effort is named or called unknown without a model, or both.
+    :raises ModelNameRefused: the model or the effort is no name.
+    """
+    if provenance.runner_effort is not None and effort_unknown:
+        raise UsageRefused("--runner-effort names the effort that --effort-unknown calls unknown")
+    if provenance.runner_model is None and (effort_unknown or provenance.runner_effort is not None):
+        flag = "--effort-unknown" if effort_unknown else "--runner-effort"
+        raise UsageRefused(
+            f"{flag} says nothing without --runner-model",
+            hint="name the model too, or leave both out when the harness exposes neither",
+        )
+    if provenance.runner_model is not None:
+        build_model_partition(
+            provenance.runner_model, provenance.runner_effort, aliases=config.aliases
+        )
+
+
+def validate_provenance(
+    partition: str, provenance: Provenance, *, effort_unknown: bool, config: Config
+) -> Validated:
+    """Say how far the named model and effort are known to make `partition`.
+
+    `none`: no model was named. `model`: the effort is not known, and only the model's part was
+    compared. `full`: both were; an effort beside a partition without one counts where the
+    partition was declared with `any_effort`.
+
+    :raises PartitionMismatch: they make another partition.
+    :raises ModelNameRefused: no partition can be made of them.
+    """
+    model, effort = provenance.runner_model, provenance.runner_effort
+    if model is None:
+        return "none"
+    named = build_model_partition(model, aliases=config.aliases)
+    if effort_unknown and effort_part(named) in (None, effort_part(partition)):
+        matches = model_part(named) == model_part(partition)
+        made = named
+    else:
+        made = build_model_partition(model, effort, aliases=config.aliases)
+        any_effort = config.accepts_any_effort(partition) and effort_part(partition) is None
+        matches = made == partition or (any_effort and model_part(made) == partition)
+    if not matches:
+        raise PartitionMismatch(
+            f"the job is for partition {partition!r}, and {_said(model, effort)} makes {made!r}",
+            hint=_hint(partition, made),
+        )
+    return "model" if effort_unknown else "full"
+
+
+def canonical_partition(name: str, *, config: Config) -> str:
+    """The partition that `name` stands for; a partition's own name stands for itself.
+
+    :raises ModelNameRefused: none can be made of it.
+    """
+    if name in config.partitions:
+        return name
+    return build_model_partition(name, aliases=config.aliases)
+
+
+def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
+    """Whether `models` (of telemetry, or of the output itself) say that another model ran.
+
+    Several models can have a part in one run (a small one for titles, say); one that makes the
+    partition is enough. A name of which no partition can be made is another model.
+    """
+    named = tuple(models)
+    return bool(named) and not any(_agrees(partition, model, config) for model in named)
+
+
+def telemetry_contradicts(
+    partition: str, telemetry: Mapping[str, Any] | None, *, config: Config
+) -> bool:
+    """Whether telemetry says that another partition's model wrote the output, or half of it.
+
+    Who wrote it is who spent the output tokens; where they are not told by model, one named model
+    of the partition is enough.
+    """
+    tokens = output_tokens_by_model(telemetry)
+    if not any(tokens.values()):
+        return partition_contradicts(partition, telemetry_models(telemetry), config=config)
+    others = (count for model, count in tokens.items() if not _agrees(partition, model, config))
+    return 2 * sum(others) >= sum(tokens.values())
+
+
+def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The models that a harness says it used, in the order it says so.
+
+    Read are the shapes that harnesses write: `model`, `models`, `modelUsage`, `stats.models`; a name
+    alone, an object with its `id`, `name` or `model`, accounts by name, and lists of these.
+    """
+    if telemetry is None:
+        return ()
+    stats = telemetry.get("stats")
+    accounts = [telemetry.get(name) for name in _ACCOUNT_KEYS]
+    accounts.append(stats.get("models") if isinstance(stats, Mapping) else None)
+    names = chain(_names(telemetry.get("model")), *map(_names_of_accounts, accounts))
+    return tuple(dict.fromkeys(names))
+
+
+def names_no_model(telemetry: Mapping[str, Any]) -> bool:
+    """Whether telemetry has a place for the model and no name in it that could be read."""
+    said = any(telemetry.get(name) not in _NOTHING for name in ("model", *_ACCOUNT_KEYS))
+    return said and not telemetry_models(telemetry)
+
+
+def _names(place: object, depth: int = 0) -> Iterator[str]:
+    """The models in a name, in a model's description, or in a list of these.
+
+    What describes a model without its name (its provider, its temperature) names none.
+    """
+    if isinstance(place, str) and place.strip():
+        yield place
+    elif isinstance(place, Mapping | list) and depth < _DEEPEST:
+        parts = place if isinstance(place, list) else [place.get(key) for key in _NAME_KEYS]
+        found = (name for part in parts for name in _names(part, depth + 1))
+        yield from found if isinstance(place, list) else islice(found, 1)
+
+
+def _names_of_accounts(place: object) -> Iterator[str]:
+    """As `_names`; else the keys, where none of them stands for words."""
+    names = list(_names(place))
+    if not names and isinstance(place, Mapping) and not any(map(_is_text, place.values())):
+        names = [name for name in place if name.strip()]
+    yield from names
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _agrees(partition: str, model: str, config: Config) -> bool:
+    try:
+        made = build_model_partition(model, aliases=config.aliases)
+    except ModelNameRefused:
+        return False
+    efforts = {effort_part(made), effort_part(partition)} - {None}
+    same_effort = len(efforts) < 2 or config.accepts_any_effort(partition)
+    return model_part(made) == model_part(partition) and same_effort
+
+
+def _said(model: str, effort: str | None) -> str:
+    return f"model {model!r}" if effort is None else f"model {model!r} with effort {effort!r}"
+
+
+def _hint(partition: str, made: str) -> str:
+    if model_part(made) != model_part(partition):
+        return f"claim jobs of your own partition: --next --model-partition {made}"
+    if effort_part(made) is None:
+        return (
+            f"the partition's effort is {effort_part(partition)!r}: name it with --runner-effort, "
+            "or say --effort-unknown"
+        )
+    if effort_part(partition) is None:
+        return (
+            f"the partition has no effort; to take any, declare it in kb/review.toml: "
+            f'[partitions."{partition}"] any_effort = true'
+        )
+    return "jobs of one effort are not reviewed with another"

@@ -1,0 +1,115 @@
+"""The gate catalog: every gate of the gates folder, and what a name on the command line stands for."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from review.domain.applicability import Requirement
+from review.domain.paths import near_matches
+from review.domain.problems import Problem
+from review.errors import InputRejected
+from review.vocabulary import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class UnknownGate(InputRejected):
+    """A name that is no gate, no path of a gate and no bundle."""
+
+
+class AmbiguousGate(InputRejected):
+    """A name that is a gate and a folder of gates at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a gate's file declares.
+
+    `rule_line` is where `rule` stands in the file. A skipped problem means: do not use it.
+    """
+
+    name: str
+    description: str
+    watches: frozenset[Region]
+    rewrite_threshold: float | None
+    requirement: Requirement
+    rule: str
+    rule_line: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One valid gate; `text` is byte-exact, `rule` is `""` unless one judges it in process."""
+
+    path: str
+    gate_id: str
+    lens: str
+    sha256: str
+    text: str
+    name: str
+    watches: frozenset[Region]
+    rewrite_threshold: float | None
+    requirement: Requirement
+    rule: str
+    description: str
+
+
+@dataclass(frozen=True)
+class GateCatalog:
+    """All gates, sorted by path. `skipped` are the ids of those that exist and cannot be used."""
+
+    folder: str
+    gates: tuple[Gate, ...]
+    problems: tuple[Problem, ...]
+    skipped: tuple[str, ...]
+
+    def resolve(self, names: Iterable[str]) -> tuple[Gate, ...]:
+        """Give the gates that the names stand for, sorted by path, each once.
+
+        A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`,
+        `prose/nested`). A gate that cannot be used resolves to nothing; its problem says why.
+
+        :raises UnknownGate: a name stands for nothing.
+        :raises AmbiguousGate: a name stands for a gate and for a folder.
+        """
+        wanted = {gate_id for name in names for gate_id in self._ids(name)}
+        return tuple(gate for gate in self.gates if gate.gate_id in wanted)
+
+    def problems_of(self, names: Iterable[str]) -> tuple[Problem, ...]:
+        """Give the problems of the gates that the names stand for; raises as `resolve` does."""
+        wanted = {f"{self.folder}/{gate_id}.md" for name in names for gate_id in self._ids(name)}
+        return tuple(problem for problem in self.problems if problem.path in wanted)
+
+    def _ids(self, name: str) -> tuple[str, ...]:
+        known = (*(gate.gate_id for gate in self.gates), *self.skipped)
+        written = unicodedata.normalize("NFC", name).removeprefix("./")
+        if written.strip("/") == self.folder:
+            return known
+        written = written.removeprefix(f"{self.folder}/")
+        bare = written.strip("/")
+        gates = () if written.endswith("/") else _gates_named(bare, known)
+        bundle = tuple(gate_id for gate_id in known if gate_id.startswith(f"{bare}/"))
+        if len(gates) + bool(bundle) > 1:
+            raise AmbiguousGate(
+                f"{name!r} is both a gate and a folder of gates",
+                hint=f"write {self.folder}/{bare}.md for the gate, {bare}/ for the folder",
+            )
+        if not gates and not bundle:
+            raise UnknownGate(f"no gate and no bundle is called {name!r}", hint=_hint(bare, known))
+        return gates or bundle
+
+
+def _gates_named(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(gate_id for gate_id in known if name in (gate_id, f"{gate_id}.md"))
+
+
+def _hint(name: str, known: tuple[str, ...]) -> str:
+    folders = {gate_id.rpartition("/")[0] for gate_id in known}
+    near = near_matches(name, {*known, *folders} - {""})
+    if near:
+        return f"did you mean {', '.join(near)}?"
+    return "resolve_gates lists them" if known else "there is no gate; review_init makes some"

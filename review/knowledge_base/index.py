@@ -1,0 +1,160 @@
+"""The file index: a cache file per root of what was read, trusted only while no stat can hide a change."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from review.domain.applicability import NoteKind
+from review.domain.problems import Problem
+from review.knowledge_base.gate_catalog import Definition
+from review.knowledge_base.reader import UnreadableFile, read_file
+from review.knowledge_base.stat_signature import StatSignature
+from review.private_files import make_private, replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Set
+    from pathlib import Path
+
+# Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
+LAYOUT, RULES = 3, 3
+_STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
+_MAX_BYTES = 1 << 30
+_log = logging.getLogger(__name__)
+
+
+class NoteRow(NamedTuple):
+    """What one content of one note came to; `kind` counts in the index's list of kinds."""
+
+    signature: StatSignature
+    sha256: str
+    status: str
+    kind: int
+    problems: tuple[Problem, ...]
+
+
+class GateRow(NamedTuple):
+    """What one content of one gate file came to; read afresh, so there is no signature to trust."""
+
+    sha256: str
+    definition: Definition
+
+
+class _Content(NamedTuple):
+    stamp: str
+    root: str
+    written_at_ns: int
+    kinds: list[NoteKind]
+    gates: dict[str, GateRow]
+    notes: dict[str, NoteRow]
+
+
+class FileIndex:
+    """Rows by path. Whatever is wrong with the file, the index is empty: slower, never wrong.
+
+    The file is a SHA-256 and the msgpack that it is of. It is loaded lazily and saved by renaming a
+    whole file into place; of two writers the last one wins.
+    """
+
+    def __init__(self, path: Path | None, *, root: str, clock_ns: Callable[[], int]) -> None:
+        """Use the file at `path`; `None` is an index that remembers nothing from before."""
+        self._path = path
+        self._root = root
+        self._clock_ns = clock_ns
+        self._changed = False
+
+    @property
+    def notes(self) -> dict[str, NoteRow]:
+        return self._content.notes
+
+    @property
+    def gates(self) -> dict[str, GateRow]:
+        return self._content.gates
+
+    @property
+    def kinds(self) -> list[NoteKind]:
+        return self._content.kinds
+
+    def keep_some(self, number: int) -> list[str]:
+        """Keep the rows of a sample of notes from all folders, and save nothing."""
+        paths = sorted(self.notes)
+        kept = paths[:: max(1, -(-len(paths) // number))]
+        self._content = self._content._replace(notes={path: self.notes[path] for path in kept})
+        self._path = None
+        return kept
+
+    def remember_note(self, path: str, row: NoteRow) -> None:
+        """Keep a row; hand in only what `StatSignature.is_settled`."""
+        self.notes[path] = row
+        self._changed = True
+
+    def remember_gate(self, path: str, row: GateRow) -> None:
+        self.gates[path] = row
+        self._changed = True
+
+    def forget_notes_but(self, paths: Set[str], *, folders: tuple[str, ...]) -> None:
+        """Drop rows of notes below the folders (each with its final slash) that are no more."""
+        for path in self.notes.keys() - paths:
+            if path.startswith(folders):
+                del self.notes[path]
+                self._changed = True
+
+    def forget_gates_but(self, paths: Set[str]) -> None:
+        for path in self.gates.keys() - paths:
+            del self.gates[path]
+            self._changed = True
+
+    def kind_number(self, kind: NoteKind) -> int:
+        """Number a kind, a new one at the end."""
+        number = self._kind_numbers.setdefault(kind, len(self.kinds))
+        if number == len(self.kinds):
+            self.kinds.append(kind)
+        return number
+
+    def save(self) -> None:
+        """Write the file if anything changed. Failing is silent: the next command reads again."""
+        if self._path is None or not self._changed:
+            return
+        import msgspec
+
+        self._changed = False
+        # Never earlier than what was loaded: the clock may have been set back since.
+        written_at_ns = max(self._clock_ns(), self._content.written_at_ns)
+        data = msgspec.msgpack.encode(self._content._replace(written_at_ns=written_at_ns))
+        try:
+            make_private(self._path.parent)
+            # As open as the umask allows: agents of other users share the file.
+            replace_file(self._path, [hashlib.sha256(data).digest(), data], mode=0o666)
+        except OSError as error:
+            _log.debug("file index not saved: %s", error)
+
+    @cached_property
+    def _kind_numbers(self) -> dict[NoteKind, int]:
+        return {kind: number for number, kind in enumerate(self.kinds)}
+
+    @cached_property
+    def _content(self) -> _Content:
+        found = _load(self._path) if self._path else None
+        # Written in the future: the clock was set back, and times that come again prove nothing.
+        if (
+            found is not None
+            and (found.stamp, found.root) == (_STAMP, self._root)
+            and found.written_at_ns <= self._clock_ns()
+        ):
+            return found
+        return _Content(_STAMP, self._root, 0, [], {}, {})
+
+
+def _load(path: Path) -> _Content | None:
+    import msgspec
+
+    try:
+        data = memoryview(read_file(str(path.parent), path.name, max_bytes=_MAX_BYTES).data)
+        size = hashlib.sha256().digest_size
+        if hashlib.sha256(data[size:]).digest() == data[:size]:
+            return msgspec.msgpack.decode(data[size:], type=_Content)
+    except (UnreadableFile, msgspec.MsgspecError) as error:
+        _log.debug("file index ignored: %s", error)
+    return None

@@ -1,0 +1,243 @@
+"""The facts of notes (hash, status, kind, problems), read from files or the index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from review.domain.applicability import NoteKind, resolve_type, with_folder_type
+from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.lines import iter_lines
+from review.domain.paths import sha256_hex
+from review.domain.problems import Problem
+from review.knowledge_base.index import NoteRow
+from review.knowledge_base.reader import UnreadableFile, decode, is_blank
+from review.knowledge_base.walker import empty_note
+from review.vocabulary import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from review.domain.markdown.frontmatter import Frontmatter
+    from review.knowledge_base.index import FileIndex
+    from review.knowledge_base.reader import Reader
+    from review.knowledge_base.walker import FileEntry, ScanResult
+
+NO_KIND = NoteKind("", frozenset(), readable=True)
+_EXPECTED = {
+    "type": "one path or name",
+    "status": "one word",
+    "traits": "a name, or a list of names",
+}
+_UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
+# Problems of texts that a machine left there: skipped, unless the note is named.
+REVIEWED_IF_NAMED = frozenset({ProblemCode.GIT_LFS_POINTER, ProblemCode.MERGE_CONFLICT})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one content comes to; `status` is as written, `""` for none."""
+
+    sha256: str
+    status: str
+    kind: NoteKind
+    problems: tuple[Problem, ...]
+
+
+def facts_of(path: str, data: bytes) -> Facts:
+    """Read the facts of a note. A problem that is `skipped` says that it cannot be reviewed."""
+    digest = sha256_hex(data)
+    try:
+        text = read_note_text(path, data)
+    except UnreadableFile as refused:
+        return Facts(digest, "", _UNREADABLE_KIND, (refused.problem,))
+    return facts_of_text(path, text, digest)
+
+
+def facts_of_text(path: str, text: str, digest: str) -> Facts:
+    if problem := left_by_git(path, text):
+        return Facts(digest, "", _UNREADABLE_KIND, (problem,))
+    frontmatter = parse_frontmatter(text)
+    if frontmatter.problem is not None:
+        return Facts(digest, "", _UNREADABLE_KIND, (frontmatter.problem.of(path),))
+    if not frontmatter.fields:
+        return Facts(digest, "", NO_KIND, ())
+    wrong = [key for key in _EXPECTED if not _is_as_expected(key, frontmatter)]
+    status = (frontmatter.text("status") or "").strip()
+    kind = _UNREADABLE_KIND if {"type", "traits"} & set(wrong) else _kind(path, frontmatter)
+    problems = tuple(_wrong_value(path, key, frontmatter) for key in wrong)
+    return Facts(digest, status, kind, problems)
+
+
+def read_note_text(path: str, data: bytes) -> str:
+    """Give the text of a note.
+
+    :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
+    """
+    text = decode(path, data)
+    if is_blank(text):
+        raise UnreadableFile(empty_note(path))
+    return text
+
+
+def left_by_git(path: str, text: str) -> Problem | None:
+    """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
+    if text.startswith(_LFS_POINTER):
+        message = "a Git LFS pointer instead of the text; fetch it with: git lfs pull"
+        return Problem(path, ProblemCode.GIT_LFS_POINTER, message, skipped=True)
+    if not all(marker in text for marker in _CONFLICT_MARKERS):
+        return None
+    found = [0]
+    for line in iter_lines(text):
+        if not line.in_fence and line.text.startswith(_CONFLICT_MARKERS[len(found) - 1]):
+            found.append(line.number)
+            if len(found) > len(_CONFLICT_MARKERS):
+                message = "merge-conflict markers of Git; resolve the conflict"
+                return Problem(
+                    path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[1]
+                )
+    return None
+
+
+def _kind(path: str, frontmatter: Frontmatter) -> NoteKind:
+    written = (frontmatter.text("type") or "").strip()
+    traits = (trait.strip() for trait in frontmatter.strings("traits") or ())
+    return NoteKind(
+        resolve_type(written, note_path=path) if written else "",
+        frozenset(trait for trait in traits if trait),
+        readable=True,
+    )
+
+
+def _is_as_expected(key: str, frontmatter: Frontmatter) -> bool:
+    if key not in frontmatter.fields:
+        return True
+    read = frontmatter.strings if key == "traits" else frontmatter.text
+    return read(key) is not None
+
+
+def _wrong_value(path: str, key: str, frontmatter: Frontmatter) -> Problem:
+    return Problem(
+        path,
+        ProblemCode.INVALID_FRONTMATTER,
+        f"`{key}` holds a list or a mapping; expected {_EXPECTED[key]}",
+        skipped=False,
+        line=frontmatter.line_of(key),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFacts:
+    """One note that can be reviewed.
+
+    `disk_path` is how `path` is spelled on disk; `status` is as written, `""` for none.
+    Equal kinds are one object. `problems` are those that do not keep the note from review.
+    """
+
+    path: str
+    disk_path: str
+    sha256: str
+    status: str
+    kind: NoteKind
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class NoteList:
+    """Notes sorted by path, and all that was wrong, sorted by path and code."""
+
+    notes: tuple[NoteFacts, ...]
+    problems: tuple[Problem, ...]
+
+
+class NoteLoader:
+    """Gives the facts of notes; reads those files that the index does not answer for."""
+
+    def __init__(self, index: FileIndex, folder_types: Mapping[str, str] | None = None) -> None:
+        self._index = index
+        self._folder_types = folder_types or {}
+
+    def load(
+        self, found: ScanResult, *, reader: Reader, now_ns: int, named: Collection[str] = ()
+    ) -> NoteList:
+        """Give the notes of a scan; a file that cannot be reviewed is one more problem.
+
+        :param now_ns: the wall clock, in nanoseconds, before the scan began.
+        :param named: paths of notes that were asked for one by one.
+        """
+        notes: list[NoteFacts] = []
+        problems = list(found.problems)
+        remembered = self._index.notes.get
+        kinds = self._index.kinds
+        # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
+        for entry in found.entries:
+            path, disk_path, signature = entry
+            row = remembered(path)
+            if row is None or row[0] != signature:
+                try:
+                    row = self._read(entry, reader=reader, now_ns=now_ns)
+                except UnreadableFile as refused:
+                    problems.append(refused.problem)
+                    continue
+            _, sha256, status, kind, faults = row
+            if not faults:
+                notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], ()))
+                continue
+            own = _as_named(faults) if path in named else faults
+            problems.extend(own)
+            if not any(problem.skipped for problem in own):
+                notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], own))
+        return NoteList(self._typed(notes), in_order(problems))
+
+    def of_text(self, path: str, disk_path: str, *, text: str, sha256: str) -> NoteFacts:
+        facts = facts_of_text(path, text, sha256)
+        problems = _as_named(facts.problems)
+        note = NoteFacts(path, disk_path, sha256, facts.status, facts.kind, problems)
+        return self._typed([note])[0]
+
+    def _typed(self, notes: list[NoteFacts]) -> tuple[NoteFacts, ...]:
+        """Give the notes the types of their folders; the index holds what stands in the files."""
+        if not self._folder_types:
+            return tuple(notes)
+        return tuple(
+            replace(
+                note,
+                kind=with_folder_type(
+                    note.kind, note_path=note.path, folder_types=self._folder_types
+                ),
+            )
+            for note in notes
+        )
+
+    def _read(self, entry: FileEntry, *, reader: Reader, now_ns: int) -> NoteRow:
+        content = reader.read(entry.path, entry.disk_path)
+        facts = facts_of(entry.path, content.data)
+        row = NoteRow(
+            content.signature or entry.signature,
+            facts.sha256,
+            facts.status,
+            self._index.kind_number(facts.kind),
+            facts.problems,
+        )
+        signature = content.signature
+        if signature is not None and signature.is_settled(read_at_ns=now_ns):
+            self._index.remember_note(entry.path, row)
+        return row
+
+
+def _as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Skip no note for what Git left in it, because it was asked for by its name."""
+    return tuple(
+        replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem
+        for problem in problems
+    )
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Sort problems by path, then code, then line; each once."""
+    unique = dict.fromkeys(problems)
+    return tuple(
+        sorted(unique, key=lambda found: (found.path, found.code, found.line or 0, found.message))
+    )

@@ -1,0 +1,236 @@
+"""Opens regular files below the root, byte-exact, and nothing else: no link that leads out, no FIFO."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from review.domain.problems import Problem
+from review.errors import InputRejected
+from review.knowledge_base.stat_signature import StatSignature, signature_of
+from review.vocabulary import ProblemCode
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+# A folder that may be entered but not listed is still one to read a named file in.
+_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_IS_A_LINK = frozenset({errno.ELOOP, errno.EMLINK})  # how O_NOFOLLOW says it, by system
+_CODE_OF_ERROR = {
+    errno.ENOENT: ProblemCode.VANISHED,
+    errno.ENOTDIR: ProblemCode.VANISHED,
+    errno.ESTALE: ProblemCode.VANISHED,
+    errno.ELOOP: ProblemCode.LINK_LOOP,
+    errno.ENXIO: ProblemCode.NOT_A_FILE,
+}
+_BYTE_ORDER_MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+
+
+class UnreadableFile(InputRejected):
+    """A file that cannot be taken as a note or a gate; `problem` says why, as data."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.path}: {problem.message}")
+        self.problem = problem
+
+
+class FileContent(NamedTuple):
+    """What was read; the signature is `None` if the file changed while it was read."""
+
+    data: bytes
+    signature: StatSignature | None
+
+
+class Reader:
+    """Reads files of one batch. It keeps the folder it read last open, so use it and drop it.
+
+    Every folder is entered from the root, component by component and without following links,
+    after its path was resolved: a folder swapped for a link in between is an error, not a way out.
+    """
+
+    def __init__(self, root: str, *, max_bytes: int) -> None:
+        self._root = os.path.realpath(root)
+        self._max_bytes = max_bytes
+        self._folder: str | None = None
+        self._descriptor = -1
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._leave()
+
+    def read(self, path: str, disk_path: str) -> FileContent:
+        """Give the bytes at `disk_path`; problems speak of it as `path`.
+
+        :raises UnreadableFile: it is gone, no regular file, too large, or lies outside the root.
+        """
+        try:
+            descriptor = self._open(path, disk_path)
+            try:
+                return _read(path, descriptor, self._max_bytes)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UnreadableFile(problem_of_error(path, error)) from error
+
+    def _open(self, path: str, disk_path: str) -> int:
+        folder, _, name = disk_path.rpartition("/")
+        try:
+            return os.open(name, _FILE_FLAGS, dir_fd=self._enter(path, folder))
+        except OSError as error:
+            if error.errno not in _IS_A_LINK:
+                raise
+        real = resolve_inside(self._root, path, disk_path)
+        refuse_dot_file(path, real)
+        folder, _, name = real.rpartition("/")
+        return os.open(name, _FILE_FLAGS, dir_fd=self._enter(path, folder))
+
+    def _enter(self, path: str, folder: str) -> int:
+        if folder == self._folder:
+            return self._descriptor
+        real = resolve_inside(self._root, path, folder) if folder else ""
+        self._leave()
+        self._descriptor = _open_folder(self._root, real)
+        self._folder = folder
+        return self._descriptor
+
+    def _leave(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+        self._folder = None
+
+
+def read_file(root: str, path: str, *, max_bytes: int) -> FileContent:
+    """Read one file whose spelling on disk is its path; see `Reader.read`."""
+    with Reader(root, max_bytes=max_bytes) as reader:
+        return reader.read(path, path)
+
+
+def resolve_inside(root: str, path: str, disk_path: str) -> str:
+    """Follow all links of `disk_path`; give the real path relative to the (real) `root`.
+
+    :raises UnreadableFile: it ends outside the root, or in `.git`, which is not ours either.
+    :raises OSError: it ends nowhere, or never.
+    """
+    joined = f"{root}/{disk_path}"
+    try:
+        real = os.path.realpath(joined, strict=True)
+    except FileNotFoundError:
+        _below(root, path, os.path.realpath(joined))  # a dead link out of the root is one out
+        raise
+    return _below(root, path, real)
+
+
+def refuse_dot_file(path: str, real: str) -> None:
+    """Keep a link from passing `.env` and its like off as a note.
+
+    :raises UnreadableFile: `real`, where the link leads, is a hidden file.
+    """
+    if real.rpartition("/")[2].startswith("."):
+        message = f"links to {real!r}, a hidden file, which is never reviewed"
+        raise UnreadableFile(Problem(path, ProblemCode.OUTSIDE_ROOT, message, skipped=True))
+
+
+def problem_of_error(path: str, error: OSError) -> Problem:
+    code = _CODE_OF_ERROR.get(error.errno or 0, ProblemCode.UNREADABLE)
+    said = (error.strerror or "cannot be read").lower()
+    message = {
+        ProblemCode.VANISHED: f"not there any more ({said})",
+        ProblemCode.LINK_LOOP: "the link leads back to itself",
+        ProblemCode.NOT_A_FILE: f"not a regular file ({said})",
+    }.get(code, f"cannot be read ({said})")
+    return Problem(path, code, message, skipped=True)
+
+
+def too_large(path: str, *, size: int, max_bytes: int) -> Problem:
+    """Name a file above the limit; both numbers are bytes."""
+    message = f"{size} bytes; at most {max_bytes} are reviewed (`max_bytes` in kb/review.toml)"
+    return Problem(path, ProblemCode.TOO_LARGE, message, skipped=True)
+
+
+def decode(path: str, data: bytes) -> str:
+    """Give the text, BOM and line ends included, so that encoding it gives the same bytes.
+
+    :raises UnreadableFile: not UTF-8, or with a NUL, which no database takes as text.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(_not_utf8(path, data, error.start)) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        message = "contains a NUL character; expected text"
+        raise UnreadableFile(
+            Problem(path, ProblemCode.CONTAINS_NUL, message, skipped=True, line=line)
+        )
+    return text
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to read but white space and a byte order mark."""
+    return not text.lstrip("\ufeff").strip()
+
+
+def _not_utf8(path: str, data: bytes, offset: int) -> Problem:
+    for mark, name in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            message = f"encoded as {name}; expected UTF-8"
+            return Problem(path, ProblemCode.NOT_UTF8, message, skipped=True, line=1)
+    line = data.count(b"\n", 0, offset) + 1
+    message = f"byte 0x{data[offset]:02X} is not valid UTF-8; expected UTF-8 text"
+    return Problem(path, ProblemCode.NOT_UTF8, message, skipped=True, line=line)
+
+
+def _below(root: str, path: str, real: str) -> str:
+    prefix = root.rstrip("/") + "/"
+    if real == root:
+        return ""
+    below = real[len(prefix) :]
+    if real.startswith(prefix) and ".git" not in below.split("/"):
+        return below
+    message = "leads out of the repository"
+    raise UnreadableFile(Problem(path, ProblemCode.OUTSIDE_ROOT, message, skipped=True))
+
+
+def _open_folder(root: str, real: str) -> int:
+    descriptor = os.open(root, _FOLDER_FLAGS)
+    for part in filter(None, real.split("/")):
+        try:
+            below = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+    return descriptor
+
+
+def _read(path: str, descriptor: int, max_bytes: int) -> FileContent:
+    before = os.fstat(descriptor)
+    if not stat.S_ISREG(before.st_mode):
+        message = "not a regular file"
+        raise UnreadableFile(Problem(path, ProblemCode.NOT_A_FILE, message, skipped=True))
+    if before.st_size > max_bytes:
+        raise UnreadableFile(too_large(path, size=before.st_size, max_bytes=max_bytes))
+    data = _read_all(descriptor, size=before.st_size, max_bytes=max_bytes)
+    if len(data) > max_bytes:
+        raise UnreadableFile(too_large(path, size=len(data), max_bytes=max_bytes))
+    signature = signature_of(before)
+    unchanged = signature == signature_of(os.fstat(descriptor)) and signature.size == len(data)
+    return FileContent(data, signature if unchanged else None)
+
+
+def _read_all(descriptor: int, *, size: int, max_bytes: int) -> bytes:
+    """Read to the end, but little more than `max_bytes`; `size` is what to expect."""
+    data = b""
+    while len(data) <= max_bytes and (chunk := os.read(descriptor, min(size, max_bytes) + 4096)):
+        data += chunk
+    return data

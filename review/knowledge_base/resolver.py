@@ -1,0 +1,220 @@
+"""The link table of a note: each target as written, and the file of the repository it means."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from review.domain.markdown.anchors import Anchors, anchors_of
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.links import (
+    BY_ID,
+    Link,
+    LinkBase,
+    LinkKind,
+    ResolvedLink,
+    extract_links,
+    resolve_link,
+    stems_of,
+)
+from review.domain.markdown.prompt_text import text_for_prompt
+from review.knowledge_base.reader import UnreadableFile, decode, read_file, resolve_inside
+from review.knowledge_base.repository import Repository
+from review.knowledge_base.walker import MARKDOWN, Scanner
+from review.protocol.prompt import LinkRow, PromptNote
+
+if TYPE_CHECKING:
+    from review.knowledge_base.disk_paths import Locator
+    from review.knowledge_base.walker import ScanRules
+
+KB_FOLDER = "kb"
+_MAX_BYTES = 5_000_000
+_MAX_FILES = 50
+_MAX_LINKED_BYTES = 2_000_000
+_WITH_IDS = ("dendron", "docusaurus")
+_HEAD_BYTES = 2_000
+_ID = re.compile(rb"---\s.*?^id:[ \t]*[\"']?([\w.-]+)", re.DOTALL | re.MULTILINE)
+
+
+class RepositoryFiles(Collection[str]):
+    """The files and folders below the root that a link may lead to.
+
+    Membership looks at the disk, so nothing is walked that no note links to. What is hidden or
+    lies in the reports folder is no target: a worker may read what its link table resolves.
+    Iteration gives the files of the knowledge base.
+    """
+
+    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
+        self._root = os.path.realpath(root)
+        self._rules = replace(rules, suffix="", excludes=())
+        self._locator = locator
+        self._answers: dict[str, bool] = {}
+
+    def __contains__(self, path: object) -> bool:
+        """Whether a root-relative path is there and leads to nothing outside."""
+        if not isinstance(path, str):
+            return False
+        answer = self._answers.get(path)
+        if answer is None:
+            answer = self._answers[path] = self._exists(path)
+        return answer
+
+    def __iter__(self) -> Iterator[str]:
+        """Walk the knowledge base, sorted by path."""
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        """Count the files of the knowledge base."""
+        return len(self._paths)
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        scanner = Scanner(self._root, self._rules)
+        for folder in (KB_FOLDER, *self._rules.roots):
+            try:
+                spellings = self._locator.spellings(folder)
+            except UnreadableFile:
+                continue
+            for spelling in spellings:
+                scanner.add_folder(folder, spelling)
+        return scanner.paths()
+
+    def _exists(self, path: str) -> bool:
+        if any(part.startswith(".") for part in path.split("/")) or "\0" in path:
+            return False
+        if any(f"{path}/".startswith(f"{name}/") for name in self._rules.pruned):
+            return False
+        try:
+            return any(
+                "/." not in f"/{resolve_inside(self._root, path, spelling)}"
+                for spelling in self._locator.spellings(path)
+            )
+        except (UnreadableFile, OSError):
+            return False
+
+
+class _LazyStems(Mapping[str, tuple[str, ...]]):
+    """Paths by stem, read when the first wikilink asks: most notes have none."""
+
+    def __init__(self, files: RepositoryFiles, root: str, flavour: Flavour) -> None:
+        self._files = files
+        self._root = root
+        self._flavour = flavour
+
+    @cached_property
+    def _stems(self) -> dict[str, tuple[str, ...]]:
+        stems = stems_of(self._files)
+        if self._flavour.name in _WITH_IDS:
+            stems = dict(self._ids()) | stems
+        return stems
+
+    def _ids(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the notes by the id in their frontmatter, where links may name that as well."""
+        for path in self._files:
+            with suppress(UnreadableFile):
+                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data
+                if path.endswith(".md") and (found := _ID.match(data[:_HEAD_BYTES])):
+                    yield BY_ID + found[1].decode("utf-8", "replace"), (path,)
+
+    def __getitem__(self, stem: str) -> tuple[str, ...]:
+        return self._stems[stem]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stems)
+
+    def __len__(self) -> int:
+        return len(self._stems)
+
+
+class Linker:
+    """Resolves the links of notes against the files there are now, as their flavour writes them."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        rules: ScanRules,
+        locator: Locator,
+        flavour: Flavour = COMMONMARK,
+        strip_comments: bool = False,
+    ) -> None:
+        files = RepositoryFiles(root, rules=rules, locator=locator)
+        self.flavour = flavour
+        self.repository = Repository(root, files)
+        self._root = root
+        self._strip_comments = strip_comments
+        self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
+        self._anchors: dict[str, Anchors | None] = {}
+
+    def links(self, text: str) -> tuple[Link, ...]:
+        """Give the links of a note, those within it included."""
+        return extract_links(text, self.flavour)
+
+    def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
+        """Say which file a target means in a note."""
+        return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
+
+    def anchors_of(self, path: str) -> Anchors | None:
+        """Give the anchors of a note as it stands now; None where it cannot be read."""
+        if path not in self._anchors:
+            self._anchors[path] = self._read_anchors(path)
+        return self._anchors[path]
+
+    def _read_anchors(self, path: str) -> Anchors | None:
+        if not path.endswith((".md", ".mdx")):
+            return None
+        try:
+            text = decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
+        except UnreadableFile:
+            return None
+        return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
+
+    def prompt_note(self, path: str, text: str) -> PromptNote:
+        """Give a note as a prompt holds it."""
+        shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
+        return PromptNote(path, shown, self.table(path, shown))
+
+    def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
+        """Give one row per target as written, in order; outside addresses and anchors have none."""
+        rows: dict[str, str | None] = {}
+        for link in self.links(text):
+            if link.target.startswith("#") or rows.get(link.target):
+                continue
+            found = self.resolve(link.target, note_path=note_path, kind=link.kind)
+            if not found.external:
+                rows[link.target] = found.path
+        return tuple(LinkRow(target, path) for target, path in rows.items())
+
+
+def read_linked_files(
+    notes: Iterable[tuple[str, str]], *, linker: Linker, root: str
+) -> dict[str, bytes]:
+    """Path to bytes of the Markdown files that the notes link to, as far as they fit the bounds.
+
+    :param notes: path and text of each note; a note that links to another of them gets it too.
+    """
+    found: dict[str, bytes] = {}
+    left = _MAX_LINKED_BYTES
+    for path in _targets(notes, linker):
+        if len(found) == _MAX_FILES:
+            break
+        try:
+            data = read_file(root, path, max_bytes=left).data
+        except UnreadableFile:
+            continue  # gone, no file, or too large for what is left
+        found[path] = data
+        left -= len(data)
+    return found
+
+
+def _targets(notes: Iterable[tuple[str, str]], linker: Linker) -> Iterable[str]:
+    rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
+    return dict.fromkeys(
+        row.resolved for row in rows if row.resolved is not None and row.resolved.endswith(MARKDOWN)
+    )

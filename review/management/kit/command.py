@@ -1,0 +1,266 @@
+"""The base of every command: streams, options, refusals and exit codes in one place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TextIO, cast
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.color import no_style
+from django.db import DatabaseError
+from django.utils import timezone
+
+from review import settings, store
+from review.domain.printing import printable
+from review.errors import ExitCode, ReviewError, UsageRefused
+from review.management.kit.errors import printable_json, progress_allowed, report
+from review.management.kit.input import MAX_INPUT_BYTES, read_source
+from review.management.kit.options import (
+    COMMON_EXIT_CODES,
+    EXIT_CODE_MEANINGS,
+    HelpShown,
+    ReviewParser,
+    word,
+)
+from review.upkeep.open_store import open_store
+
+if TYPE_CHECKING:
+    import msgspec
+
+_PIECES_AT_ONCE = 500
+_MAX_USER_NAME = 100
+
+
+class CommandRefused(CommandError):
+    """A refusal on its way out of a command; `returncode` is its exit code."""
+
+    def __init__(self, refusal: ReviewError) -> None:
+        super().__init__(refusal.message, returncode=int(refusal.exit_code))
+        self.refusal = refusal
+
+
+class CommandFinished(CommandError):
+    """A command that gave its result and ends with a code other than 0."""
+
+    def __init__(self, code: ExitCode) -> None:
+        super().__init__(EXIT_CODE_MEANINGS[code], returncode=int(code))
+
+
+class ReviewCommand(BaseCommand):
+    """A command that translates: parse, one call down, print.
+
+    A subclass sets `help`, `schema`, `examples`, `exit_codes` and `store_use`, adds its options in
+    `add_arguments`, and writes its result in `handle`. `self.now` is the moment the command
+    started, the only clock it reads.
+    """
+
+    requires_system_checks: list[str] = []
+    stealth_options = ("stdin", "now")
+    schema: ClassVar[str] = ""
+    examples: ClassVar[Sequence[str]] = ()
+    exit_codes: ClassVar[Mapping[ExitCode, str]] = {}
+    store_use: ClassVar[store.Use] = store.Use.WRITE
+
+    now: datetime
+    stdin: BinaryIO | None
+    as_json: bool
+    quiet: bool
+    # Whether what cannot be printed any more is kept all the same.
+    has_stored: bool = False
+
+    def __init__(self, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
+        super().__init__(stdout=stdout, stderr=stderr, no_color=True)
+        self.style = no_style()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ReviewParser:
+        parser = ReviewParser(
+            prog=f"{Path(prog_name).name} {subcommand}".strip(),
+            description=self.help,
+            epilog=self._epilog(),
+            called_from_command_line=True,
+            **kwargs,
+        )
+        parser.output = self.stdout
+        self.add_arguments(parser)
+        common = parser.add_argument_group("common options")
+        if self.schema:
+            common.add_argument(
+                "--json",
+                action="store_true",
+                help=f"print one JSON document of schema {self.schema}, and errors as JSON",
+            )
+        common.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
+        return parser
+
+    @classmethod
+    def all_exit_codes(cls) -> dict[ExitCode, str]:
+        """Every exit code of this command with what it means here, in order."""
+        common = {code: EXIT_CODE_MEANINGS[code] for code in COMMON_EXIT_CODES}
+        return dict(sorted((common | dict(cls.exit_codes)).items()))
+
+    def use_of(self, options: Mapping[str, Any]) -> store.Use:
+        """What this call needs of the store: a command that also only looks says so here."""
+        return self.store_use
+
+    def add_actor_option(self, parser: CommandParser) -> None:
+        """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else `human:<user>`."""
+        parser.add_argument(
+            "--actor",
+            type=word,
+            metavar="A",
+            help="who does this, such as human:ana or agent:name (default: COMMONPLACE_ACTOR, else human:<user>)",
+        )
+
+    def answer(
+        self, argv: Sequence[str], *, stdin: BinaryIO | None = None, now: datetime | None = None
+    ) -> int:
+        """Run `argv` (program, command, arguments), report a refusal, and give the exit code."""
+        arguments = list(argv[2:])
+        try:
+            options = vars(self.create_parser(argv[0], argv[1]).parse_args(arguments))
+            self.execute(**options, stdin=stdin, now=now)
+        except ReviewError as refusal:
+            return self._refused(refusal, arguments)
+        except CommandRefused as refused:
+            return self._refused(refused.refusal, arguments)
+        except CommandFinished as finished:
+            return finished.returncode
+        except HelpShown:
+            pass
+        return int(ExitCode.DONE)
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        code = self.answer(argv)
+        if code:
+            sys.exit(code)
+
+    def execute(self, *args: Any, **options: Any) -> None:
+        """Open the store, run `handle`, and turn refusals into one kind of exception.
+
+        :raises CommandRefused: the command was refused.
+        :raises CommandFinished: it gave its result and says more by its exit code.
+        """
+        self._bind(options)
+        try:
+            use = self.use_of(options)
+            if use is not store.Use.NONE:
+                open_store(write=use is store.Use.WRITE)
+            self._fill_actor(options)
+            self.has_stored = use is store.Use.WRITE
+            self.handle(*args, **options)
+        except (ReviewError, DatabaseError) as error:
+            refusal = error if isinstance(error, ReviewError) else store.refusal_of(error)
+            if refusal is None:
+                raise
+            raise CommandRefused(refusal) from error
+
+    def read_input(self, source: str, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
+        """The bytes of a file, or of standard input when `source` is `-`.
+
+        :raises UsageRefused: standard input is a terminal or closed.
+        :raises InputRejected: the file is missing, not a file, unreadable or too large.
+        """
+        return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
+
+    def write_json(self, document: msgspec.Struct) -> None:
+        """Write one JSON document and a newline."""
+        from review.documents.base import encode  # brings msgspec in
+
+        self.write_raw(printable_json(encode(document)) + "\n")
+
+    def write_json_chunks(self, chunks: Iterable[str]) -> None:
+        """Write a JSON document that comes in pieces, and a newline, holding little of it."""
+        for chunk in chunks:
+            self.write_raw(printable_json(chunk))
+        self.write_raw("\n")
+
+    def write_text(self, text: str) -> None:
+        """Write text for people, made safe for a terminal, ending in one newline."""
+        self.write_raw(printable(text).removesuffix("\n") + "\n")
+
+    def write_lines(self, lines: Iterable[str]) -> None:
+        """Write lines for people, each made safe for a terminal."""
+        self.write_raw_chunks(f"{printable(line)}\n" for line in lines)
+
+    def write_raw(self, text: str) -> None:
+        """Write `text` as it is, for formats of other tools."""
+        self.stdout.write(text, ending="")
+
+    def write_raw_chunks(self, chunks: Iterable[str]) -> None:
+        """Write text that comes in pieces, none of them empty, in few large writes."""
+        pieces = iter(chunks)
+        while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
+            self.write_raw(text)
+
+    def notice(self, text: str) -> None:
+        """Say something on stderr that `-q` silences."""
+        if not self.quiet:
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """Say something on stderr that `-q` does not silence, such as a problem with a file."""
+        self.stderr.write(printable(text).removesuffix("\n") + "\n", ending="")
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether progress may be drawn on stderr."""
+        return not self.quiet and progress_allowed(cast(TextIO, self.stderr))
+
+    def finish(self, code: ExitCode) -> None:
+        """End with `code` after the result was written; nothing happens for `DONE`.
+
+        :raises CommandFinished: `code` is not `DONE`.
+        """
+        if code is not ExitCode.DONE:
+            raise CommandFinished(code)
+
+    def _bind(self, options: dict[str, Any]) -> None:
+        for name in ("stdout", "stderr"):
+            stream = options.pop(name, None)
+            if stream is not None:
+                getattr(self, name)._out = stream
+        self.stdin = options.pop("stdin", None)
+        self.now = options.pop("now", None) or timezone.now()
+        self.as_json = bool(options.get("json"))
+        self.quiet = bool(options.get("quiet"))
+        self.stderr.style_func = None
+
+    def _fill_actor(self, options: dict[str, Any]) -> None:
+        if "actor" in options and not options["actor"]:
+            options["actor"] = _named_actor(settings.current().actor) or f"human:{_user_name()}"
+
+    def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
+        as_json = "--json" in arguments
+        report(refusal, stream=cast(TextIO, self.stderr._out), as_json=as_json)
+        return int(refusal.exit_code)
+
+    def _epilog(self) -> str:
+        rows = [f"  {int(code):>3}  {text}" for code, text in self.all_exit_codes().items()]
+        parts = ["exit codes:", *rows]
+        if self.examples:
+            parts = ["examples:", *(f"  {line}" for line in self.examples), "", *parts]
+        return "\n".join(parts)
+
+
+def _named_actor(name: str) -> str:
+    try:
+        return word(name) if name else ""
+    except ArgumentTypeError as error:
+        raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
+
+
+def _user_name() -> str:
+    """The user's name as an actor can have it: the environment may say anything."""
+    import getpass
+
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = str(os.getuid())
+    return "".join(char if char.isprintable() else "-" for char in name)[:_MAX_USER_NAME]

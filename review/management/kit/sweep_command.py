@@ -1,0 +1,102 @@
+"""Puts scope, runner and workers together for the commands that run jobs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from django.utils import timezone
+
+from review.jobs.board import list_job_ids
+from review.jobs.provenance import canonical_partition
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.interrupt import stop_on_signals
+from review.management.kit.sweep_options import sweep_request, worker_request
+from review.management.kit.sweep_progress import watching
+from review.runners.process.table import ProcessTable
+from review.runners.registry import find_runner
+from review.settings.config import RULES_PARTITION, Config
+from review.sweeps.dispatcher import Dispatcher
+from review.sweeps.report import SweepContext
+from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
+from review.sweeps.sweep import plan_sweep, sweep
+from review.sweeps.workers import build_worker, resolve_runner
+from review.vocabulary import JobStatus
+
+if TYPE_CHECKING:
+    from review.management.kit.command import ReviewCommand
+    from review.sweeps.documents import SweepJson
+    from review.vocabulary import Grouping
+
+
+def run_sweep(
+    command: ReviewCommand,
+    options: dict[str, Any],
+    grouping: Grouping,
+    *,
+    answer: type[SweepJson],
+    config: Config,
+) -> SweepJson:
+    """Sweep, or say what a sweep would do, as the options of `command` ask."""
+    request = sweep_request(options, grouping=grouping, answer=answer, config=config)
+    processes = ProcessTable()
+    me = processes.me()
+    actor = f"sweep:{me.host}:{me.pid}"
+    wanted = worker_request(options, actor=actor, config=config)
+    provenance = resolve_runner(wanted, config=config).provenance
+    stderr = cast(TextIO, command.stderr._out)
+    quiet = command.quiet or request.dry_run
+    with (
+        stop_on_signals() as stop,
+        watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as on_event,
+        open_corpus(config, use_cache=not options["no_cache"]) as corpus,
+    ):
+        context = SweepContext(
+            config, processes, provenance, actor, on_event, stop, clock=timezone.now
+        )
+        if request.dry_run:
+            return plan_sweep(request, corpus=corpus, context=context)
+        worker = build_worker(
+            wanted, parent=me, linker=corpus.linker, config=config, clock=timezone.now
+        )
+        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
+        return sweep(request, corpus=corpus, dispatcher=dispatcher, context=context)
+
+
+def run_chosen_jobs(
+    options: Mapping[str, Any], *, stop: threading.Event, config: Config
+) -> RunResult:
+    """Run the jobs that the options name.
+
+    :raises UsageRefused: the jobs are for several partitions.
+    """
+    typed = _partition(options, config)
+    if typed is None:
+        return RunResult()
+    partition = canonical_partition(typed, config=config)
+    job_ids = options["job_ids"] or list_job_ids(
+        statuses=(JobStatus.QUEUED,), model_partition=partition
+    )
+    retry = {"max_attempts": None, "retry_pause": None, "wait_for_reset": False}
+    request = worker_request(
+        {**options, **retry, "model": typed}, actor=options["actor"], config=config
+    )
+    with open_corpus(config) as corpus:
+        worker = build_worker(
+            request,
+            parent=ProcessTable().me(),
+            linker=corpus.linker,
+            config=config,
+            clock=timezone.now,
+        )
+        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
+        return run_jobs(job_ids, dispatcher=dispatcher)
+
+
+def _partition(options: Mapping[str, Any], config: Config) -> str | None:
+    if options["model_partition"] is not None:
+        return str(options["model_partition"])
+    if find_runner(options["runner"], config=config).in_process:
+        return RULES_PARTITION
+    return partition_of_jobs(options["job_ids"], model=options["runner_model"], config=config)

@@ -1,0 +1,127 @@
+"""The options of sweeps, and the requests they make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from review.management.kit.options import duration, money, positive_int, word
+from review.management.kit.scope_options import selection_request
+from review.vocabulary import Grouping
+
+if TYPE_CHECKING:
+    from review.settings.config import Config
+    from review.sweeps.documents import SweepJson
+    from review.sweeps.request import Limits, SweepRequest
+    from review.sweeps.workers import WorkerRequest
+
+LOCAL = "local"
+
+
+def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
+    group = parser.add_argument_group("runner")
+    group.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    group.add_argument(
+        "--model",
+        type=word,
+        required=model_required,
+        metavar="MODEL",
+        help="the model, as the runner calls it, or its partition: what to be fresh for",
+    )
+    group.add_argument(
+        "--runner-model",
+        type=word,
+        metavar="M",
+        help="the model as the runner calls it, where --model names a partition",
+    )
+    group.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
+    group.add_argument(
+        "--dispatch", choices=(LOCAL,), default=LOCAL, help="where the jobs run: on this machine"
+    )
+
+
+def add_sweep_options(parser: CommandParser) -> None:
+    group = parser.add_argument_group("limits")
+    group.add_argument(
+        "--jobs",
+        type=positive_int,
+        metavar="N",
+        help="at once (default: REVIEW_SWEEP_JOBS, else 4)",
+    )
+    group.add_argument(
+        "--timeout", type=duration, metavar="15m", help="for each run of a job (default 15m)"
+    )
+    group.add_argument("--max-jobs", type=positive_int, metavar="N", help="start no more than N")
+    group.add_argument(
+        "--max-cost-usd", type=money, metavar="X", help="start none that may cost more than is left"
+    )
+    group.add_argument(
+        "--max-attempts",
+        type=positive_int,
+        metavar="N",
+        help="per pair and text: runs of a job, and failed jobs over all sweeps (default 3)",
+    )
+    group.add_argument(
+        "--retry-pause",
+        type=duration,
+        metavar="20s",
+        help="before a run that may succeed later is tried again; three times as long each time",
+    )
+    group.add_argument(
+        "--wait-for-reset",
+        action="store_true",
+        help="where a limit of the account tells when it ends, wait until then and go on",
+    )
+    group.add_argument("--dry-run", action="store_true", help="say what would be run and may cost")
+
+
+def sweep_request(
+    options: dict[str, Any], *, grouping: Grouping, answer: type[SweepJson], config: Config
+) -> SweepRequest:
+    from review.jobs.provenance import canonical_partition
+    from review.runners.registry import find_runner
+    from review.sweeps.request import SweepRequest
+
+    in_process = find_runner(options["runner"], config=config).in_process
+    selection = selection_request(
+        options, model_partition=canonical_partition(options["model"], config=config)
+    )
+    if in_process:  # a gate without a rule is not for the embedded reviewer
+        selection = replace(selection, rules_only=True)
+    return SweepRequest(
+        selection=selection,
+        grouping=grouping,
+        limits=sweep_limits(options, config),
+        answer=answer,
+        batch_size=options["batch_size"],
+        dry_run=options["dry_run"],
+    )
+
+
+def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
+    from review.sweeps.request import Limits
+
+    return Limits(
+        max_attempts=options["max_attempts"] or config.sweep_attempts,
+        max_jobs=options["max_jobs"],
+        max_cost_usd=options["max_cost_usd"] or config.sweep_max_cost_usd,
+    )
+
+
+def worker_request(options: dict[str, Any], *, actor: str, config: Config) -> WorkerRequest:
+    from review.sweeps.run_job import RetryPolicy
+    from review.sweeps.workers import WorkerRequest
+
+    runs, pause = options["max_attempts"] or config.sweep_attempts, options["retry_pause"]
+    retry = RetryPolicy(runs, wait_for_reset=options["wait_for_reset"])
+    return WorkerRequest(
+        runner=options["runner"],
+        typed=options["model"] or "",
+        timeout=options["timeout"] or config.sweep_timeout,
+        actor=actor,
+        model=options["runner_model"],
+        effort=options["runner_effort"],
+        retry=retry if pause is None else replace(retry, first_pause=pause),
+    )

@@ -1,0 +1,136 @@
+"""Shows how a sweep goes: a line that is redrawn on a terminal, else a line of JSON for each event."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from review.domain.printing import printable_line
+from review.management.kit.errors import printable_json
+from review.sweeps.job_updates import SweepEvent
+from review.sweeps.report import Tally
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+EVENT_SCHEMA = "sweep-event/1"
+_AMOUNT_UNKNOWN = "cost unknown"
+# Only what somebody may have to act on scrolls by above the line.
+_TOLD = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
+
+
+class JsonLines:
+    """One JSON object a line, for whoever reads a log."""
+
+    def __init__(self, write: Callable[[str], object], *, clock: Callable[[], float]) -> None:
+        self._write = write
+        self._clock = clock
+        self._began = clock()
+
+    def __call__(self, event: SweepEvent, tally: Tally) -> None:
+        document = {
+            "schema": EVENT_SCHEMA,
+            "event": event.name,
+            "seconds": round(self._clock() - self._began, 3),
+            **event.fields,
+            "pairs_done": tally.pairs_done,
+            "pairs_in_all": tally.pairs_in_all,
+            "running": len(tally.running),
+            "spent_usd": tally.cost_usd,
+        }
+        encoded = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        # Whoever read this may have gone; the work goes on.
+        with suppress(OSError):
+            self._write(printable_json(encoded) + "\n")
+
+
+class TerminalLine:
+    """A bar with rate, cost so far and time left; failures scroll by above it."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+        self._began = time.monotonic()
+
+    def __call__(self, event: SweepEvent, tally: Tally) -> None:
+        failed = event.fields.get("status") == "failed" and event.name == "job-finished"
+        if failed or event.name in _TOLD:
+            self._progress.console.print(line_of(event), markup=False, highlight=False)
+        if event.name in ("salvaged", "not-salvaged"):
+            return  # before there is anything to count
+        self._progress.update(
+            self._task,
+            total=tally.pairs_in_all,
+            completed=min(tally.pairs_done + tally.pairs_left_out, tally.pairs_in_all),
+            numbers=numbers_of(tally, seconds=time.monotonic() - self._began),
+        )
+
+
+def line_of(event: SweepEvent) -> str:
+    """The event for people, on one line."""
+    fields = event.fields
+    why = fields.get("failure_reason") or fields.get("reason") or fields.get("message") or ""
+    code = fields.get("failure_code") or fields.get("code") or fields.get("status") or ""
+    told = ": ".join(str(part) for part in (code, why) if part)
+    again = f" (again in {fields['in_seconds']:g} s)" if "in_seconds" in fields else ""
+    what = "failed" if event.name == "job-finished" else event.name
+    return printable_line(f"job {fields.get('review_job_id')}: {what}: {told}{again}")
+
+
+def numbers_of(tally: Tally, *, seconds: float) -> str:
+    """What stands beside the bar: the rate, running and failed jobs, and the cost so far."""
+    cost = tally.cost_usd
+    amount = _AMOUNT_UNKNOWN if cost is None else f"${cost:.2f}"
+    if cost is not None and tally.jobs_without_cost:
+        amount += "+"
+    failed = f" · {tally.jobs['failed']} failed" if tally.jobs["failed"] else ""
+    rate = f"{60 * tally.pairs_done / seconds:.1f}/min · " if tally.pairs_done else ""
+    return f"{rate}{len(tally.running)} running{failed} · {amount}"
+
+
+@contextmanager
+def watching(
+    stream: TextIO, *, on_terminal: bool, quiet: bool
+) -> Iterator[Callable[[SweepEvent, Tally], None]]:
+    """Whoever tells about the sweep on `stream`."""
+    if quiet:
+        yield lambda event, tally: None
+    elif not on_terminal:
+        yield JsonLines(stream.write, clock=time.monotonic)
+    else:
+        with _terminal(stream) as (progress, task):
+            yield TerminalLine(progress, task)
+
+
+@contextmanager
+def _terminal(stream: TextIO) -> Iterator[tuple[Progress, TaskID]]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(file=stream, force_terminal=True, soft_wrap=True)
+    progress = Progress(
+        TextColumn("pairs"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[numbers]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        speed_estimate_period=600,
+    )
+    with progress:
+        yield progress, progress.add_task("sweep", total=None, numbers="")

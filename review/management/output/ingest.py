@@ -1,0 +1,49 @@
+"""Prints what became of jobs, for the commands that ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from review.errors import ExitCode
+from review.ingest.ingest import RefusedJob
+from review.jobs.job_documents import IngestedJobJson, RefusalJson
+from review.vocabulary import JobStatus
+
+
+def job_lines(jobs: Iterable[IngestedJobJson]) -> Iterator[str]:
+    """A line a job, one below it for each pair and each problem."""
+    for job in jobs:
+        why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
+        yield f"job {job.review_job_id}: {job.status}{why}"
+        for pair in job.pairs:
+            held = pair.not_accepted_because
+            note = f" (not accepted: {held})" if held else ""
+            yield f"  {pair.note_path} {pair.gate_id}: {pair.decision or pair.pair_status}{note}"
+        for problem in job.problems:
+            yield f"  problem: {problem}"
+
+
+def refusal_lines(refused: Iterable[RefusedJob]) -> Iterator[str]:
+    """A line for each refusal."""
+    for item in refused:
+        yield f"job {item.review_job_id}: refused: {item.error.message}"
+
+
+def refusal_documents(refused: Iterable[RefusedJob]) -> list[RefusalJson]:
+    """Refusals as JSON."""
+    return [
+        RefusalJson(
+            review_job_id=item.review_job_id,
+            code=item.error.code,
+            message=item.error.message,
+            exit=int(item.error.exit_code),
+        )
+        for item in refused
+    ]
+
+
+def exit_code(jobs: Sequence[IngestedJobJson], refused: Sequence[RefusedJob]) -> ExitCode:
+    """1 when a job ended failed, else that of the first refusal, else 0."""
+    if any(job.status == JobStatus.FAILED for job in jobs):
+        return ExitCode.FAILED
+    return refused[0].error.exit_code if refused else ExitCode.DONE

@@ -1,0 +1,47 @@
+"""Prints a selection for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from review.selection.select import Selection
+from review.vocabulary import Staleness
+
+
+def text_lines(selection: Selection) -> Iterator[str]:
+    """Note paths with their stale gates below; then the diffs, where they were asked for."""
+    note_path = ""
+    for target in selection.targets():
+        if target.note_path != note_path:
+            note_path = target.note_path
+            yield note_path
+        change = " trivial" if target.change is not None and target.change.trivial else ""
+        yield f"  - {target.gate_id} ({target.reason}{change})"
+    for diff in selection.diffs():
+        yield from ("", f"{diff.path}: {diff.accepted_sha256[:12]} became {diff.sha256}")
+        yield from diff.words.splitlines()
+
+
+def summary_line(selection: Selection) -> str:
+    counts = selection.counts
+    stale = sum(counts[reason.value] for reason in Staleness)
+    return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
+
+
+_LEFT_OUT = {
+    "not-named": "notes left out by --note",
+    "not-current": "notes left out by --current",
+    "has-rule": "gates left out by --skip-rules",
+    "has-no-rule": "gates left out by --rules-only: they name no rule",
+    "other-reason": "pairs left out by --reason",
+    "trivial": "pairs left out by --skip-trivial",
+    "over-limit": "pairs left out by --limit",
+}
+
+
+def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
+    """Yield a line for each filter that left something out."""
+    for why, number in left_out.items():
+        if why in _LEFT_OUT:
+            none = why == "not-current" and number == left_out.get("without-status")
+            yield f"{number} {_LEFT_OUT[why]}{': none has a status' if none else ''}"

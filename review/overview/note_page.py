@@ -1,0 +1,219 @@
+"""Everything the page of one note shows; the note may be gone, its reviews are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from review.documents.base import timestamp
+from review.documents.problems import problem_json
+from review.domain.paths import normalise_path
+from review.domain.problems import Problem
+from review.domain.regions import regions_of
+from review.findings.states import FindingReader, ReviewedPair
+from review.knowledge_base import Corpus, NoSuchNote, NoteFacts, UnreadableFile
+from review.knowledge_base.notes import facts_of_text
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath, ReviewPair
+from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
+from review.overview.note_pairs import (
+    NoteNow,
+    PairRow,
+    applicable_gates,
+    read_accepted,
+    read_pairs,
+)
+from review.reviews.pair_states import read_obligations
+from review.selection.path_filters import gate_label
+from review.settings.config import Config
+from review.vocabulary import AcceptanceKind, DispositionState, Severity
+
+_GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True)
+class NotePageRequest:
+    """What to show of a note.
+
+    :param partitions: model partitions; none is those that the note has something in.
+    :param before: acceptances of the history below this key; None starts with the newest.
+    """
+
+    path: str
+    partitions: tuple[str, ...] = ()
+    before: int | None = None
+    history_size: int = 30
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """The note as it is, its pairs, its open findings and its past, newest first.
+
+    :param kept: the last text of the note that the store kept, where the file is gone.
+    """
+
+    now: NoteNow
+    title: str
+    pairs: tuple[PairRow, ...]
+    unjudged_gates: tuple[str, ...]
+    findings: tuple[NoteFindingJson, ...]
+    history: tuple[NoteEventJson, ...]
+    problems: tuple[Problem, ...]
+    kept: FileSnapshot | None
+
+    def document(self) -> NoteJson:
+        facts = self.now.facts
+        return NoteJson(
+            note_path=self.now.path,
+            sha256=facts.sha256 if facts else None,
+            title=self.title,
+            status=facts.status if facts else "",
+            type=facts.kind.type_path if facts else "",
+            traits=sorted(facts.kind.traits) if facts else [],
+            pairs=list(self.pairs),
+            unjudged_gates=list(self.unjudged_gates),
+            findings=list(self.findings),
+            history=list(self.history),
+            problems=[problem_json(problem) for problem in self.problems],
+        )
+
+
+def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) -> NotePage:
+    """The page of a note that is there, or that the store has reviews of.
+
+    :raises NoSuchNote: neither; the hint names near ones.
+    :raises BadPath: the path is none below the root.
+    """
+    path = normalise_path(request.path)
+    note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
+    now, problems = _now(corpus, path, note_id)
+    if note_id is None or not _was_a_note(note_id, path, config):
+        _require_note(corpus, path, now, config)
+    accepted = read_accepted(note_id)
+    obligations = read_obligations(config)
+    rows = read_pairs(
+        corpus,
+        now,
+        accepted,
+        partitions=request.partitions,
+        obligations=obligations,
+        gates_folder=config.gates_folder,
+    )
+    shown = {row.gate_path for row in rows}
+    return NotePage(
+        now=now,
+        title=regions_of(now.text).title_text if now.text else "",
+        pairs=rows,
+        unjudged_gates=tuple(
+            gate.gate_id
+            for gate in applicable_gates(corpus, now)
+            if gate.path not in shown and not obligations.is_owed(gate)
+        ),
+        findings=tuple(_findings(corpus, now, accepted, config)),
+        history=tuple(_history(note_id, request, config)),
+        problems=problems,
+        kept=None if now.text is not None else _last_kept(note_id),
+    )
+
+
+def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[NoteNow, tuple[Problem, ...]]:
+    try:
+        note = corpus.read_note(path)
+    except UnreadableFile as refused:
+        return NoteNow(path, path_id, None, None), (refused.problem,)
+    # Read from the text: to open the index of the whole base for one note takes longer.
+    facts = facts_of_text(path, note.text, note.sha256)
+    known = NoteFacts(path, note.disk_path, note.sha256, facts.status, facts.kind, facts.problems)
+    return NoteNow(path, path_id, known, note.text), facts.problems
+
+
+def _was_a_note(note_id: int, path: str, config: Config) -> bool:
+    """Whether the store knows the path as a note, and not as a gate only."""
+    if path.startswith(f"{config.gates_folder}/"):
+        return Acceptance.objects.filter(note_id=note_id).exists()
+    return True
+
+
+def _require_note(corpus: Corpus, path: str, now: NoteNow, config: Config) -> None:
+    below = any(path.startswith(f"{root}/") for root in config.note_roots)
+    if below and now.text is not None:
+        return
+    if below:
+        corpus.notes([path])  # refuses what is not there, with the names that look like it
+        return
+    raise NoSuchNote(
+        f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
+        hint="kb/review.toml names the folders of notes",
+    )
+
+
+def _findings(
+    corpus: Corpus, now: NoteNow, accepted: Iterable[CurrentAcceptance], config: Config
+) -> Iterable[NoteFindingJson]:
+    """Open findings of current reviews: each once, as its latest review has it; gravest first."""
+    gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
+    rows = [
+        (row, pair)
+        for row in accepted
+        if (pair := row.event.review_pair) is not None
+        and row.event.kind != AcceptanceKind.OVERRIDE
+        and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
+    ]
+    digests = {now.path: now.facts.sha256} if now.facts else {}
+    reader = FindingReader(corpus, digests=digests)
+    found = reader.read_each([_reviewed(now, row, pair) for row, pair in rows])
+    seen: dict[str, NoteFindingJson] = {}
+    for (row, pair), findings in zip(rows, found, strict=True):
+        for finding in findings:
+            if finding.status == DispositionState.OPEN:
+                item = NoteFindingJson(
+                    gate_id=gate_label(row.gate.path, config.gates_folder),
+                    model_partition=row.model_partition.name,
+                    review_pair_id=pair.pk,
+                    finding=finding,
+                )
+                seen.setdefault(finding.fingerprint, item)
+    return sorted(seen.values(), key=_order)
+
+
+def _order(item: NoteFindingJson) -> tuple[int, int, str]:
+    finding = item.finding
+    return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
+
+
+def _reviewed(now: NoteNow, row: CurrentAcceptance, pair: ReviewPair) -> ReviewedPair:
+    """The evidence of an acceptance; its paths differ where it was carried over."""
+    return ReviewedPair(
+        pair_id=pair.pk,
+        note_path=now.path,
+        gate_path=row.gate.path,
+        moved=(now.path, row.gate.path) != (pair.note.path, pair.gate.path),
+        note_sha256=pair.note_snapshot.content_sha256,
+    )
+
+
+def _history(
+    note_id: int | None, request: NotePageRequest, config: Config
+) -> Iterable[NoteEventJson]:
+    rows = Acceptance.objects.filter(note_id=note_id).select_related(
+        "gate", "model_partition", "note_snapshot"
+    )
+    if request.before is not None:
+        rows = rows.filter(pk__lt=request.before)
+    for row in rows.defer("note_snapshot__text").order_by("-pk")[: request.history_size + 1]:
+        yield NoteEventJson(
+            acceptance_event_id=row.pk,
+            gate_id=gate_label(row.gate.path, config.gates_folder),
+            model_partition=row.model_partition.name,
+            kind=row.kind,
+            decision=row.decision,
+            review_pair_id=row.review_pair_id,
+            actor=row.actor,
+            reason=row.reason,
+            at=timestamp(row.accepted_at),
+            note_sha256=row.note_snapshot.content_sha256,
+            note_snapshot_id=row.note_snapshot_id,
+        )
+
+
+def _last_kept(note_id: int | None) -> FileSnapshot | None:
+    return FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk").first()

@@ -1,0 +1,329 @@
+"""Read a worker's output into one block a pair; total, linear, and it never guesses.
+
+A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
+block is a quotation, unless that fence is still open where the block must end: then the worker
+forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
+that stand alone on their lines, is no answer.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from review.domain.markdown.lines import Walker, iter_lines
+from review.protocol.output_diagnosis import near_sentinels
+from review.protocol.sentinels import Sentinel, read_sentinel
+from review.protocol.typed_review import TypedReview
+
+_SELF_REPORT = re.compile(
+    r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
+)
+_NO_BLOCK = "no block for this pair"
+# Terminal escapes of ECMA-48: control sequences, strings that end with BEL or ST, and short ones.
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
+)
+_REASONING = re.compile(
+    r"[<\[\u25c1](?P<end>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[>\]\u25b7]", re.I
+)
+_THINKING = re.compile(r"thinking\s*(?:\.\.\.|\u2026)", re.I)
+_THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
+_LONGEST_TAG = 40
+_MAX_PROBLEMS = 50
+_MAX_MISFITS = 5
+
+
+@dataclass(frozen=True)
+class ExpectedPair:
+    """A pair that was requested, by its ordinal in the job."""
+
+    ordinal: int
+    note_path: str
+    gate_id: str
+
+    @property
+    def names(self) -> str:
+        return f"{self.note_path} :: {self.gate_id}"
+
+
+@dataclass(frozen=True)
+class ParsedBlock:
+    """The text between a pair's sentinels; `typed` is the same review as data, if it came so."""
+
+    ordinal: int
+    text: str
+    typed: TypedReview | None = None
+
+
+@dataclass(frozen=True)
+class ParsedOutput:
+    """What an output holds for the expected pairs.
+
+    Every expected ordinal is in `blocks` or in `missing` (with the reason). `has_own_blocks` says
+    that at least one block of the job's token was opened and closed, `is_begun` that one was opened
+    at least. `misfits` are the lines that look like a sentinel of a pair that is missing.
+    """
+
+    blocks: Mapping[int, ParsedBlock]
+    missing: Mapping[int, str]
+    problems: tuple[str, ...]
+    self_reported_model: str | None
+    foreign_tokens: tuple[str, ...]
+    has_own_blocks: bool
+    is_begun: bool = False
+    misfits: tuple[str, ...] = ()
+
+
+def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> ParsedOutput:
+    """Find the expected pairs' blocks in any byte string."""
+    pairs = {pair.ordinal: pair for pair in expected}
+    return _Reader(decode_output(data), token.lower(), pairs).read()
+
+
+def decode_output(data: bytes) -> str:
+    """Bytes as text: UTF-8 (UTF-16 under its BOM), a BOM dropped, bad bytes and NUL as U+FFFD."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data.decode("utf-16", "replace")
+    else:
+        text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    return strip_escapes(text).replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def strip_escapes(text: str) -> str:
+    """Remove terminal escapes: colours, cursor moves, window titles."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+@dataclass
+class _OpenBlock:
+    """A block that was started on line `start`.
+
+    `fenced_end` is the line of an END seen in a fence that is still open, `ends_reasoning` says that
+    a tag in it ends reasoning if the block is never closed.
+    """
+
+    sentinel: Sentinel
+    start: int
+    walker: Walker = field(default_factory=Walker)
+    fenced_end: tuple[int, Sentinel] | None = None
+    ends_reasoning: bool = False
+
+
+class _Reader:
+    """One pass over the lines."""
+
+    def __init__(self, text: str, token: str, expected: Mapping[int, ExpectedPair]) -> None:
+        self._text = text
+        self._lines = text.split("\n")
+        self._token = token
+        self._expected = expected
+        self._found: dict[int, list[str]] = {}
+        # The first line of a pair's block that stands in reasoning.
+        self._in_reasoning: dict[int, int] = {}
+        self._faults: dict[int, str] = {}
+        self._unclosed: list[str] = []
+        self._problems: list[str] = []
+        self._foreign: dict[str, None] = {}
+        self._model: str | None = None
+        self._saw_start = False
+        self._open: _OpenBlock | None = None
+        self._reasons = False
+        self._thinking_ends = _THINKING_END.search(text) is not None
+        self._number = 0
+
+    def read(self) -> ParsedOutput:
+        for number, raw in enumerate(self._lines, start=1):
+            self._number = number
+            line = raw.removesuffix("\r")
+            sentinel = self._own_sentinel(line) if "==" in line else None
+            if self._open is not None:
+                self._inside(self._open, line, sentinel)
+            elif self._reasons:
+                self._reason(line, sentinel)
+            elif sentinel is None:
+                self._around_blocks(line)
+            elif sentinel.opens:
+                self._start(sentinel)
+            else:
+                self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
+        self._abandon("")
+        return self._result()
+
+    def _result(self) -> ParsedOutput:
+        missing = {ordinal: why for ordinal in self._expected if (why := self._why_not(ordinal))}
+        near = near_sentinels(self._text, token=self._token) if missing else []
+        for one in reversed(near):
+            if one.ordinal in missing and one.ordinal not in self._found:
+                missing[one.ordinal] = f"{missing[one.ordinal].partition('; line ')[0]}; {one}"
+        reasoned = [
+            f"line {line}: the block of pair {ordinal} stands in reasoning"
+            for ordinal, line in self._in_reasoning.items()
+        ]
+        misfits = [*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed, *reasoned]
+        return ParsedOutput(
+            blocks={
+                ordinal: ParsedBlock(ordinal, self._found[ordinal][0])
+                for ordinal in self._expected
+                if ordinal not in missing
+            },
+            missing=missing,
+            problems=tuple(self._problems[:_MAX_PROBLEMS]),
+            self_reported_model=self._model,
+            foreign_tokens=tuple(self._foreign),
+            has_own_blocks=bool(self._found),
+            is_begun=self._saw_start,
+            misfits=tuple(misfits[:_MAX_MISFITS]),
+        )
+
+    def _why_not(self, ordinal: int) -> str:
+        """Return why the pair has no block, or ""; two versions are never chosen between."""
+        if ordinal in self._faults:
+            return self._faults[ordinal]
+        texts = self._found.get(ordinal, [])
+        if not texts:
+            line = self._in_reasoning.get(ordinal)
+            return (
+                f"its block stands in reasoning (line {line}), which is no answer"
+                if line
+                else _NO_BLOCK
+            )
+        if len(set(texts)) > 1:
+            return "two different blocks for this pair"
+        return "" if texts[0].strip() else "its block is empty"
+
+    def _own_sentinel(self, line: str) -> Sentinel | None:
+        sentinel = read_sentinel(line)
+        if sentinel is not None and sentinel.token != self._token:
+            self._foreign[sentinel.token] = None
+            return None
+        return sentinel
+
+    def _reason(self, line: str, sentinel: Sentinel | None) -> None:
+        if sentinel is not None and sentinel.opens:
+            self._in_reasoning.setdefault(sentinel.ordinal, self._number)
+        elif self._reasoning_edge(line) == "end":
+            self._reasons = False
+
+    def _around_blocks(self, line: str) -> None:
+        match self._reasoning_edge(line):
+            case "start":
+                self._reasons = True
+            case "end":
+                self._forget()
+        found = _SELF_REPORT.match(line)
+        if found and not self._saw_start and self._model is None:
+            self._model = found[1].strip(" \t*_`")
+
+    def _reasoning_edge(self, line: str) -> Literal["start", "end"] | None:
+        text = line.strip() if len(line) <= _LONGEST_TAG else ""
+        if tag := _REASONING.fullmatch(text):
+            return "end" if tag["end"] else "start"
+        if _THINKING_END.fullmatch(text):
+            return "end"
+        return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
+
+    def _forget(self) -> None:
+        """Take all blocks so far for reasoning: its end was met, its start never was."""
+        for ordinal in self._found:
+            self._in_reasoning.setdefault(ordinal, self._number)
+        for seen in (self._found, self._faults, self._unclosed, self._problems):
+            seen.clear()
+        self._saw_start = False
+
+    def _start(self, sentinel: Sentinel) -> None:
+        self._saw_start = True
+        self._open = _OpenBlock(sentinel, self._number)
+        if sentinel.ordinal not in self._expected:
+            self._problem(f"pair {sentinel.ordinal} was not requested")
+
+    def _inside(self, block: _OpenBlock, line: str, sentinel: Sentinel | None) -> None:
+        if sentinel is not None and sentinel.opens:
+            self._abandon(f" before the START of pair {sentinel.ordinal} on line {self._number}")
+            self._start(sentinel)
+            return
+        place = block.walker.place(line)
+        if not place.in_fence or place.is_fence_marker:
+            block.fenced_end = None  # the fence it stood in was closed after all
+        if sentinel is None:
+            block.ends_reasoning |= self._reasoning_edge(line) == "end"
+        elif sentinel.ordinal != block.sentinel.ordinal:
+            if not place.in_fence:
+                self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
+        elif not place.in_fence:
+            self._close(block, self._number, sentinel)
+        elif block.fenced_end is None:
+            block.fenced_end = (self._number, sentinel)
+
+    def _abandon(self, where: str) -> None:
+        """End the open block where it must end: at an END in a fence never closed, or missing."""
+        block = self._open
+        if block is None:
+            return
+        if block.fenced_end is not None:
+            self._close(block, *block.fenced_end)
+            return
+        self._open = None
+        ordinal = block.sentinel.ordinal
+        if block.ends_reasoning:
+            self._found.setdefault(ordinal, [])
+            self._forget()
+            return
+        if ordinal in self._expected:
+            self._faults[ordinal] = f"unclosed: its START on line {block.start} has no END{where}"
+        self._unclosed.append(f"the START of pair {ordinal} on line {block.start} is never closed")
+
+    def _close(self, block: _OpenBlock, ends: int, end: Sentinel) -> None:
+        self._open = None
+        ordinal = block.sentinel.ordinal
+        if ordinal not in self._expected:
+            return
+        text = "\n".join(self._lines[block.start : ends - 1]).removesuffix("\r")
+        self._found.setdefault(ordinal, []).append(_unfenced(text))
+        for sentinel in (block.sentinel, end):
+            if not self._names_agree(sentinel):
+                expected = self._expected[ordinal].names
+                self._faults[ordinal] = (
+                    f"its sentinel names {sentinel.names!r}; pair {ordinal} is {expected!r}"
+                )
+
+    def _names_agree(self, sentinel: Sentinel) -> bool:
+        said = _folded(sentinel.names)
+        ours = _folded(self._expected[sentinel.ordinal].names)
+        if not said or said == ours:
+            return True
+        # Right but for case or Markdown's escapes, and no other pair's exact name: a worker that
+        # lower-cased the line, or escaped it.
+        alike = said.casefold() == ours.casefold() or _unescaped(said) == ours
+        exact = {_folded(pair.names) for pair in self._expected.values()}
+        return alike and not {said, _unescaped(said)} & (exact - {ours})
+
+    def _problem(self, what: str) -> None:
+        self._problems.append(f"line {self._number}: {what}")
+
+
+# What a sentinel line may carry around its names, as decoration or as its own rule.
+_EDGES = "=*_` "
+
+
+def _folded(names: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", names).replace("::", " :: ").split()).strip(_EDGES)
+
+
+def _unescaped(names: str) -> str:
+    return _folded(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", names))
+
+
+def _unfenced(text: str) -> str:
+    """`text` without the one fence that wraps all of it, if there is one."""
+    if not text.lstrip().startswith(("```", "~~~")):
+        return text
+    lines = [line for line in iter_lines(text) if line.text.strip()]
+    markers = [line for line in lines if line.is_fence_marker and not line.in_quote]
+    if len(markers) < 2 or markers[0] != lines[0] or markers[1] != lines[-1]:
+        return text
+    return text[text.find("\n", markers[0].start) + 1 : markers[1].start]

@@ -1,0 +1,240 @@
+"""Find the lines of a note where a quote begins, though the quote is rarely exact."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import Protocol
+
+from review.domain.diffs.alignment import follow_line, headings_at
+from review.domain.finding_identity import Reported, say_the_same
+
+_WORD = re.compile(r"[^\W_]+")
+_INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+_ELLIPSIS = re.compile(r"\.\.\.|\u2026")
+# A shorter part of a broken quote ("the", "see") may be anywhere.
+_SPECIFIC_CHARACTERS = 12
+# Writing without spaces between words is wrapped anywhere.
+_SPACED_SCRIPTS_END = 0x2E80
+# Bounds the work for a quote that is nearly everywhere.
+_MAX_PLACES = 2_000
+
+_LINE_NUMBER = re.compile(r"\b(?:lines?\s*#?|L)(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?", re.I)
+# A line that is named beside one of these is the other place, with which this one is compared.
+_COMPARES = re.compile(r"\b(?:already|again|repeat|duplicat|same as|earlier)", re.I)
+_FRONTMATTER_WORD = re.compile(r"\bfront[ -]?matter\b|\bmetadata\b", re.I)
+
+Lines = tuple[int, ...]
+
+
+class LocatableFinding(Reported, Protocol):
+    """A finding whose line may be known."""
+
+    @property
+    def line(self) -> int | None: ...
+
+
+def locate_quote(note_text: str, quote: str) -> int | None:
+    """Return the line of the note, from 1, where the quote begins; None unless there is one only."""
+    lines = quote_lines(note_text, quote)
+    return lines[0] if len(lines) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def quote_lines(note_text: str, quote: str) -> Lines:
+    """Return all lines of the note, from 1, where the quote begins, in linear time.
+
+    If it is not there verbatim, its words are searched for: case, spaces, line wraps, punctuation,
+    markup and quotation marks may differ then, and an ellipsis may leave words out.
+    """
+    quote = quote.strip()
+    verbatim = _verbatim_lines(note_text, quote) if quote else ()
+    return verbatim or _lines_of_words(note_text, quote)
+
+
+def locate_findings(note_text: str, findings: Sequence[LocatableFinding]) -> list[int | None]:
+    """Return the line of each finding of one review; None if several are as likely.
+
+    A finding's own line counts first; then, of the places of its quote, the one whose line number or
+    heading the text names; then, as many findings that say the same about a quote as it has places
+    get one each; then, the place between the findings before and after it, if the review follows
+    the note from top to bottom.
+    """
+    places = [(item.line,) if item.line else _named_places(note_text, item) for item in findings]
+    places = _in_order(_one_each(findings, places))
+    return [lines[0] if len(lines) == 1 else None for lines in places]
+
+
+def follow_quote(before: str, after: str, *, quote: str, line: int | None) -> int | None:
+    """Return the line in `after` of a quote that began at `line` of `before`; None if it is gone."""
+    if before == after:
+        return line
+    now, then = quote_lines(after, quote), quote_lines(before, quote)
+    if len(now) == 1 and len(then) <= 1:
+        return now[0]
+    if not now or line is None:
+        return None
+    here = [place for place in now if place in follow_line(before, after, line)]
+    if not here:
+        others = [follow_line(before, after, place) for place in then if place != line]
+        here = [place for place in now if not any(place in lines for lines in others)]
+    return here[0] if len(here) == 1 else None
+
+
+def _named_places(note_text: str, finding: LocatableFinding) -> Lines:
+    """Return the places of the quote that the finding's text names best; all if it names none."""
+    lines = quote_lines(note_text, finding.quote)
+    if len(lines) < 2:
+        return lines
+    for found in _LINE_NUMBER.finditer(finding.text):
+        first, last = int(found[1]), int(found[2] or found[1])
+        named = [line for line in lines if first <= line <= last]
+        if len(named) == 1 and not _COMPARES.search(finding.text):
+            return (named[0],)
+        lines = tuple(line for line in lines if [line] != named)
+    lines = _of_frontmatter_or_body(note_text, finding.text, lines)
+    headings = [headings_at(note_text, line) for line in lines]
+    counts = [sum(_names_heading(finding, name) for name in names) for names in headings]
+    return tuple(line for line, count in zip(lines, counts, strict=True) if count == max(counts))
+
+
+def _names_heading(finding: LocatableFinding, heading: str) -> bool:
+    """Whether the text names a heading; a single word only if it is set apart as one."""
+    title = heading.strip("*_` ")
+    if not _WORD.search(title) or title.casefold() in finding.quote.casefold():
+        return False
+    name = rf"(?<!\w){re.escape(title)}(?!\w)"
+    if len(title.split()) == 1:
+        name = (
+            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in)\s+(?:the\s+)?){name}"
+            rf"|{name}\s+(?:section|heading)"
+        )
+    return re.search(name, finding.text, re.I) is not None
+
+
+def _of_frontmatter_or_body(note_text: str, text: str, lines: Lines) -> Lines:
+    """Prefer places in the body, unless the text speaks of the frontmatter or of the key."""
+    end = note_text.find("\n---", 3) if note_text.startswith("---\n") else -1
+    above = tuple(line for line in lines if line <= note_text.count("\n", 0, end + 1))
+    if end < 0 or len(above) in (0, len(lines)):
+        return lines
+    if _FRONTMATTER_WORD.search(text):
+        return above
+    rows = note_text[:end].split("\n")
+    keys = {line: rows[line - 1].partition(":")[0].strip() for line in above}
+    words = {word for word in _fold(text).split() if word != "title"}
+    return tuple(line for line in above if _fold(keys[line]) in words) or lines[len(above) :]
+
+
+def _one_each(findings: Sequence[LocatableFinding], places: list[Lines]) -> list[Lines]:
+    groups: dict[Lines, list[int]] = {}
+    for position, lines in enumerate(places):
+        groups.setdefault(lines, []).append(position)
+    found = list(places)
+    for lines, positions in groups.items():
+        first, *others = (findings[position] for position in positions)
+        located = {
+            place[0]
+            for item, place in zip(findings, places, strict=True)
+            if len(place) == 1 and item.quote == first.quote
+        }
+        free = [line for line in lines if line not in located]
+        if len(free) == len(positions) and all(say_the_same(first, item) for item in others):
+            for position, line in zip(positions, free, strict=True):
+                found[position] = (line,)
+    return found
+
+
+def _in_order(places: list[Lines]) -> list[Lines]:
+    """Narrow places to those between their neighbours, if the review follows the note."""
+    located = [(position, lines[0]) for position, lines in enumerate(places) if len(lines) == 1]
+    known = [line for _position, line in located]
+    if known != sorted(known) or len(set(known)) < 2:
+        return places
+    found = []
+    for position, lines in enumerate(places):
+        at = bisect_right(located, (position, 0))
+        low = known[at - 1] if at else 0
+        high = known[at] if at < len(known) else max(lines, default=0)
+        found.append(tuple(line for line in lines if low <= line <= high) or lines)
+    return found
+
+
+def _verbatim_lines(note_text: str, quote: str) -> Lines:
+    """Return the lines where the quote begins as it is, not within a word or a row of `#`."""
+    lines: dict[int, None] = {}
+    line = 1
+    for before, after in pairwise(note_text.split(quote, _MAX_PLACES)):
+        line += before.count("\n")
+        if not (_joined(before[-1:], quote[0]) or _joined(quote[-1], after[:1])):
+            lines[line] = None
+        line += quote.count("\n")
+    return tuple(lines)
+
+
+def _joined(one: str, other: str) -> bool:
+    return (one.isalnum() and other.isalnum()) or one == other == "#"
+
+
+def _lines_of_words(note_text: str, quote: str) -> Lines:
+    parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part))]
+    if not parts:
+        return ()
+    found = _lines_of_parts(note_text, " ", parts)
+    if not found and len(parts) > 1:
+        specific = [part for part in parts if len(part) >= _SPECIFIC_CHARACTERS][:2]
+        alone = (_lines_of_parts(note_text, " ", [part]) for part in specific)
+        found = next((lines for lines in alone if lines), ())
+    if found or all(ord(char) < _SPACED_SCRIPTS_END for char in parts[0]):
+        return found
+    return _lines_of_parts(note_text, "", [part.replace(" ", "") for part in parts])
+
+
+def _lines_of_parts(note_text: str, space: str, parts: list[str]) -> Lines:
+    """Return the lines where the parts follow each other, as whole words if they do anywhere."""
+    words, starts = _index_of(note_text, space)
+    for frame in (" ", ""):
+        offsets = islice(_find_each(words, parts, frame), _MAX_PLACES)
+        if lines := dict.fromkeys(bisect_right(starts, offset) for offset in offsets):
+            return tuple(lines)
+    return ()
+
+
+def _find_each(words: str, parts: list[str], frame: str) -> Iterator[int]:
+    """Yield each offset where the first part begins and the others follow it; the nearest start."""
+    first, *others = (f"{frame}{part}{frame}" for part in parts)
+    at = words.find(first)
+    while at >= 0:
+        end = at + len(first) - len(frame)
+        start = at
+        for number, part in enumerate(others):
+            if (found := words.find(part, end)) < 0:
+                return
+            if not number:
+                start = max(at, words.rfind(first, at, found + len(frame)))
+            end = found + len(part) - len(frame)
+        yield start + len(frame)
+        at = words.find(first, end)
+
+
+@lru_cache(maxsize=4)
+def _index_of(note_text: str, space: str) -> tuple[str, list[int]]:
+    """Return the folded words of a note, joined, and the offset at which each line begins."""
+    starts, lines = [], []
+    offset = len(space)
+    for line in note_text.split("\n"):
+        starts.append(offset)
+        if words := _fold(line).replace(" ", space):
+            lines.append(words)
+            offset += len(words) + len(space)
+    return space + space.join(lines) + space, starts
+
+
+def _fold(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
+    return " ".join(_WORD.findall(text.casefold()))

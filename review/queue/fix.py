@@ -1,0 +1,272 @@
+"""Hands notes with open findings to a runner that may edit a copy, and shows or applies what it did."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import msgspec
+
+from review.documents.base import timestamp
+from review.domain.diffs.lines import TextDiff, unified_diff
+from review.errors import ReviewError
+from review.job_files import ArtifactNotWritten, FixRecord
+from review.knowledge_base import Corpus, NoteText
+from review.knowledge_base.note_writer import NoteNotWritten, replace_note
+from review.knowledge_base.notes import read_note_text
+from review.knowledge_base.resolver import read_linked_files
+from review.protocol.telemetry import Usage, read_usage
+from review.queue.fix_queries import FixPrompt, NothingToFix, make_fix_prompt
+from review.queue.queue import QueueFilter
+from review.queue.warn_queue import read_warn_queue
+from review.runners.outcome import RunnerOutcome
+from review.runners.run import RunRequest, run_edit, scratch_folder
+from review.selection.path_filters import named_places
+from review.settings.config import Config
+from review.sweeps.documents import FixJson
+from review.sweeps.limits import StopPolicy
+from review.sweeps.request import Limits, StopReason
+from review.sweeps.workers import ResolvedRunner
+
+PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"
+FAILED, REFUSED = "failed", "refused"
+_LOOK_EVERY = 0.2
+
+
+@dataclass(frozen=True)
+class FixSweep:
+    """Which notes to mend, by whom, and within which limits.
+
+    :param notes: files and folders; none is every note with an open finding.
+    :param gates: only notes of which these gates found something; the prompt has all findings.
+    :param slots: how many at once.
+    :param apply: whether to write what changed; else it is shown only.
+    :param clock: read when something happens, for the record.
+    """
+
+    resolved: ResolvedRunner
+    limits: Limits
+    timeout: timedelta
+    clock: Callable[[], datetime]
+    notes: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    slots: int = 1
+    apply: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What became of each note, sorted by path; `policy` says why it ended early, if it did.
+
+    :param record: the file that tells of it afterwards, relative to the root; None where none was
+        begun.
+    """
+
+    notes: tuple[FixJson, ...]
+    usages: tuple[Usage, ...]
+    policy: StopPolicy
+    record: str | None = None
+
+
+@dataclass(frozen=True)
+class _Draft:
+    note: NoteText
+    prompt: FixPrompt
+    reading: dict[str, bytes]
+
+
+def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: threading.Event) -> Fixed:
+    """Have the notes mended, each in a copy of its own; findings stay open until a new review.
+
+    :raises NoSuchNote, UnknownGate: a name does not resolve.
+    :raises ArtifactNotWritten: it cannot be recorded; no note is handed out.
+    """
+    places = named_places(corpus, request.notes, root=str(config.root))
+    queue = QueueFilter(notes=places, gates=request.gates)
+    entries = read_warn_queue(corpus, queue).entries
+    waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
+    policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
+    if request.dry_run:
+        return Fixed(tuple(_answer(path, PLANNED) for path in sorted(waiting)), (), policy)
+    if not waiting:
+        return Fixed((), (), policy)
+    record = _begin_record(request, config, waiting)
+    work = _Work(
+        request=request,
+        corpus=corpus,
+        config=config,
+        stop=stop,
+        policy=policy,
+        waiting=waiting,
+        record=record,
+    )
+    with ThreadPoolExecutor(max_workers=request.slots) as pool:
+        try:
+            work.go(pool)
+        except BaseException:
+            stop.set()
+            raise
+    # A limit that was reached with the last note has cut nothing off.
+    if not work.waiting and policy.reason is StopReason.MAX_JOBS:
+        policy.reason = None
+    work.tell("end", {"stopped": policy.reason, "because": policy.because})
+    notes = sorted(work.notes, key=lambda note: note.note_path)
+    path = record.path.relative_to(config.root).as_posix()
+    return Fixed(tuple(notes), tuple(work.usages), policy, path)
+
+
+def _begin_record(request: FixSweep, config: Config, waiting: Collection[str]) -> FixRecord:
+    """Say who does what with which notes, in a new file below the reports."""
+    now, resolved = request.clock(), request.resolved
+    record = FixRecord(config, started=now)
+    told = {
+        "actor": config.actor,
+        "runner": resolved.spec.name,
+        "runner_model": resolved.provenance.runner_model,
+        "runner_effort": resolved.provenance.runner_effort,
+        "apply": request.apply,
+        "gates": request.gates,
+        "notes": sorted(waiting),
+    }
+    record.add("begin", {"at": timestamp(now), **told})
+    return record
+
+
+@dataclass
+class _Work:
+    request: FixSweep
+    corpus: Corpus
+    config: Config
+    stop: threading.Event
+    policy: StopPolicy
+    waiting: deque[str]
+    record: FixRecord
+    notes: list[FixJson] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+
+    def go(self, pool: ThreadPoolExecutor) -> None:
+        """Run until no note waits, or none may be begun any more."""
+        under_way: dict[Future[RunnerOutcome], _Draft] = {}
+        drafts = self._drafts()
+        more = True
+        while True:
+            while more and len(under_way) < self.request.slots:
+                draft = next(drafts, None) if self.policy.may_start(len(under_way)) else None
+                more = draft is not None
+                if draft is not None:
+                    self.tell("handed-out", _handed(draft))
+                    under_way[pool.submit(self._run, draft)] = draft
+            if not under_way:
+                return
+            done, _others = wait(under_way, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._settle(under_way.pop(future), future.result())
+            more = more or bool(done)
+
+    def _drafts(self) -> Iterator[_Draft]:
+        """Each note with its prompt, as both are when its turn comes."""
+        root = str(self.config.root)
+        while self.waiting:
+            path = self.waiting.popleft()
+            try:
+                prompt = make_fix_prompt(self.corpus, path, root=root)
+                note = self.corpus.read_note(path)
+            except NothingToFix:
+                continue
+            except ReviewError as refused:
+                self._add(path, REFUSED, reason=refused.message)
+                continue
+            linked = read_linked_files([(path, note.text)], linker=self.corpus.linker, root=root)
+            yield _Draft(note, prompt, linked | {path: note.data})
+
+    def _run(self, draft: _Draft) -> RunnerOutcome:
+        resolved = self.request.resolved
+        with ExitStack() as folders:
+            run_request = RunRequest(
+                spec=resolved.spec,
+                prompt=draft.prompt.text.encode(),
+                scratch=folders.enter_context(scratch_folder()),
+                files=folders.enter_context(scratch_folder()),
+                output=draft.note.path,
+                model=resolved.provenance.runner_model,
+                effort=resolved.provenance.runner_effort,
+                timeout=self.request.timeout.total_seconds(),
+                reading=draft.reading,
+            )
+            return run_edit(run_request, stop=self.stop)
+
+    def _settle(self, draft: _Draft, outcome: RunnerOutcome) -> None:
+        usage, failure = read_usage(outcome.telemetry), outcome.failure
+        self.usages.append(usage)
+        if failure is None:
+            self.policy.note(usage)
+        else:
+            self.policy.note(usage, failure=failure, code=failure.code, reason=failure.reason)
+        answer = self._judge(draft, outcome)
+        answer.fingerprints = list(draft.prompt.fingerprints)
+        answer.said = outcome.said
+        answer.cost_usd = usage.cost_usd
+        self._keep(answer)
+
+    def _judge(self, draft: _Draft, outcome: RunnerOutcome) -> FixJson:
+        """What came back, and what is done with it."""
+        path = draft.note.path
+        if outcome.failure is not None or outcome.text is None:
+            reason = outcome.failure.reason if outcome.failure else "no note came back"
+            return _answer(path, FAILED, reason=reason)
+        diff: TextDiff | None = None
+        try:
+            after = read_note_text(path, outcome.text)
+            diff = unified_diff(draft.note.text, after, path=path)
+            if outcome.text == draft.note.data:
+                return _answer(path, UNCHANGED)
+            if self.request.apply:
+                replace_note(str(self.config.root), draft.note, outcome.text)
+        # What could not be put into the note was paid for: it is shown.
+        except NoteNotWritten as failed:
+            return _answer(path, FAILED, reason=failed.message, diff=diff)
+        except ReviewError as refused:
+            return _answer(path, REFUSED, reason=refused.message, diff=diff)
+        what = APPLIED if self.request.apply else CHANGED
+        return _answer(path, what, diff=diff)
+
+    def _add(self, path: str, what: str, *, reason: str) -> None:
+        self._keep(_answer(path, what, reason=reason))
+
+    def _keep(self, answer: FixJson) -> None:
+        self.notes.append(answer)
+        self.tell("note", msgspec.structs.asdict(answer))
+
+    def tell(self, what: str, told: Mapping[str, object]) -> None:
+        """Add to the record; a disk that is full by now costs the record, and not the work."""
+        with suppress(ArtifactNotWritten):
+            self.record.add(what, {"at": timestamp(self.request.clock()), **told})
+
+
+def _handed(draft: _Draft) -> dict[str, object]:
+    return {
+        "note_path": draft.note.path,
+        "note_sha256": draft.note.sha256,
+        "fingerprints": list(draft.prompt.fingerprints),
+    }
+
+
+def _answer(
+    path: str, what: str, *, reason: str | None = None, diff: TextDiff | None = None
+) -> FixJson:
+    return FixJson(
+        note_path=path,
+        outcome=what,
+        reason=reason,
+        fingerprints=[],
+        diff="" if diff is None else diff.text,
+        truncated=diff is not None and diff.truncated,
+        said="",
+        cost_usd=None,
+    )

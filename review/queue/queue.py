@@ -1,0 +1,363 @@
+"""The queue: the findings of current reviews, filtered, sorted and counted in the database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
+
+from review.domain.paths import lens_of
+from review.knowledge_base.gate_catalog import GateCatalog
+from review.models import FindingState, ModelPartition, NamedKeys
+from review.queue.notes import DigestReader, gate_keys, read_note_states
+from review.selection.orphans import carried_away
+from review.selection.path_filters import gate_label, within
+from review.selection.snapshot_cache import FilesNow, digests_now, files_now
+from review.settings.config import Config
+from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
+
+# Note path, gate path and ordinal: what the queue is sorted by.
+Place = tuple[str, str, int]
+
+AGES = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+OLDER = "older"
+
+
+@dataclass(frozen=True)
+class QueueFilter:
+    """Which findings; an empty filter keeps all, but `states` keeps the open ones.
+
+    :param notes: files and folders, as `folders` are, which a facet sets.
+    :param gates: gate ids.
+    :param since: of `NoteNow`; without it, all but `gone`.
+    :param words: stands in the note's path, the gate's id, the finding or its quote.
+    """
+
+    notes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    lenses: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    severities: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    ages: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The values that a filter lets through; where there are none it is off."""
+
+    column: str
+    values: Sequence[Any]
+
+    @property
+    def condition(self) -> Q:
+        """The same for the database."""
+        is_key = self.column.endswith("_id")
+        return Q(**{f"{self.column}__in": NamedKeys(self.values) if is_key else self.values})
+
+
+class QueueLine(NamedTuple):
+    """A finding in the queue; a review's own has ordinal 0 and neither text nor quote.
+
+    :param line: in the text that the reviewer read.
+    :param state: of the finding now; `since` is that of its note.
+    :param passed_in: keys of the partitions that passed the pair later, joined by commas.
+    """
+
+    note_path: str
+    gate_path: str
+    ordinal: int
+    event_id: int
+    pair_id: int
+    finding_id: int | None
+    partition_id: int
+    decision: str
+    severity: str
+    fingerprint: str
+    state: str
+    seen: str
+    since: str
+    first_at: datetime
+    passed_in: str
+    text: str | None
+    quote: str | None
+    line: int | None
+    accepted_at: datetime
+
+    @property
+    def place(self) -> Place:
+        """Where the page after this line starts."""
+        return self[:3]
+
+
+_ORDER = ("note_path", "gate_path", "ordinal")
+# Where a field of a line is not a column of its own name.
+_RENAMED = {
+    "partition_id": "model_partition_id",
+    "state": "state_now",
+    "text": "finding__text",
+    "quote": "finding__quote",
+    "line": "finding__note_line",
+    "accepted_at": "event__accepted_at",
+}
+_COLUMNS = tuple(_RENAMED.get(name, name) for name in QueueLine._fields)
+# Filters of the store alone that leave few notes to look at.
+_NARROWING = ("notes", "gates", "partitions", "decisions")
+
+
+class Queue:
+    """The queue under a filter, against the files as they are."""
+
+    def __init__(
+        self,
+        wanted: QueueFilter,
+        *,
+        gates: GateCatalog,
+        digests_of: DigestReader,
+        now: datetime | None = None,
+        is_whole: bool = True,
+    ) -> None:
+        """Look at the gates, and at the notes of all rows.
+
+        :param now: where ages matter.
+        :param is_whole: false where no facet is wanted: then notes that do not match stay unread.
+        """
+        self.wanted = wanted
+        self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
+        self._folder = gates.folder
+        self.gates, self._gate_texts = gate_keys(gates.gates)
+        kept = {name: allowed for name, allowed in self._stored_filters() if allowed.values}
+        rows = FindingState.objects.all()
+        if not is_whole:
+            narrow = [kept[name].condition for name in _NARROWING if name in kept]
+            rows = rows.filter(*narrow, gate_id__in=NamedKeys(self.gates))
+        self.notes = read_note_states(rows, digests_of)
+        self.filters = {**kept, **self._filters_of_files()}
+        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
+        self._carried = carried_away(gone.values_list("event_id", "pair_id").distinct())
+
+    def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
+        """The rows under all filters but these; none of a gate that is gone."""
+        kept = [found.condition for name, found in self.filters.items() if name not in without]
+        if self.wanted.words:
+            kept.append(self._with(self.wanted.words))
+        if "gate_now" in without:
+            kept.append(Q(gate_id__in=NamedKeys(self.gates)))
+        return self.every_row().filter(*kept)
+
+    def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
+        """The lines of some rows, or of all that match, in the order of the queue."""
+        found = (self.rows() if rows is None else rows).order_by(*_ORDER).values_list(*_COLUMNS)
+        return map(QueueLine._make, found.iterator(chunk_size=2000))
+
+    def after(self, place: Place | None, limit: int) -> list[QueueLine]:
+        """The next matching lines behind a place."""
+        rows = self.rows() if place is None else self.rows().filter(_beyond(place, "gt"))
+        return [QueueLine(*row) for row in rows.order_by(*_ORDER).values_list(*_COLUMNS)[:limit]]
+
+    def before(self, place: Place) -> QueueLine | None:
+        """The last matching line before a place."""
+        rows = self.rows().filter(_beyond(place, "lt")).order_by(*(f"-{name}" for name in _ORDER))
+        return next((QueueLine(*row) for row in rows.values_list(*_COLUMNS)[:1]), None)
+
+    def rank(self, place: Place) -> int:
+        """How many matching lines stand before a place."""
+        return self.rows().filter(_beyond(place, "lt")).count()
+
+    def page_start(self, place: Place, size: int) -> Place | None:
+        """The place behind which the page with a line starts, when each has `size` lines."""
+        first = self.rank(place) // size * size
+        places = self.rows().order_by(*_ORDER).values_list(*_ORDER)
+        return places[first - 1] if first else None
+
+    def of(self, fingerprints: Iterable[str]) -> list[QueueLine]:
+        """The matching lines of these findings."""
+        return list(self.lines(self.rows().filter(fingerprint__in=list(fingerprints))))
+
+    def fingerprints(self) -> list[str]:
+        """Those of all matching findings, each once, in order."""
+        found = self.rows().order_by(*_ORDER).values_list("fingerprint", flat=True)
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def total(self) -> int:
+        """The number of lines that match."""
+        return self.rows().count()
+
+    @cached_property
+    def note_count(self) -> int:
+        """The number of notes they are of."""
+        return self.rows().values("note_id").distinct().count()
+
+    @cached_property
+    def waiting(self) -> int:
+        """Findings that wait for a new review: they would match, had their gate not changed."""
+        return self.rows(without=["gate_now"]).count() - self.total
+
+    def count_by_gate(self) -> dict[str, int]:
+        """Gate id to the number of its lines that match, the most frequent first."""
+        counts = self.rows().order_by().values_list("gate_path").annotate(number=Count("pk"))
+        return {self.gate_id(path): n for path, n in counts.order_by("-number", "gate_path")}
+
+    @cached_property
+    def entry_counts(self) -> dict[str, int]:
+        """Pairs of note and gate that have a line, by decision; none of notes that are gone."""
+        pairs = (
+            self.rows()
+            .filter(~Q(since=NoteNow.GONE))
+            .order_by()
+            .values_list("note_id", "gate_id", "decision")
+            .distinct()
+        )
+        counts = Counter(decision for *_pair, decision in pairs)
+        return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
+
+    @cached_property
+    def looked_at(self) -> set[str]:
+        """The notes of the reviews in question, whatever became of their findings."""
+        rows = self.rows(without=["states", "severities"])
+        return set(rows.order_by().values_list("note_path", flat=True).distinct())
+
+    @cached_property
+    def partitions(self) -> Mapping[int, str]:
+        """The names of the model partitions."""
+        return dict(ModelPartition.objects.values_list("pk", "name"))
+
+    def gate_id(self, gate_path: str) -> str:
+        """The gate's id."""
+        return gate_label(gate_path, self._folder)
+
+    def passed_in(self, line: QueueLine) -> tuple[str, ...]:
+        """The partitions that passed the line's note and gate after its review was accepted."""
+        keys = line.passed_in.split(",") if line.passed_in else ()
+        return tuple(sorted(self.partitions[int(key)] for key in keys))
+
+    def every_row(self) -> QuerySet[FindingState]:
+        """The rows under no filter, also those of gates that changed or are gone."""
+        notes = self.notes
+        return FindingState.objects.annotate(
+            state_now=Case(
+                When(pk__in=NamedKeys(notes.reopened), then=Value(DispositionState.OPEN.value)),
+                default=F("state"),
+            ),
+            since=Case(
+                When(note_id__in=NamedKeys(notes.gone), then=Value(NoteNow.GONE.value)),
+                When(
+                    note_id__in=NamedKeys(notes.changed),
+                    read_snapshot_id__in=NamedKeys(notes.changed_texts),
+                    then=Value(NoteNow.CHANGED.value),
+                ),
+                default=Value(NoteNow.SAME.value),
+            ),
+            shown=Case(When(self._latest(), then=Value(1)), default=Value(0)),
+            **self._age(),
+        )
+
+    def _age(self) -> dict[str, Case]:
+        since = self._as_of
+        if since is None:
+            return {}
+        steps = [When(first_at__gt=since - span, then=Value(name)) for name, span in AGES.items()]
+        return {"age": Case(*steps, default=Value(OLDER))}
+
+    def _stored_filters(self) -> Iterator[tuple[str, Allowed]]:
+        wanted = self.wanted
+        ids = {key: self.gate_id(path) for key, path in self.gates.items()}
+        partitions = {name: key for key, name in self.partitions.items()}
+        yield "shown", Allowed("shown", (1,))
+        yield "notes", Allowed("note_id", _at_or_below(wanted.notes, "note_path", "note_id"))
+        yield "folders", Allowed("folder", _at_or_below(wanted.folders, "folder", "folder"))
+        if wanted.gates:
+            gates = [key for key, gate_id in ids.items() if gate_id in wanted.gates]
+            yield "gates", Allowed("gate_id", gates or [0])
+        if wanted.lenses:
+            lenses = [key for key, gate_id in ids.items() if lens_of(gate_id) in wanted.lenses]
+            yield "lenses", Allowed("gate_id", lenses or [0])
+        if wanted.partitions:
+            keys = [partitions.get(name, 0) for name in wanted.partitions]
+            yield "partitions", Allowed("model_partition_id", keys)
+        yield "severities", Allowed("severity", wanted.severities)
+        yield "decisions", Allowed("decision", wanted.decisions)
+        yield "seen", Allowed("seen", wanted.seen)
+        yield "ages", Allowed("age", wanted.ages)
+
+    def _latest(self) -> Q:
+        """One review a note and gate: the latest of the partitions that are asked for."""
+        wanted = self.wanted.partitions
+        if not wanted:
+            return Q(later_objections=0)
+        if len(wanted) == 1:
+            return Q(pk__gt=0)
+        later = FindingState.objects.filter(
+            note_id=OuterRef("note_id"),
+            gate_id=OuterRef("gate_id"),
+            gate_snapshot_id=OuterRef("gate_snapshot_id"),
+            event_id__gt=OuterRef("event_id"),
+            model_partition__name__in=wanted,
+        )
+        return Q(~Exists(later))
+
+    def _filters_of_files(self) -> dict[str, Allowed]:
+        there = tuple(word.value for word in NoteNow if word is not NoteNow.GONE)
+        return {
+            "gate_now": Allowed("gate_snapshot_id", self._gate_texts),
+            "states": Allowed("state_now", self.wanted.states or (DispositionState.OPEN.value,)),
+            "since": Allowed("since", self.wanted.since or there),
+        }
+
+    def _with(self, words: str) -> Q:
+        folded = words.casefold()
+        notes = [key for key, path in self.notes.paths.items() if folded in path.casefold()]
+        gates = [key for key, path in self.gates.items() if folded in self.gate_id(path).casefold()]
+        return (
+            Q(finding__text__icontains=words)
+            | Q(finding__quote__icontains=words)
+            | Q(note_id__in=NamedKeys(notes))
+            | Q(gate_id__in=NamedKeys(gates))
+        )
+
+
+def _at_or_below(places: tuple[str, ...], path: str, value: str) -> list[Any]:
+    """The values that a column has in rows whose path is one of the places or lies below one."""
+    if not places:
+        return []
+    is_wanted = within(places)
+    found = FindingState.objects.order_by().values_list(path, value).distinct()
+    return [kept for place, kept in found if is_wanted(place)] or [0]
+
+
+def _beyond(place: Place, way: str) -> Q:
+    """Behind a place (`gt`) or before it (`lt`)."""
+    note, gate, ordinal = place
+    # The first condition lets the database start in the index.
+    return Q(**{f"note_path__{way}e": note}) & (
+        Q(**{f"note_path__{way}": note})
+        | Q(**{f"gate_path__{way}": gate})
+        | Q(gate_path=gate, **{f"ordinal__{way}": ordinal})
+    )
+
+
+def first_place(fingerprints: Collection[str]) -> Place | None:
+    """The place of the first of these findings, whatever is filtered."""
+    rows = FindingState.objects.filter(fingerprint__in=fingerprints).order_by(*_ORDER)
+    return rows.values_list(*_ORDER).first()
+
+
+def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> tuple[Queue, FilesNow]:
+    """The queue as a page shows it, and the look at the files that it rests on."""
+    look = files_now(config, now=now)
+
+    def digests_of(paths: Collection[str]) -> Mapping[str, str]:
+        return {**look.files.digests, **digests_now(config, look.files, paths)}
+
+    return Queue(wanted, gates=look.files.gates, digests_of=digests_of, now=now), look

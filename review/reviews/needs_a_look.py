@@ -1,0 +1,254 @@
+"""Reviews that a person should look at: undecided ones, and those whose findings do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from review.domain.paths import gate_id_of, lens_of
+from review.domain.problems import Problem
+from review.findings.documents import LookJson, QueueFindingJson
+from review.findings.states import FindingReader, ReviewedPair
+from review.knowledge_base import Corpus
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    DecisionEvent,
+    Disposition,
+    FileSnapshot,
+    Finding,
+    NamedKeys,
+    ReviewPair,
+    batched,
+)
+from review.protocol.quote_location import quote_lines
+from review.reviews.texts import rationales
+from review.selection.path_filters import below, digests_of, is_below, within
+from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
+
+_GRAVE = (Severity.WARN, Severity.FAIL)
+_PAIRS_AT_ONCE = 5000
+
+
+@dataclass(frozen=True)
+class LookRequest:
+    """Which reviews to return; an empty filter keeps all.
+
+    :param gate_folders: of gates, with all that is below them; gone ones too.
+    """
+
+    notes: tuple[str, ...] = ()
+    gate_paths: tuple[str, ...] = ()
+    gate_folders: tuple[str, ...] = ()
+    model_partition: str | None = None
+    with_rationale: bool = True
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The reviews that need a look; `problems` are those of their notes."""
+
+    looks: tuple[LookJson, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Looks:
+    """Return the reviews that need a look, sorted by note path, gate path and pair.
+
+    A review whose findings do not fit is settled once each of them is, or once a person decided it.
+    Only the notes of these reviews are read.
+    """
+    is_wanted = within(request.notes)
+    reasons = _reasons(request)
+    pairs = [
+        pair
+        for pair in _load(reasons)
+        if is_wanted(pair.note.path) and is_below(pair.gate.path, request.gate_folders)
+    ]
+    pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
+    listed = corpus.notes_at({pair.note.path for pair in pairs})
+    digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
+    found = FindingReader(corpus, digests=digests).read_each([_reviewed(pair) for pair in pairs])
+    findings = {pair.pk: items for pair, items in zip(pairs, found, strict=True)}
+    kept = [pair for pair in pairs if not _is_settled(pair, reasons[pair.pk], findings[pair.pk])]
+    texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
+    looks = [
+        _look(pair, reasons[pair.pk], findings[pair.pk], texts.get(pair.pk), gates_folder)
+        for pair in kept
+    ]
+    return Looks(tuple(looks), listed.problems)
+
+
+def count_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> int:
+    """Return how many reviews `read_looks` gives; reads no finding where none was disposed of."""
+    if Disposition.objects.exists():
+        bare = replace(request, with_rationale=False)
+        return len(read_looks(corpus, bare, gates_folder=gates_folder).looks)
+    return len(_reasons(request))
+
+
+def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
+    """Return the pairs whose decision is unknown or an error, and that nothing answered since."""
+    later = ReviewPair.objects.completed().filter(
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        job__model_partition_id=OuterRef("job__model_partition_id"),
+        pk__gt=OuterRef("pk"),
+    )
+    accepted_later = CurrentAcceptance.objects.filter(
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        model_partition_id=OuterRef("job__model_partition_id"),
+        event__accepted_at__gt=OuterRef("reviewed_at"),
+    )
+    return _scoped(ReviewPair.objects.undecided(), request).exclude(
+        Exists(later) | Exists(accepted_later)
+    )
+
+
+def _reasons(request: LookRequest) -> dict[int, LookReason]:
+    found = {
+        pair_id: _reason_of_undecided(decision, not_accepted)
+        for pair_id, decision, not_accepted in undecided_pairs(request).values_list(
+            "pk", "decision", "not_accepted"
+        )
+    }
+    for chunk in batched(_passes_with_grave_findings(), _PAIRS_AT_ONCE):
+        pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(chunk)), request)
+        found |= dict.fromkeys(pairs.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
+    queued = CurrentAcceptance.objects.queued().filter(event__review_pair__note_id=F("note_id"))
+    pair_ids = queued.values_list("event__review_pair_id", flat=True).iterator()
+    for chunk in batched(pair_ids, _PAIRS_AT_ONCE):
+        pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(chunk)), request)
+        found |= _reasons_of_queued(dict(pairs.values_list("pk", "decision")))
+    return found
+
+
+def _reason_of_undecided(decision: str, not_accepted: str) -> LookReason:
+    if not_accepted == NotAccepted.QUOTES_OF_ANOTHER_NOTE:
+        return LookReason.QUOTES_OF_ANOTHER_NOTE
+    if decision == Decision.ERROR:
+        return LookReason.DECISION_ERROR
+    return LookReason.DECISION_UNKNOWN
+
+
+def _reasons_of_queued(decisions: Mapping[int, str]) -> dict[int, LookReason]:
+    """Return why reviews that warn or fail need a look, by pair key; `decisions` by pair key."""
+    rows = Finding.objects.filter(pair_id__in=NamedKeys(decisions)).values("pair_id")
+    counts = rows.annotate(
+        fails=Count("pk", filter=Q(severity=Severity.FAIL)),
+        lines=Count("note_line"),
+        quotes=Count("pk", filter=~Q(quote="")),
+    ).values_list("pair_id", "fails", "lines", "quotes")
+    found = dict.fromkeys(decisions, LookReason.NO_FINDINGS)
+    unplaced = []
+    for pair_id, fails, lines, quotes in counts:
+        del found[pair_id]
+        if (decisions[pair_id] == Decision.FAIL) != (fails > 0):
+            found[pair_id] = LookReason.FINDINGS_DISAGREE
+        elif quotes and not lines:
+            unplaced.append(pair_id)
+    return found | dict.fromkeys(_without_quotes(unplaced), LookReason.QUOTES_NOT_FOUND)
+
+
+def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
+    """Yield the pairs none of whose quotes stands in the reviewed note."""
+    snapshots = dict(
+        ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids)).values_list("pk", "note_snapshot_id")
+    )
+    for pair_id, snapshot_id in snapshots.items():
+        text = FileSnapshot.objects.values_list("text", flat=True).get(pk=snapshot_id)
+        quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
+        if not any(quote_lines(text, quote) for quote in quotes.values_list("quote", flat=True)):
+            yield pair_id
+
+
+def _passes_with_grave_findings() -> Iterator[int]:
+    """Yield the accepted passes of which a finding warns or fails.
+
+    Some thousand pairs at a time, because no planner guesses how few passes have one.
+    """
+    grave = Finding.objects.filter(severity__in=_GRAVE, pair__decision=Decision.PASS)
+    pair_ids = grave.values_list("pair_id", flat=True).distinct()
+    current = CurrentAcceptance.objects.filter(
+        # By its key: a current acceptance is not found by its event.
+        model_partition_id=OuterRef("model_partition_id"),
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        event_id=OuterRef("pk"),
+        decision=Decision.PASS,
+    )
+    for chunk in batched(pair_ids.iterator(), _PAIRS_AT_ONCE):
+        accepted = Acceptance.objects.filter(Exists(current), review_pair_id__in=chunk)
+        yield from set(accepted.values_list("review_pair_id", flat=True))
+
+
+def _load(pair_ids: Iterable[int]) -> list[ReviewPair]:
+    pairs = ReviewPair.objects.select_related(
+        "note", "gate", "note_snapshot", "job__model_partition"
+    ).defer("note_snapshot__text")
+    return [
+        pair
+        for chunk in batched(pair_ids, _PAIRS_AT_ONCE)
+        for pair in pairs.filter(pk__in=NamedKeys(chunk))
+    ]
+
+
+def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:
+    """Return the pairs of the scope that no person decided."""
+    pairs = pairs.exclude(Exists(DecisionEvent.objects.filter(pair_id=OuterRef("pk"))))
+    if request.model_partition:
+        pairs = pairs.filter(job__model_partition__name=request.model_partition)
+    if request.gate_paths:
+        pairs = pairs.filter(gate__path__in=request.gate_paths)
+    if request.gate_folders:
+        pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
+    if request.notes:
+        pairs = pairs.filter(below(request.notes, field="note__path"))
+    return pairs
+
+
+def _reviewed(pair: ReviewPair) -> ReviewedPair:
+    return ReviewedPair(
+        pair_id=pair.pk,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        moved=False,
+        note_sha256=pair.note_snapshot.content_sha256,
+    )
+
+
+def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFindingJson]) -> bool:
+    if reason not in (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND):
+        return False
+    grave_only = pair.decision == Decision.PASS
+    return not any(
+        finding.status == DispositionState.OPEN
+        and not (grave_only and finding.severity == Severity.INFO)
+        for finding in findings
+    )
+
+
+def _look(
+    pair: ReviewPair,
+    reason: LookReason,
+    findings: Iterable[QueueFindingJson],
+    text: str | None,
+    gates_folder: str,
+) -> LookJson:
+    gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
+    return LookJson(
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id,
+        lens=lens_of(gate_id),
+        model_partition=pair.job.model_partition.name,
+        decision=Decision(pair.decision),
+        review_pair_id=pair.pk,
+        why=reason.value,
+        problem=pair.problem or None,
+        findings=list(findings),
+        rationale=text,
+    )

@@ -1,0 +1,297 @@
+"""Reads reviews with all that is known of them; of deleted notes, too."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from review.documents.base import timestamp
+from review.domain.paths import gate_path_of, lens_of, near_matches, path_below
+from review.errors import InputRejected
+from review.findings.documents import QueueFindingJson
+from review.findings.states import FindingReader, ReviewedPair
+from review.jobs.provenance import (
+    partition_contradicts,
+    telemetry_contradicts,
+    telemetry_models,
+)
+from review.knowledge_base import Corpus, UnreadableFile
+from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
+from review.models.acceptances import CurrentAcceptanceQuerySet
+from review.reviews.documents import (
+    AcceptanceJson,
+    FileStateJson,
+    PersonDecisionJson,
+    ProvenanceJson,
+    RenderedJson,
+    ReviewJson,
+)
+from review.selection.path_filters import gate_label
+from review.settings.config import Config
+from review.vocabulary import PairStatus, ProblemCode
+
+_LIST = "pairs and their ids are in: commonplace review_job_list --json"
+
+
+class NoReview(InputRejected):
+    """There is no review of that note, gate or pair."""
+
+
+@dataclass(frozen=True)
+class HistoryRequest:
+    """One pair by its id, or the reviews that stand for a note; empty filters keep all.
+
+    :param note: a path below the root, as written; the file may be gone.
+    :param gate: a gate id or the path of a gate; its file may be gone.
+    """
+
+    pair_id: int | None = None
+    note: str = ""
+    gate: str = ""
+    model_partition: str = ""
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A completed pair, the note and gate it is shown for, and the current acceptance of the key.
+
+    The paths differ from the pair's own where an acceptance was carried over to a moved file.
+    """
+
+    pair: ReviewPair
+    note_path: str
+    gate_path: str
+    acceptance: CurrentAcceptance | None
+
+
+def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> RenderedJson:
+    """The reviews asked for, sorted by gate path and partition.
+
+    A note's review for a gate and partition is the evidence of the current acceptance, else the
+    latest completed one.
+
+    :raises NoReview: there is none; says what is near.
+    :raises BadPath: the note or gate is no path below the root.
+    """
+    unreviewed: list[CurrentAcceptance] = []
+    if request.pair_id is not None:
+        shown = [_one(request.pair_id)]
+    else:
+        shown, unreviewed = _of_note(request, config)
+    findings = _findings(shown, corpus)
+    return RenderedJson(
+        reviews=[
+            _review_json(item, found, corpus, config)
+            for item, found in zip(shown, findings, strict=True)
+        ],
+        unreviewed=[_acceptance_json(row, config.gates_folder) for row in unreviewed],
+    )
+
+
+def _one(pair_id: int) -> _Shown:
+    pair = _pairs().filter(pk=pair_id).first()
+    if pair is None:
+        raise NoReview(f"no review pair {pair_id} in this store", hint=_LIST)
+    if pair.status != PairStatus.COMPLETED:
+        raise NoReview(
+            f"pair {pair_id} has no review: it is {pair.status}, and its job {pair.job_id} is"
+            f" {pair.job.status}",
+            hint=f"its prompt is {pair.job.prompt_path}",
+        )
+    accepted = _acceptances().filter(
+        note=pair.note, gate=pair.gate, model_partition=pair.job.model_partition
+    )
+    return _Shown(pair, pair.note.path, pair.gate.path, accepted.first())
+
+
+def _of_note(
+    request: HistoryRequest, config: Config
+) -> tuple[list[_Shown], list[CurrentAcceptance]]:
+    note_path = path_below(str(config.root), request.note)
+    gate_path = _gate_path(request.gate, config)
+    paths = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
+    current = _acceptances().filter(**paths)
+    completed = ReviewPair.objects.completed().filter(**paths)
+    if request.model_partition:
+        current = current.of_partition(request.model_partition)
+        completed = completed.filter(job__model_partition__name=request.model_partition)
+    accepted = {(row.gate.path, row.model_partition.name): row for row in current}
+    columns = ("gate__path", "job__model_partition__name", "pk")
+    chosen = {
+        (gate, partition): pair_id
+        for gate, partition, pair_id in completed.order_by("pk").values_list(*columns)
+    }
+    for key, row in accepted.items():
+        if row.event.review_pair_id:
+            chosen[key] = row.event.review_pair_id
+    if not chosen and not accepted:
+        raise _none_of(note_path, gate_path, request)
+    pairs = _pairs().in_bulk(chosen.values())
+    shown = [
+        _Shown(pairs[pair_id], note_path, key[0], accepted.get(key))
+        for key, pair_id in sorted(chosen.items())
+    ]
+    return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
+
+
+def _gate_path(gate: str, config: Config) -> str:
+    if not gate:
+        return ""
+    path = path_below(str(config.root), gate)
+    if path.startswith(f"{config.gates_folder}/"):
+        return path
+    return gate_path_of(path, gates_folder=config.gates_folder)
+
+
+def _acceptances() -> CurrentAcceptanceQuerySet:
+    return (
+        CurrentAcceptance.objects.select_related(
+            "event", "note", "gate", "model_partition", "note_snapshot", "gate_snapshot"
+        )
+        .defer("note_snapshot__text", "gate_snapshot__text")
+        .order_by("pk")
+    )
+
+
+def _pairs() -> Any:
+    return ReviewPair.objects.select_related(
+        "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
+    ).defer("note_snapshot__text", "gate_snapshot__text")
+
+
+def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:
+    """The refusal; names what the note has reviews of, else notes that have reviews."""
+    by = f" by {gate_path}" if gate_path else ""
+    where = f" in partition {request.model_partition}" if request.model_partition else ""
+    what = f"no review of {note_path}{by}{where}"
+    reviews = ReviewPair.objects.completed().filter(note__path=note_path)
+    known = set(reviews.values_list("gate__path", "job__model_partition__name"))
+    if known:
+        gates = sorted({gate for gate, _partition in known})
+        near = near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
+        names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
+        return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
+    reviewed = KbPath.objects.filter(pk__in=ReviewPair.objects.completed().values("note_id"))
+    near = near_matches(note_path, reviewed.values_list("path", flat=True))
+    lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
+    return NoReview(what, hint=f"did you mean {', '.join(near)}?" if near else lacks)
+
+
+def _findings(shown: Sequence[_Shown], corpus: Corpus) -> list[list[QueueFindingJson]]:
+    digests = {path: _digest(path, corpus.read_note) or "" for path in {s.note_path for s in shown}}
+    reviewed = [
+        ReviewedPair(
+            pair_id=item.pair.pk,
+            note_path=item.note_path,
+            gate_path=item.gate_path,
+            moved=(item.note_path, item.gate_path) != (item.pair.note.path, item.pair.gate.path),
+            note_sha256=item.pair.note_snapshot.content_sha256,
+        )
+        for item in shown
+    ]
+    return FindingReader(corpus, digests=digests).read_each(reviewed)
+
+
+def _review_json(
+    shown: _Shown, findings: list[QueueFindingJson], corpus: Corpus, config: Config
+) -> ReviewJson:
+    pair, accepted = shown.pair, shown.acceptance
+    decisions = list(DecisionEvent.objects.filter(pair=pair).order_by("pk"))
+    gate_id = gate_label(shown.gate_path, config.gates_folder)
+    return ReviewJson(
+        review_pair_id=pair.pk,
+        review_job_id=pair.job_id,
+        note_path=shown.note_path,
+        gate_path=shown.gate_path,
+        gate_id=gate_id,
+        lens=lens_of(gate_id),
+        model_partition=pair.job.model_partition.name,
+        decision=decisions[-1].decision if decisions else pair.decision,
+        parsed_decision=pair.decision,
+        decision_source=pair.decision_source or None,
+        problem=pair.problem or None,
+        person_decisions=[
+            PersonDecisionJson(
+                decision=event.decision,
+                actor=event.actor,
+                reason=event.reason,
+                at=timestamp(event.at),
+            )
+            for event in decisions
+        ],
+        reviewed_at=timestamp(pair.reviewed_at),
+        not_accepted_because=pair.not_accepted or None,
+        is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
+        later_review_pair_id=_later(shown),
+        acceptance=_acceptance_json(accepted, config.gates_folder) if accepted else None,
+        note=_file_state(shown.note_path, pair.note_snapshot.content_sha256, corpus.read_note),
+        gate=_file_state(shown.gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
+        provenance=_provenance(pair.job, config),
+        findings=findings,
+        result_path=pair.result_path or None,
+        text=pair.review_text.text,
+    )
+
+
+def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJson:
+    return AcceptanceJson(
+        note_path=row.note.path,
+        gate_id=gate_label(row.gate.path, gates_folder),
+        model_partition=row.model_partition.name,
+        kind=row.event.kind,
+        decision=row.decision,
+        review_pair_id=row.event.review_pair_id,
+        actor=row.event.actor,
+        reason=row.event.reason,
+        accepted_at=timestamp(row.event.accepted_at),
+        note_sha256=row.note_snapshot.content_sha256,
+        gate_sha256=row.gate_snapshot.content_sha256,
+    )
+
+
+def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
+    claim, partition = job.self_reported_model, job.model_partition.name
+    problem = None
+    if claim and partition_contradicts(partition, (claim,), config=config):
+        problem = (
+            f"the output says it was written by {claim!r}, another model than those of the job's"
+            f" partition {partition!r}: a claim, not provenance"
+        )
+    return ProvenanceJson(
+        runner=job.runner,
+        runner_model=job.runner_model,
+        runner_effort=job.runner_effort,
+        claimed_by=job.claimed_by or None,
+        claimed_at=timestamp(job.started_at),
+        self_reported_model=claim or None,
+        claim_problem=problem,
+        telemetry_models=list(telemetry_models(job.telemetry)),
+        telemetry_contradicts=telemetry_contradicts(partition, job.telemetry, config=config),
+    )
+
+
+def _file_state(path: str, sha256: str, read: Callable[[str], Any]) -> FileStateJson:
+    digest = _digest(path, read)
+    now = "gone" if digest is None else "same" if digest == sha256 else "changed"
+    return FileStateJson(path=path, sha256=sha256, now=now)
+
+
+def _digest(path: str, read: Callable[[str], Any]) -> str | None:
+    """The digest on disk; "" for a file that cannot be read, None for one that is gone."""
+    try:
+        return str(read(path).sha256)
+    except UnreadableFile as refused:
+        return None if refused.problem.code is ProblemCode.VANISHED else ""
+
+
+def _later(shown: _Shown) -> int | None:
+    """The latest completed pair of the same key, where it is later than this one."""
+    later = ReviewPair.objects.completed().filter(
+        note__path=shown.note_path,
+        gate__path=shown.gate_path,
+        job__model_partition=shown.pair.job.model_partition,
+        pk__gt=shown.pair.pk,
+    )
+    return later.order_by("-pk").values_list("pk", flat=True).first()

@@ -1,0 +1,114 @@
+"""Finds JSON objects in what a CLI printed, among noise; total, and linear in the input."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from review.runners.cli.error_texts import without_escapes
+
+_OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+_DECODER = json.JSONDecoder(strict=False)
+_MOST = 2**53
+_MOST_MONEY = 1e12
+_MOST_TRIES = 20  # each may read all of the text
+
+
+def objects_in(data: bytes) -> list[dict[str, Any]]:
+    """Every JSON object that begins a line, in order; those in a list one by one."""
+    text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
+    return [item for value in _values(text) for item in _objects(value)]
+
+
+def look(value: object, path: str) -> object:
+    """What stands at a dotted path (`message.content.0.text`), or None."""
+    for part in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def table(value: object) -> Mapping[str, Any]:
+    """`value` where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def text(value: object) -> str | None:
+    """`value` where it is a text that is not blank."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def count(value: object) -> int | None:
+    """`value` where it counts something: a whole number from 0, and no truth value."""
+    return value if type(value) is int and 0 <= value < _MOST else None
+
+
+def money(value: object) -> float | None:
+    """`value` where it can be an amount: a number from 0, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < _MOST_MONEY else None
+
+
+def known(**values: object) -> dict[str, Any]:
+    """Only what is known: no key stands for nothing."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def tokens_of(usage: object, places: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Counts by our own names, from the first of their dotted paths that holds one."""
+    found = {
+        name: next((n for path in paths if (n := count(look(usage, path))) is not None), None)
+        for name, paths in places.items()
+    }
+    return known(**found)
+
+
+def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sums of what is known of several models."""
+    sums: Counter[str] = Counter()
+    for usage in usages:
+        sums.update({name: value for name, value in usage.items() if isinstance(value, int)})
+    return dict(sums)
+
+
+def _values(source: str) -> Iterator[object]:
+    """Values that begin a line and end on it; or on a later one, which is tried a few times only."""
+    at, tries = 0, _MOST_TRIES
+    while match := _OPENING.search(source, at):
+        start, line_end = match.end(), _line_end(source, match.end())
+        value, end = _decode(source[start:line_end])
+        if end is None and tries:
+            value, end = _decode(source, start)
+            tries -= end is None
+        elif end is not None:
+            end += start
+        if end is not None:
+            yield value
+        at = line_end if end is None else end
+
+
+def _decode(source: str, start: int = 0) -> tuple[object, int | None]:
+    """A value and where it ends; no end: there is none."""
+    try:
+        return _DECODER.raw_decode(source, start)
+    except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+        return None, None
+
+
+def _line_end(source: str, start: int) -> int:
+    end = source.find("\n", start)
+    return len(source) if end < 0 else end + 1
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield item

@@ -1,0 +1,240 @@
+"""Decides whether a run is a success: every proof must hold, and the first that fails is named."""
+
+from __future__ import annotations
+
+import re
+import signal as signals
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from review.protocol.output_diagnosis import near_sentinels
+from review.protocol.sentinels import read_sentinel
+from review.runners.cli.claude_code import read_claude_code
+from review.runners.cli.codex import read_codex
+from review.runners.cli.error_texts import (
+    MAX_REASON,
+    MAX_SAID,
+    clean,
+    error_in_answer,
+    failure_of,
+    saw_no_request,
+    stopped_at_limit,
+    without_escapes,
+)
+from review.runners.cli.gemini import read_gemini
+from review.runners.cli.plain import read_fields, read_llm, read_text
+from review.runners.outcome import Account, Captured, RunnerFailure, RunnerOutcome
+from review.runners.process.run import ProcessResult
+from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.vocabulary import FailureCode
+
+_ADAPTERS: Mapping[Dialect, Callable[[Captured, Reading], Account]] = {
+    Dialect.CLAUDE_CODE: read_claude_code,
+    Dialect.CODEX: read_codex,
+    Dialect.GEMINI: read_gemini,
+    Dialect.LLM: read_llm,
+    Dialect.TEXT: read_text,
+    Dialect.JSON: read_fields,
+    Dialect.JSON_LINES: read_fields,
+}
+_PROSE = (Dialect.TEXT, Dialect.LLM)
+_SENTINEL_WORDS = b"PAIR REVIEW START"
+_NOTICE = re.compile(r"retry|reconnect|lag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back", re.I)
+_MOST_NOTICES = 10
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has ended.
+
+    :param result: None when nobody saw it end.
+    :param timeout: seconds that it had.
+    """
+
+    spec: RunnerSpec
+    access: Access
+    captured: Captured
+    result: ProcessResult | None
+    timeout: float
+
+
+def prove(run: Run) -> RunnerOutcome:
+    """What the run comes to; a text stands beside a failure only if it holds review blocks."""
+    account = _ADAPTERS[run.spec.dialect](run.captured, run.spec.reading)
+    is_file = run.access is not Access.READ or holds_review(run.captured.file)
+    # A worker that was given no leave to write the file that the prompt names may answer instead.
+    text = run.captured.file if is_file else account.answer
+    failure = next((failure for failure in _failures(run, account, text) if failure), None)
+    if failure is not None:
+        failure = replace(failure, is_attempt=_has_answered(run, account, failure))
+        if run.access is Access.EDIT or not holds_review(text):
+            text = None
+    return RunnerOutcome(
+        text=text,
+        failure=failure,
+        telemetry=_telemetry(run, account, failure),
+        said=clean(_decoded(account.answer), limit=MAX_SAID) if is_file else "",
+    )
+
+
+def holds_review(text: bytes | None) -> bool:
+    """Whether a line opens a review block, of whichever job."""
+    if text is None or _SENTINEL_WORDS not in text.upper():
+        return False
+    lines = (line for line in without_escapes(text).split(b"\n") if _SENTINEL_WORDS in line.upper())
+    found = (read_sentinel(_decoded(line)) for line in lines)
+    return any(sentinel is not None and sentinel.opens for sentinel in found)
+
+
+def _telemetry(run: Run, account: Account, failure: RunnerFailure | None) -> dict[str, object]:
+    telemetry = dict(account.telemetry)
+    if account.models:
+        telemetry["models"] = list(account.models)
+    if run.result is not None:
+        telemetry["duration_seconds"] = round(run.result.duration, 3)
+    told = [*account.notices, *filter(_NOTICE.search, _decoded(run.captured.stderr).splitlines())]
+    notices = dict.fromkeys(filter(None, (clean(words, limit=MAX_SAID) for words in told)))
+    if failure is None and notices:
+        telemetry["notices"] = list(notices)[:_MOST_NOTICES]
+    return telemetry
+
+
+def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
+    """Whether the run had come so far that a model answered, by what it left."""
+    if failure.misread:
+        return False
+    if account.telemetry.get("output_tokens") or run.captured.file or holds_review(account.answer):
+        return True
+    if account.failure is not None or failure.retryable or failure.concerns_all:
+        return False
+    is_error = run.spec.dialect in _PROSE and run.captured.exit_code != 0
+    has_words = bool((account.answer or b"").strip()) and not is_error
+    return has_words or failure.code is FailureCode.NO_OUTPUT
+
+
+def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[RunnerFailure | None]:
+    """The proofs in order; each gives a failure or None."""
+    yield _not_to_its_end(run)
+    yield _printed_too_much(run)
+    yield account.failure
+    yield _cut_off(account, text)
+    yield _no_answer(run, account)
+    yield _bad_exit(run)
+    if run.access is Access.EDIT:
+        yield None if text is not None else _no_output("the file is gone", run, account)
+    else:
+        yield _without_review(run, account, text)
+
+
+def _not_to_its_end(run: Run) -> RunnerFailure | None:
+    result = run.result
+    if result is None:
+        return RunnerFailure(FailureCode.INTERRUPTED, "its parent was gone before it ended")
+    if result.interrupted:
+        return RunnerFailure(FailureCode.INTERRUPTED, "interrupted by its parent")
+    if result.timed_out:
+        words = _last_words(run)
+        reason = f"not done within {run.timeout:g} seconds" + (f": {words}" if words else "")
+        told = failure_of(words)
+        # A CLI that waits for somebody to log in ends in no other way.
+        if told.concerns_all:
+            return replace(told, reason=reason)
+        return RunnerFailure(FailureCode.RUNNER_TIMEOUT, reason)
+    return None
+
+
+def _printed_too_much(run: Run) -> RunnerFailure | None:
+    if run.result is None or not run.result.stdout_truncated:
+        return None
+    size = len(run.captured.stdout)
+    reason = f"it printed more than {size:,} bytes; the rest was cut off"
+    return RunnerFailure(FailureCode.RUNNER_ERROR, reason)
+
+
+def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
+    """An answer that stopped at its limit, unless its last words are the END of a block."""
+    last = (text or b"").rstrip(b"`~ \t\r\n").rpartition(b"\n")[2]
+    sentinel = read_sentinel(_decoded(last))
+    if not account.cut_off or (sentinel is not None and not sentinel.opens):
+        return None
+    return stopped_at_limit(clean(account.cut_off, limit=MAX_SAID))
+
+
+def _no_answer(run: Run, account: Account) -> RunnerFailure | None:
+    """What stands where the answer should be: an error, or that nothing was asked."""
+    if holds_review(account.answer) or holds_review(run.captured.file):
+        return None
+    words = _decoded(account.answer or run.captured.stdout)
+    if not words.strip():
+        words = _decoded(run.captured.stderr)
+    elif run.access is Access.READ and saw_no_request(words):
+        reason = f"the model saw no request: {clean(words, limit=MAX_SAID)}"
+        return RunnerFailure(FailureCode.NO_OUTPUT, reason, retryable=True, misread=True)
+    return error_in_answer(words)
+
+
+def _bad_exit(run: Run) -> RunnerFailure | None:
+    result = run.result
+    if result is None or result.exit_code == 0:
+        return None
+    how = f"exit code {result.exit_code}"
+    if result.signal is not None:
+        how = f"ended by {_signal_name(result.signal)}"
+    failure = failure_of(_last_words(run))
+    if not failure.reason:
+        return replace(failure, reason=f"{how}, without a word")
+    return failure if result.signal is None else replace(failure, reason=f"{how}: {failure.reason}")
+
+
+def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFailure | None:
+    if run.access is Access.WRITE and text is None:
+        return _no_output("it wrote no review file during the run", run, account)
+    if text is None and run.captured.stdout.strip():
+        seen = clean(_decoded(run.captured.stdout), limit=MAX_SAID)
+        return _no_output(f"no answer can be read in its output: {seen}", run, account)
+    if text is None or not text.strip():
+        what = "its review file is blank" if run.access is Access.WRITE else "it gave no answer"
+        return _no_output(what, run, account)
+    if not holds_review(text):
+        near = near_sentinels(_decoded(text))
+        seen = str(near[0]) if near else _decoded(text)
+        seen = clean(seen, limit=MAX_SAID)
+        return _no_output(f"no review block is in what it wrote: {seen}", run, account)
+    return None
+
+
+def _no_output(what: str, run: Run, account: Account) -> RunnerFailure:
+    """Why there is no review; what the CLI said on stderr can tell that it may be tried again."""
+    parts = [f"worker produced no output: {what}"]
+    if account.refused_writes:
+        parts.append(f"it was not allowed to write {', '.join(account.refused_writes)}")
+    if run.access is not Access.READ and holds_review(account.answer):
+        parts.append("its answer on stdout holds review blocks, which this runner does not take")
+    words = clean(_decoded(run.captured.stderr), limit=MAX_SAID)
+    told = failure_of(words) if words and not (account.answer or b"").strip() else None
+    if words:
+        parts.append(f"on stderr: {words}")
+    reason = clean("; ".join(parts), limit=MAX_REASON)
+    if told is not None and told.code is not FailureCode.RUNNER_ERROR:
+        return replace(told, reason=reason)
+    return RunnerFailure(FailureCode.NO_OUTPUT, reason)
+
+
+def _last_words(run: Run) -> str:
+    """What the CLI said about itself: on stderr, else on stdout where that is prose."""
+    words = clean(_decoded(run.captured.stderr), limit=MAX_REASON)
+    stdout = run.captured.stdout
+    if not words and run.spec.dialect in _PROSE and not holds_review(stdout):
+        return clean(_decoded(stdout), limit=MAX_REASON)
+    return words
+
+
+def _decoded(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signals.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

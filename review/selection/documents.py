@@ -1,0 +1,89 @@
+"""`review-target-selector/1`: printed by the selector, read by job creation and by acks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from review.documents.base import Document
+from review.documents.problems import ProblemJson
+from review.selection.rename_documents import RenameJson
+
+SELECTION_SCHEMA = "review-target-selector/1"
+
+
+class ChangeJson(Document, kw_only=True):
+    """The note's change since the text that was reviewed, as the gate sees it.
+
+    `body_ratio`: inserted and deleted words over the words of the reviewed body; it may exceed 1.
+    """
+
+    watched: list[str]
+    body_ratio: float | None
+    trivial: bool
+
+
+class TargetJson(Document, kw_only=True):
+    """One stale (or requested) pair."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+    lens: str
+    reason: str
+    reasons: list[str]
+    note_sha256: str
+    gate_sha256: str
+    accepted_note_sha256: str | None = None
+    accepted_gate_sha256: str | None = None
+    accepted_at: str | None = None
+    accepted_review_pair_id: int | None = None
+    open_review_job_id: int | None = None
+    change: ChangeJson | None = None
+
+
+class DiffJson(Document, kw_only=True):
+    """A unified diff from an accepted text to today's; once per file and accepted text.
+
+    `words` tells the same change by words: a line for each changed line, with its number in the new
+    text (in the old one behind a minus), `[-removed-]{+added+}`, and a few words around them.
+    """
+
+    path: str
+    accepted_sha256: str
+    sha256: str
+    diff: str
+    words: str
+    truncated: bool
+
+
+class TargetInput(msgspec.Struct, kw_only=True):
+    """What job creation and acks need of a target; other keys are allowed and ignored."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+    reason: str = ""
+    note_sha256: str | None = None
+    gate_sha256: str | None = None
+
+
+class SelectionInput(msgspec.Struct, kw_only=True):
+    """A selection as input; `targets` are decoded one by one, so that an error has an index."""
+
+    schema: str
+    model_partition: str | None
+    targets: list[msgspec.Raw]
+
+
+class SelectionJson(Document, kw_only=True):
+    """The answer of `review_target_selector`; the command streams it."""
+
+    schema: str = SELECTION_SCHEMA
+    mode: str
+    model_partition: str | None
+    targets: list[TargetJson]
+    diffs: list[DiffJson]
+    counts: dict[str, int]
+    problems: list[ProblemJson]
+    renames: list[RenameJson] = []
+    left_out: dict[str, int] = {}

@@ -1,0 +1,242 @@
+"""Which pairs of a scope are fresh, and why the others are not; one grouped read a partition.
+
+The store keeps integers only: what a partition accepted of a note is one string of joined gate
+snapshot keys for each snapshot of the note. Nearly all notes of a healthy base have the same string,
+so each string is compared with the gates once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from typing import TypeAlias
+
+from django.db.models import QuerySet
+
+from review.domain.applicability import NoteKind, applies
+from review.domain.staleness import Digests, staleness_reasons
+from review.knowledge_base.gate_catalog import Gate
+from review.knowledge_base.notes import NoteFacts
+from review.models import (
+    CurrentAcceptance,
+    FileSnapshot,
+    JoinedKeys,
+    KbPath,
+    ModelPartition,
+    ReviewPair,
+)
+from review.vocabulary import Staleness
+
+# Above this many notes one scan of an index is cheaper than naming each key.
+_NAMED_AT_MOST = 400
+
+# What a partition accepted: key of a note to keys of its snapshots, each with the joined keys of the
+# gate snapshots that were accepted with it.
+Accepted: TypeAlias = Mapping[int, tuple[tuple[int, str], ...]]
+
+
+@dataclass(frozen=True)
+class StaleGate:
+    """A gate that is stale for a note, with all reasons, first that holds first."""
+
+    gate: Gate
+    reasons: tuple[Staleness, ...]
+
+
+@dataclass(frozen=True)
+class NoteStaleness:
+    """A note with its applicable gates, split into stale and fresh ones, each sorted by gate path.
+
+    Notes that stand alike share both tuples, so they can be counted instead of walked. A note is
+    `untouched` when nothing of it was ever accepted.
+    """
+
+    note: NoteFacts
+    stale: tuple[StaleGate, ...]
+    fresh: tuple[Gate, ...]
+    untouched: bool
+
+
+@dataclass
+class Scope:
+    """The notes and gates that are asked about, with the keys the store has for them."""
+
+    notes: Sequence[NoteFacts]
+    gates: Sequence[Gate]
+    path_ids: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.notes = sorted(self.notes, key=lambda note: note.path)
+        self.gates = sorted(self.gates, key=lambda gate: gate.path)
+        if self._is_small:
+            self.path_ids = KbPath.objects.ids(item.path for item in self._files)
+        else:
+            self.path_ids = dict(KbPath.objects.values_list("path", "id"))
+        self.gates_of_kind = cache(self._find_gates)
+
+    @property
+    def _files(self) -> list[NoteFacts | Gate]:
+        return [*self.notes, *self.gates]
+
+    @property
+    def _is_small(self) -> bool:
+        return len(self.notes) <= _NAMED_AT_MOST
+
+    def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
+        """Return the gates of the scope that apply to the note."""
+        return self.gates_of_kind(note.kind)
+
+    def acceptances(self) -> QuerySet[CurrentAcceptance]:
+        """Return the current acceptances of the notes; of all notes where these are many."""
+        rows = CurrentAcceptance.objects.all()
+        if not self._is_small:
+            return rows
+        ids = [self.path_ids[note.path] for note in self.notes if note.path in self.path_ids]
+        return rows.filter(note_id__in=ids)
+
+    @cached_property
+    def snapshots(self) -> dict[int, int]:
+        """Path key to the key of the snapshot that holds exactly the bytes now on disk."""
+        on_disk = {
+            self.path_ids[item.path]: item.sha256
+            for item in self._files
+            if item.path in self.path_ids
+        }
+        rows = FileSnapshot.objects.all()
+        if self._is_small:
+            rows = rows.filter(path_id__in=list(on_disk))
+        columns = rows.values_list("path_id", "content_sha256", "id")
+        return {
+            path_id: snapshot_id
+            for path_id, sha256, snapshot_id in columns.iterator(chunk_size=5000)
+            if on_disk.get(path_id) == sha256
+        }
+
+    @cached_property
+    def gate_paths(self) -> dict[int, str]:
+        """Path key of each gate to its path."""
+        ids = self.path_ids
+        return {ids[gate.path]: gate.path for gate in self.gates if gate.path in ids}
+
+    @cached_property
+    def gate_texts(self) -> dict[int, str]:
+        """Key of each stored text of the gates, of whatever time, to the gate's path."""
+        rows = FileSnapshot.objects.filter(path_id__in=list(self.gate_paths))
+        return {key: self.gate_paths[path] for key, path in rows.values_list("id", "path_id")}
+
+    def _find_gates(self, kind: NoteKind) -> tuple[Gate, ...]:
+        return tuple(gate for gate in self.gates if applies(gate.requirement, kind))
+
+
+def partition_staleness(
+    scope: Scope, *, model_partition: str, accepted: Accepted | None = None
+) -> Iterator[NoteStaleness]:
+    """Give every note of the scope with what is stale for the partition, in path order.
+
+    :param accepted: what `read_accepted` gave for the partition, where it was read already.
+    """
+    if accepted is None:
+        accepted = read_accepted(scope.acceptances(), model_partition)
+    return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
+
+
+def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
+    """Give every note with the gates that no partition has a current acceptance for.
+
+    Keys of paths stand for keys of texts, so that any accepted text counts as the current one.
+    """
+    # The index starts with the partition.
+    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
+    rows = scope.acceptances().filter(model_partition_id__in=partitions)
+    grouped = rows.values_list("model_partition_id", "note_id").annotate(keys=JoinedKeys("gate_id"))
+    accepted = _grouped(
+        (note_id, note_id, keys) for _partition, note_id, keys in grouped.iterator()
+    )
+    current = {key: key for key in scope.path_ids.values()}
+    return _staleness(scope, accepted, owners=scope.gate_paths, current=current)
+
+
+def read_accepted(rows: QuerySet[CurrentAcceptance], model_partition: str) -> Accepted:
+    """Read what the partition accepted, among `rows`."""
+    partition_id = (
+        ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
+    )
+    if partition_id is None:
+        return {}
+    grouped = (
+        rows.filter(model_partition_id=partition_id)
+        .values_list("note_id", "note_snapshot_id")
+        .annotate(keys=JoinedKeys("gate_snapshot_id"))
+        .order_by()
+    )
+    return _grouped(grouped.iterator(chunk_size=5000))
+
+
+def in_flight(
+    model_partition: str, *, note_paths: Collection[str] | None = None
+) -> dict[tuple[str, str], int]:
+    """Map `(note_path, gate_path)` to the open job of the partition that will answer it.
+
+    :param note_paths: the notes that matter; where they are many, others may be in the answer.
+    """
+    rows = ReviewPair.objects.in_flight(model_partition).order_by("job_id")
+    if note_paths is not None and len(note_paths) <= _NAMED_AT_MOST:
+        rows = rows.filter(note_id__in=list(KbPath.objects.ids(note_paths).values()))
+    return {
+        (note, gate): job_id
+        for note, gate, job_id in rows.values_list("note__path", "gate__path", "job_id")
+    }
+
+
+def parse_keys(joined: str) -> frozenset[int]:
+    return frozenset(map(int, joined.split(",")))
+
+
+def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
+    found: dict[int, tuple[tuple[int, str], ...]] = {}
+    # In a healthy base nearly all notes have the same string: stored once, it takes no memory.
+    shared: dict[str, str] = {}
+    for note_id, snapshot_id, keys in rows:
+        row = (snapshot_id, shared.setdefault(keys, keys))
+        found[note_id] = (*found[note_id], row) if note_id in found else (row,)
+    return found
+
+
+def _staleness(
+    scope: Scope, accepted: Accepted, *, owners: Mapping[int, str], current: Mapping[int, int]
+) -> Iterator[NoteStaleness]:
+    """Compare each note's acceptances with the current texts.
+
+    :param owners: key of each text of a gate to the gate's path.
+    :param current: path key to the key of the current text.
+    """
+
+    @lru_cache(4096)
+    def compare(
+        kind: NoteKind, rows: tuple[tuple[bool, str], ...]
+    ) -> tuple[tuple[StaleGate, ...], tuple[Gate, ...]]:
+        baselines = {
+            owners[key]: Digests(note=is_current, gate=key)
+            for is_current, keys in rows
+            for key in parse_keys(keys)
+            if key in owners
+        }
+        stale: list[StaleGate] = []
+        fresh: list[Gate] = []
+        for gate in scope.gates_of_kind(kind):
+            now = Digests(note=True, gate=current.get(scope.path_ids.get(gate.path, 0)))
+            if reasons := staleness_reasons(current=now, accepted=baselines.get(gate.path)):
+                stale.append(StaleGate(gate, reasons))
+            else:
+                fresh.append(gate)
+        return tuple(stale), tuple(fresh)
+
+    for note in scope.notes:
+        note_id = scope.path_ids.get(note.path, 0)
+        rows = accepted.get(note_id, ())
+        text = current.get(note_id)
+        stale, fresh = compare(
+            note.kind, tuple((snapshot_id == text, keys) for snapshot_id, keys in rows)
+        )
+        yield NoteStaleness(note, stale, fresh, untouched=not rows)

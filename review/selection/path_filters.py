@@ -1,0 +1,88 @@
+"""Notes that a reading command names: files and folders, which may be gone from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from os.path import commonpath
+
+from django.db.models import Q
+
+from review.domain.paths import BadPath, gate_id_of, path_below
+from review.knowledge_base import Corpus, NoteList, UnreadableFile
+from review.models import KbPath
+from review.vocabulary import ProblemCode
+
+_ASKED_AT_MOST = 100
+
+
+def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[str, ...]:
+    """The identities of files and folders that are on disk or that the store has notes of.
+
+    :raises NoSuchNote: neither; the hint names near ones.
+    :raises BadPath: the name is no path below the root.
+    """
+    places = []
+    for name in names:
+        place = path_below(root, name)
+        known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
+        if not any(is_below(path, (place,)) for path in known.iterator()):
+            corpus.notes([place])
+        places.append(place)
+    return tuple(places)
+
+
+def below(places: Sequence[str], *, field: str) -> Q:
+    """What may lie at or below a place; `is_below` decides: SQLite folds case here, and many places
+    are asked for by what they share, since a database takes no condition of a thousand parts.
+    """
+    if len(places) > _ASKED_AT_MOST:
+        return Q(**{f"{field}__startswith": commonpath(places)})
+    condition = Q()
+    for place in places:
+        condition |= Q(**{field: place}) | Q(**{f"{field}__startswith": f"{place}/"})
+    return condition
+
+
+def is_below(path: str, places: Sequence[str]) -> bool:
+    """Whether the path is one of the places or lies below one; no place is everywhere."""
+    return not places or any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+def within(places: Iterable[str]) -> Callable[[str], bool]:
+    """`is_below` of these places, for many paths; there may be thousands of both."""
+    known = frozenset(places)
+
+    def holds(path: str) -> bool:
+        found = not known or path in known
+        end = path.rfind("/")
+        while not found and end > 0:
+            found = path[:end] in known
+            end = path.rfind("/", 0, end)
+        return found
+
+    return holds
+
+
+def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[str, str]:
+    """Digests of the notes listed, and of those at `paths` that lie elsewhere or cannot be read.
+
+    A file that is there and cannot be read has an empty digest; one that is gone has none.
+    """
+    digests = {note.path: note.sha256 for note in listed.notes}
+    for path in paths:
+        if path in digests:
+            continue
+        try:
+            digests[path] = corpus.read_note(path).sha256
+        except UnreadableFile as refused:
+            if refused.problem.code is not ProblemCode.VANISHED:
+                digests[path] = ""
+    return digests
+
+
+def gate_label(gate_path: str, gates_folder: str) -> str:
+    """The gate's id; its path where the gates folder was another one at that time."""
+    try:
+        return gate_id_of(gate_path, gates_folder=gates_folder)
+    except BadPath:
+        return gate_path

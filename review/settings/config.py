@@ -1,0 +1,236 @@
+"""Settings: environment variables and `kb/review.toml`, read into one frozen value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from review.errors import ExitCode, InputRejected, ReviewError
+from review.settings.file import Partition, RunnerSettings, read_settings
+
+DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
+DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
+DEFAULT_ABANDONED_AFTER = timedelta(hours=2)
+DEFAULT_MAX_NOTE_BYTES = 5_000_000
+DEFAULT_MAX_PROMPT_TOKENS = 120_000
+DEFAULT_SWEEP_JOBS = 4
+MAX_SWEEP_JOBS = 64
+DEFAULT_SWEEP_TIMEOUT = timedelta(minutes=15)
+DEFAULT_SWEEP_ATTEMPTS = 3
+REPORTS_FOLDER = "kb/reports"
+JOBS_FOLDER = "bundle-reviews"
+RULES_PARTITION = "rules"
+_ENVIRONMENT = (
+    "COMMONPLACE_ROOT",
+    "COMMONPLACE_REVIEW_DB",
+    "COMMONPLACE_REVIEW_ARTIFACTS",
+    "COMMONPLACE_ACTOR",
+    "REVIEW_SWEEP_JOBS",
+)
+
+
+class RootNotFound(ReviewError):
+    """No folder above the current one holds `kb/`."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.INPUT_REJECTED
+
+
+class EnvironmentRefused(InputRejected):
+    """An environment variable has a value that is not understood."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that can be set; paths are absolute unless they are said to be root-relative.
+
+    :param note_roots: root-relative POSIX folders that hold notes.
+    :param excludes: root-relative glob patterns of notes to leave out.
+    :param gates_folder: root-relative POSIX folder of the gates.
+    :param database: a path of an SQLite file, or a `postgres://` URL.
+    :param max_note_bytes: bytes; a larger file is a problem.
+    :param folder_types: root-relative folders to the type of notes below them that name none.
+    :param flavour: dialect of Markdown the notes are written in; `anchors`: how headings become
+        anchors, empty for the flavour's way; `site_root`: root-relative folder of links from `/`.
+    :param strips_comments: whether comments are kept from models.
+    :param uses_cache: whether a file's stat may answer for its text; not on a network share.
+    :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
+    :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
+    """
+
+    root: Path
+    database: str
+    artifacts: Path
+    actor: str
+    note_roots: tuple[str, ...] = DEFAULT_NOTE_ROOTS
+    excludes: tuple[str, ...] = ()
+    gates_folder: str = DEFAULT_GATES_FOLDER
+    max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
+    folder_types: Mapping[str, str] = field(default_factory=dict)
+    uses_cache: bool = True
+    max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
+    abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
+    sweep_jobs: int = DEFAULT_SWEEP_JOBS
+    sweep_timeout: timedelta = DEFAULT_SWEEP_TIMEOUT
+    sweep_attempts: int = DEFAULT_SWEEP_ATTEMPTS
+    sweep_max_cost_usd: Decimal | None = None
+    flavour: str = "commonmark"
+    anchors: str = ""
+    site_root: str | None = None
+    strips_comments: bool = False
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
+
+    @property
+    def uses_sqlite(self) -> bool:
+        return "://" not in self.database
+
+    @property
+    def index_path(self) -> Path:
+        """The file index's cache file: beside the store, or in the reports folder for a server."""
+        if self.uses_sqlite:
+            store = Path(self.database)
+            return store.with_name(f"{store.stem}.index")
+        return self.root / REPORTS_FOLDER / "review-store.index"
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Model name as written to the name of the partition that declares it."""
+        return {
+            alias: name
+            for name, partition in self.partitions.items()
+            for alias in partition.aliases
+        }
+
+    def holds_sources(self, place: Path) -> bool:
+        """Whether `place`, or what it leads to, is in `kb/` outside the reports: a person's files."""
+        found, root = (Path(os.path.realpath(path)) for path in (place, self.root))
+        return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
+
+    def accepts_any_effort(self, partition: str) -> bool:
+        declared = self.partitions.get(partition)
+        return declared is not None and declared.any_effort
+
+
+def current() -> Config:
+    """The configuration of this process, from its environment and current directory.
+
+    :raises RootNotFound: no folder at or above the current one holds `kb/`.
+    :raises ConfigRefused: `kb/review.toml` has a key or value that is not understood.
+    """
+    environment = tuple(os.environ.get(name, "") for name in _ENVIRONMENT)
+    root = find_root(environment[0])
+    settings_file = root / "kb" / "review.toml"
+    return _load(root, environment, _stamp(settings_file))
+
+
+def _stamp(settings_file: Path) -> object:
+    """What changes when the file does; None where there is none."""
+    try:
+        info = settings_file.stat()
+    except FileNotFoundError:
+        return "a dead link" if settings_file.is_symlink() else None
+    except OSError as error:
+        return error.errno  # it is there: leaving it out would quietly change every answer
+    return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+
+
+def find_root(named: str = "") -> Path:
+    """The repository's root: `named`, else the nearest parent that has a `kb/` folder.
+
+    :raises RootNotFound: there is none, or the current folder is gone.
+    """
+    if named:
+        root = Path(named).expanduser().resolve()
+        if not (root / "kb").is_dir():
+            raise RootNotFound(
+                f"COMMONPLACE_ROOT is {str(root)!r}, which holds no kb/ folder",
+                hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init",
+            )
+        return root
+    here = _current_folder()
+    for folder in (here, *here.parents):
+        if (folder / "kb").is_dir():
+            return folder
+    raise RootNotFound(
+        f"no kb/ folder in {str(here)!r} or in any folder above it",
+        hint="run inside the repository, set COMMONPLACE_ROOT, or start one here: commonplace review_init",
+    )
+
+
+def root_to_start() -> Path:
+    """Where a knowledge base is started unless it is said: COMMONPLACE_ROOT, else the one we are
+    in, else the current folder."""
+    named = os.environ.get("COMMONPLACE_ROOT", "")
+    if named:
+        return Path(named).expanduser().resolve()
+    try:
+        return find_root()
+    except RootNotFound:
+        return _current_folder()
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd().resolve()
+    except FileNotFoundError as error:
+        raise RootNotFound(
+            "the current folder is gone: it was removed or replaced after it was entered",
+            hint="go to the repository again, or set COMMONPLACE_ROOT",
+        ) from error
+
+
+@lru_cache(maxsize=8)
+def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
+    _named_root, database, artifacts, actor, sweep_jobs = environment
+    if not database:
+        database = str(root / REPORTS_FOLDER / "review-store.sqlite")
+    elif "://" not in database:
+        database = str((Path.cwd() / Path(database).expanduser()).resolve())
+    folder = Path(artifacts).expanduser() if artifacts else Path(REPORTS_FOLDER, JOBS_FOLDER)
+    base = Config(
+        root=root,
+        database=database,
+        artifacts=folder if folder.is_absolute() else root / folder,
+        actor=actor,
+    )
+    if stamp is not None:
+        base = replace(base, **read_settings(root / "kb" / "review.toml"))
+    if artifacts:
+        _refuse_among_notes(base)
+    return replace(base, sweep_jobs=_jobs(sweep_jobs)) if sweep_jobs else base
+
+
+def _refuse_among_notes(config: Config) -> None:
+    """Refuse a folder for job files that holds notes or gates: no note in it would be reviewed.
+
+    :raises EnvironmentRefused: it holds, is, or lies in a folder of notes or gates.
+    """
+    place, reports = (
+        Path(os.path.realpath(folder))
+        for folder in (config.artifacts, config.root / REPORTS_FOLDER)
+    )
+    if place.is_relative_to(reports):
+        return
+    for name in ("kb", config.gates_folder, *config.note_roots):
+        folder = Path(os.path.realpath(config.root / name))
+        is_in = name != "kb" and place.is_relative_to(folder)
+        if is_in or folder.is_relative_to(place):
+            raise EnvironmentRefused(
+                f"COMMONPLACE_REVIEW_ARTIFACTS is {str(config.artifacts)!r}, and"
+                f" {'lies in' if is_in else 'holds'} {name}/; no note or gate there would be seen",
+                hint=f"name a folder of its own for the files of jobs, as below {REPORTS_FOLDER}/",
+            )
+
+
+def _jobs(raw: str) -> int:
+    if not (raw.isascii() and raw.isdecimal() and 0 < int(raw) <= MAX_SWEEP_JOBS):
+        raise EnvironmentRefused(
+            f"REVIEW_SWEEP_JOBS is {raw!r}; expected a whole number from 1 to {MAX_SWEEP_JOBS}"
+        )
+    return int(raw)

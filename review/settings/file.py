@@ -1,0 +1,314 @@
+"""Reads `kb/review.toml`; a refusal names the file, the key and what was expected."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from review.errors import InputRejected
+
+# Ten years: so long before now there is a date, and nobody waits longer.
+MAX_DURATION = timedelta(days=3650)
+_DURATION_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_MAX_BYTES = 1_000_000
+_MAX_MONEY = 1_000_000_000
+RUNNER_FIELDS = (
+    "answer", "error", "model", "session_id", "cost_usd", "input_tokens", "output_tokens",
+)  # fmt: skip
+# What a runner's command may name. Not the prompt: it is given on stdin, or as a file.
+PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "prompt_file")
+_HINT = "the file that review_init writes shows every setting with its default"
+_T = TypeVar("_T")
+
+
+class ConfigRefused(InputRejected):
+    """`kb/review.toml` holds a key or a value that is not understood."""
+
+
+class RunnerOutput(StrEnum):
+    """Where the answer of a declared runner stands: all of stdout, JSON on it, or a file."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSON_LINES = "jsonl"
+    FILE = "file"
+
+
+# Types that are checked by more than their shape: `_value` reads them.
+class _Duration(timedelta): ...
+
+
+class _Money(Decimal): ...
+
+
+class _Folder(str): ...
+
+
+class _Argument(str): ...
+
+
+_Name = Annotated[str, Meta(min_length=1)]
+_Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
+_Positive = Annotated[int, Meta(ge=1)]
+# The names in `domain/flavours`, which this module must not import.
+_Flavour = Literal[
+    "commonmark",
+    "github",
+    "obsidian",
+    "dendron",
+    "zola",
+    "hugo",
+    "jekyll",
+    "mkdocs",
+    "docusaurus",
+    "pandoc",
+]
+_Anchors = Literal["github", "docusaurus", "mkdocs", "pandoc", "obsidian"]
+
+
+class Partition(Struct, frozen=True, forbid_unknown_fields=True):
+    """A declared model partition.
+
+    :param aliases: model names judged equivalent to it, as written.
+    :param any_effort: whether a claim may name any reasoning effort.
+    """
+
+    name: str = msgspec.field(name="")  # the table's own name, which is none of its keys
+    aliases: tuple[_Name, ...] = ()
+    any_effort: bool = False
+
+
+class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """A declared runner, or changes to a built-in one.
+
+    :param like: the built-in runner whose output it has and whose other settings it takes.
+    :param model: as it calls the model that it runs where only the partition is known.
+    :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
+    :param where: dotted path to the value that an answer's JSON object has.
+    :param edits: whether the command may be used to edit a note in its working directory.
+    """
+
+    name: str = msgspec.field(name="")
+    like: str = ""
+    command: tuple[_Argument, ...] = ()
+    model: str = ""
+    model_options: tuple[_Argument, ...] = ()
+    effort_options: tuple[_Argument, ...] = ()
+    options: tuple[_Argument, ...] = ()
+    output: RunnerOutput | None = None
+    fields: Mapping[_RunnerField, str] = {}
+    where: Mapping[str, str] = {}
+    join: bool = False
+    edits: bool = False
+    environment: Mapping[_Variable, _Argument] = {}
+
+
+class _Notes(
+    Struct,
+    forbid_unknown_fields=True,
+    rename={"note_roots": "roots", "max_note_bytes": "max_bytes", "uses_cache": "cache"},
+):
+    note_roots: Annotated[tuple[_Folder, ...], Meta(min_length=1)] | UnsetType = UNSET
+    excludes: tuple[_Name, ...] | UnsetType = UNSET
+    max_note_bytes: _Positive | UnsetType = UNSET
+    uses_cache: bool | UnsetType = UNSET
+    flavour: _Flavour | UnsetType = UNSET
+    anchors: _Anchors | UnsetType = UNSET
+    site_root: _Folder | UnsetType = UNSET
+
+
+class _Prompt(Struct, forbid_unknown_fields=True, rename={"strips_comments": "strip_comments"}):
+    strips_comments: bool | UnsetType = UNSET
+
+
+class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder"}):
+    gates_folder: _Folder | UnsetType = UNSET
+
+
+class _Jobs(Struct, forbid_unknown_fields=True):
+    abandoned_after: _Duration | UnsetType = UNSET
+    max_prompt_tokens: _Positive | UnsetType = UNSET
+
+
+class _Sweeps(
+    Struct,
+    forbid_unknown_fields=True,
+    rename={
+        "sweep_jobs": "jobs",
+        "sweep_timeout": "timeout",
+        "sweep_attempts": "max_attempts",
+        "sweep_max_cost_usd": "max_cost_usd",
+    },
+):
+    sweep_jobs: _Positive | UnsetType = UNSET
+    sweep_timeout: _Duration | UnsetType = UNSET
+    sweep_attempts: _Positive | UnsetType = UNSET
+    sweep_max_cost_usd: _Money | UnsetType = UNSET
+
+
+_SECTIONS: Mapping[str, type[Struct]] = {
+    "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
+}  # fmt: skip
+_FOLDER_TYPES = "types"
+_TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Give what `path` sets, by the field names of `review.settings.config.Config`.
+
+    :raises ConfigRefused: the file is no TOML, or holds a key or value that is not understood.
+    """
+    changes: dict[str, Any] = {}
+    for section, values in _document(path).items():
+        if section in _TABLES:
+            tables = _converted(path, section, values, dict[str, dict[str, Any]])
+            changes[section] = {
+                name: _converted(path, f"{section}.{name}", table, _TABLES[section], name=name)
+                for name, table in tables.items()
+            }
+        elif section == _FOLDER_TYPES:
+            types = _converted(path, section, values, dict[str, _Name])
+            folders = _converted(path, section, list(types), list[_Folder])
+            changes["folder_types"] = dict(zip(folders, types.values(), strict=True))
+        elif section in _SECTIONS:
+            found = _converted(path, section, values, _SECTIONS[section])
+            fields = msgspec.structs.asdict(found).items()
+            changes.update({name: value for name, value in fields if value is not UNSET})
+        else:
+            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, *_TABLES])
+    _refuse_shared_aliases(path, changes.get("partitions", {}))
+    return changes
+
+
+def parse_duration(raw: str) -> timedelta:
+    """Read `90s`, `15m`, `2h` or `3d`.
+
+    :raises ValueError: anything else, zero and more than ten years included.
+    """
+    match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", raw.strip())
+    if match is None:
+        raise ValueError(f"{raw!r:.99} is not a duration such as 90s, 15m, 2h or 3d")
+    length = timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
+    if length > MAX_DURATION:
+        raise ValueError(f"{raw!r} is longer than {MAX_DURATION.days}d")
+    return length
+
+
+def _document(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(_bytes(path).decode("utf-8"))
+    except ValueError as error:  # bad TOML, bad UTF-8, and numbers longer than Python reads
+        raise ConfigRefused(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigRefused(f"{path}: not valid TOML: nested too deeply") from error
+    except OSError as error:
+        raise ConfigRefused(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _bytes(path: Path) -> bytes:
+    # Not to be kept waiting by a pipe or a terminal, nor filled by a device.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigRefused(f"{path}: cannot be read: not a regular file")
+        if status.st_size > _MAX_BYTES:
+            raise ConfigRefused(f"{path}: {status.st_size} bytes; at most {_MAX_BYTES} are read")
+        return file.read(_MAX_BYTES)
+
+
+def _converted(path: Path, key: str, value: Any, kind: type[_T], *, name: str = "") -> _T:
+    if name and isinstance(value, dict):
+        value = {**value, "": name}
+    try:
+        return msgspec.convert(value, kind, dec_hook=_value)
+    except msgspec.ValidationError as error:
+        raise _refused(path, key, str(error), kind) from error
+
+
+_PLACE = re.compile(r"(?s)(.*?)(?: - at (?:`key` in )?`\$(.*)`)?")
+_PLAIN_WORDS = {
+    "array": "a list", "object": "a table", "str": "text", "int": "a whole number",
+    "bool": "true or false",
+}  # fmt: skip
+
+
+def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
+    """Make the refusal of what msgspec says about a value of `key`."""
+    said, below = _PLACE.fullmatch(error).groups(default="")  # type: ignore[union-attr]
+    unknown = re.fullmatch(r"(?s)Object contains unknown field `(.*)`", said)
+    if unknown:
+        known = filter(None, (field.encode_name for field in msgspec.structs.fields(kind)))
+        return _unknown_key(path, f"{key}{below}.{unknown[1]}", known)
+    for word, plain in _PLAIN_WORDS.items():
+        said = said.replace(f"`{word}`", plain)
+    if said.startswith("Invalid enum value"):
+        said += f"; expected one of {', '.join(RunnerOutput)}"
+    return ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT)
+
+
+def _unknown_key(path: Path, key: str, known: Iterable[str]) -> ConfigRefused:
+    return ConfigRefused(f"{path}: unknown key {key!r:.200}; known: {', '.join(known)}", hint=_HINT)
+
+
+def _refuse_shared_aliases(path: Path, partitions: Mapping[str, Partition]) -> None:
+    owner: dict[str, str] = {}
+    for name, partition in partitions.items():
+        for alias in partition.aliases:
+            if owner.setdefault(alias, name) != name:
+                raise ConfigRefused(
+                    f"{path}: partitions.{name}.aliases: {alias!r} is an alias of"
+                    f" {owner[alias]!r} too",
+                    hint="name each alias in one partition",
+                )
+
+
+def _value(kind: type, value: object) -> object:
+    """Read a value of one of the types above, for msgspec, which names its place.
+
+    :raises ValueError: it is none; says what was expected.
+    """
+    if kind is _Money:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 < value < _MAX_MONEY
+        ):
+            raise ValueError(f"expected an amount above 0, such as 2.50, got {value!r:.99}")
+        return _Money(str(value))
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got {value!r:.99}")  # noqa: TRY004 - told with its place
+    if kind is _Duration:
+        return _Duration(seconds=parse_duration(value).total_seconds())
+    return _Folder(_folder(value)) if kind is _Folder else _Argument(_argument(value))
+
+
+def _folder(value: str) -> str:
+    parts = [part for part in value.split("/") if part not in ("", ".")]
+    if value.startswith("/") or ".." in parts or not parts:
+        raise ValueError(f"expected a folder below the root, got {value!r:.99}")
+    return "/".join(parts)
+
+
+def _argument(value: str) -> str:
+    for word in re.findall(r"\{([a-z_]+)\}", value):
+        if word == "prompt":
+            raise ValueError("expected no {prompt}: it is given on stdin")
+        if word not in PLACEHOLDERS:
+            raise ValueError(f"expected one of {{{'}, {'.join(PLACEHOLDERS)}}}, got {value!r:.99}")
+    if "\0" in value:
+        raise ValueError("expected no NUL character")
+    return value

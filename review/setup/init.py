@@ -1,0 +1,189 @@
+"""Sets a repository up: starter gates, types, instructions and settings; overwrites nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import review
+from review.domain.markdown.flavours import COMMONMARK
+from review.errors import InputRejected, ReviewError
+from review.job_files.atomic_write import make_folder, make_private_folder, write_whole_new
+from review.settings.config import DEFAULT_NOTE_ROOTS, REPORTS_FOLDER
+from review.settings.file import ConfigRefused, read_settings
+
+MANIFEST_NAME = "manifest.toml"
+NOTES_FOLDER = "kb/notes"
+SETTINGS = "kb/review.toml"
+_MARKERS = (
+    (".obsidian", "obsidian"),
+    ("dendron.yml", "dendron"),
+    ("docusaurus.config.*", "docusaurus"),
+    ("mkdocs.yml", "mkdocs"),
+    ("hugo.*", "hugo"),
+    ("zola.toml", "zola"),
+    ("_config.yml", "jekyll"),
+)
+_MAX_SETTINGS = 100_000
+_PACKAGE = Path(review.__file__).parent
+
+
+class StarterMissing(ReviewError):
+    """The package holds no starter set: it was installed without it."""
+
+
+class PlaceTaken(InputRejected):
+    """A file stands where a folder must be, or a link leads out of the repository."""
+
+
+@dataclass(frozen=True)
+class InitRequest:
+    """:param into: the repository's root; made when it is missing."""
+
+    into: Path
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Initialised:
+    """Paths relative to the root, sorted; `differing` are those of `kept` with another content."""
+
+    created: tuple[str, ...]
+    kept: tuple[str, ...]
+    differing: tuple[str, ...]
+    flavour: str
+
+
+@dataclass(frozen=True)
+class _Item:
+    target: str
+    source: Path
+    flavour: str = COMMONMARK.name
+
+    @property
+    def content(self) -> bytes:
+        """The bytes to copy; the settings name the flavour that the notes seem to have."""
+        content = self.source.read_bytes()
+        if self.target != SETTINGS or self.flavour == COMMONMARK.name:
+            return content
+        unset = f'# flavour = "{COMMONMARK.name}"'.encode()
+        return content.replace(unset, f'flavour = "{self.flavour}"'.encode())
+
+
+def initialise(request: InitRequest) -> Initialised:
+    """Copy what is missing of the starter set, and make the folder of the notes.
+
+    All places are looked at first, so that a refusal leaves nothing half done; a second run
+    finishes what a killed one began.
+
+    :raises StarterMissing: there is no starter set in this installation.
+    :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
+    :raises ArtifactNotWritten: the system refused.
+    """
+    flavour = guess_flavour(request.into)
+    items = [replace(item, flavour=flavour) for item in _items()]
+    items.sort(key=lambda item: item.target)
+    for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
+        _refuse_taken(request.into, folder)
+    created: list[_Item] = []
+    kept: list[_Item] = []
+    for item in items:
+        (created if _place(item, request) else kept).append(item)
+    if not (request.into / NOTES_FOLDER).is_dir():
+        created.append(_Item(f"{NOTES_FOLDER}/", _PACKAGE))
+        if not request.dry_run:
+            make_folder(request.into / NOTES_FOLDER)
+    return Initialised(
+        created=tuple(sorted(item.target for item in created)),
+        kept=tuple(item.target for item in kept),
+        differing=tuple(item.target for item in kept if _differs(item, request.into)),
+        flavour=flavour,
+    )
+
+
+def has_notes(root: Path) -> bool:
+    """Whether a folder of notes, as `kb/review.toml` names them, holds a Markdown file."""
+    roots = DEFAULT_NOTE_ROOTS
+    with suppress(ConfigRefused, FileNotFoundError):
+        roots = read_settings(root / SETTINGS).get("note_roots", roots)
+    return any(any((root / folder).rglob("*.md")) for folder in roots)
+
+
+def guess_flavour(root: Path) -> str:
+    """Name the dialect of Markdown that the files beside the notes tell of."""
+    for folder in (root, root / "kb", root / NOTES_FOLDER):
+        for marker, flavour in _MARKERS:
+            if any(folder.glob(marker)):
+                return flavour
+        site = folder / "config.toml"
+        if site.is_file():
+            return "zola" if b"base_url" in site.read_bytes()[:_MAX_SETTINGS] else "hugo"
+    return COMMONMARK.name
+
+
+def _items() -> Iterator[_Item]:
+    import tomllib
+
+    manifest = _PACKAGE / "starter" / MANIFEST_NAME
+    try:
+        entries = tomllib.loads(manifest.read_text(encoding="utf-8"))["copy"]
+    except OSError as error:
+        raise StarterMissing(
+            f"this installation has no starter set: {error.filename}", hint="install it again"
+        ) from error
+    for entry in entries:
+        source = _source(entry["from"])
+        if source.is_file():
+            yield _Item(entry["to"], source)
+            continue
+        for file in source.rglob("*"):
+            below = file.relative_to(source)
+            if below.as_posix() in entry.get("without", ()):
+                continue
+            if file.is_file() and not any(part.startswith((".", "__")) for part in below.parts):
+                yield _Item(f"{entry['to']}/{below.as_posix()}", file)
+
+
+def _source(name: str) -> Path:
+    """In the package, as a wheel carries it; else in the checkout that the package stands in."""
+    for base in (_PACKAGE / "starter", _PACKAGE.parent):
+        if (base / name).exists():
+            return base / name
+    raise StarterMissing(f"this installation has no {name!r} to copy", hint="install it again")
+
+
+def _refuse_taken(into: Path, below: Path) -> None:
+    """Look at `below` and every folder on the way to it."""
+    root = Path(os.path.realpath(into))
+    folder = into
+    for part in ("", *below.parts):
+        folder = folder / part
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise PlaceTaken(f"{folder} is in the way: it must be a folder")
+        if not Path(os.path.realpath(folder)).is_relative_to(root):
+            raise PlaceTaken(f"{folder} leads out of {into}; nothing is written there")
+
+
+def _place(item: _Item, request: InitRequest) -> bool:
+    path = request.into / item.target
+    if os.path.lexists(path):
+        return False
+    if request.dry_run:
+        return True
+    if path.is_relative_to(request.into / REPORTS_FOLDER):
+        make_private_folder(request.into / REPORTS_FOLDER)
+    return write_whole_new(path, item.content)
+
+
+def _differs(item: _Item, into: Path) -> bool:
+    path = into / item.target
+    try:
+        # By their sizes first: in the place of a file there may be a device that never ends.
+        if not path.is_file() or path.stat().st_size != len(item.content):
+            return True
+        return path.read_bytes() != item.content
+    except OSError:
+        return True

@@ -1,0 +1,271 @@
+"""Copy of a store into another database: every row, in one transaction, counted and hashed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from django.apps import apps
+from django.core.management.color import no_style
+from django.db import DataError, IntegrityError, connections, models, transaction
+
+from review.errors import Conflict, InputRejected, ReviewError
+from review.models import ReviewStore
+from review.store.aliases import place_of, temporary_alias
+from review.store.errors import StoreNotThere, store_name, translate_db_errors
+from review.store.opening import ensure_store
+from review.store_copy.documents import StoreCopyJson, TableCopiedJson
+
+SOURCE, TARGET = "copied_from", "copied_to"
+_ROWS_AT_ONCE = 500
+_encode = msgspec.msgpack.Encoder().encode
+
+Row = tuple[Any, ...]
+# What is done, the table, and how many of its rows are done.
+Progress = Callable[[str, str, int], None]
+
+
+class SamePlace(InputRejected):
+    """Source and target are one store."""
+
+
+class StoreMissing(InputRejected):
+    """There is no store to copy."""
+
+
+class TargetTaken(Conflict):
+    """The target holds another store's rows."""
+
+
+class TargetDiffers(Conflict):
+    """The target is an earlier copy, and source or target was used since."""
+
+
+class RowRefused(ReviewError):
+    """The target's database cannot hold a row of the source."""
+
+
+class CopyNotVerified(ReviewError):
+    """What the target holds after the copy is not what the source holds."""
+
+
+@dataclass(frozen=True)
+class CopyRequest:
+    """What is copied where.
+
+    :param source: a path or a `postgres://` URL, as is `target`.
+    :param source_named: where `source` was named, for messages.
+    """
+
+    source: str
+    source_named: str
+    target: str
+    target_named: str
+    dry_run: bool = False
+
+
+def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
+    """Copy what is committed in the source now into an empty target, or compare with a copy.
+
+    A process that is killed leaves the target empty. Tables that are not of reviews, such as the
+    people who log in, are left as they are.
+
+    :raises SamePlace: source and target are one store.
+    :raises StoreMissing: there is no store to copy.
+    :raises TargetTaken, TargetDiffers: the target is not empty, and no copy of the source as it is.
+    :raises RowRefused: the target cannot hold a row.
+    :raises CopyNotVerified: what arrived is not what was sent.
+    """
+    if place_of(request.source) == place_of(request.target):
+        raise SamePlace(f"{request.source_named} and {request.target_named} name one store")
+    with (
+        temporary_alias(SOURCE, request.source, named=request.source_named),
+        temporary_alias(TARGET, request.target, named=request.target_named),
+    ):
+        with translate_db_errors(SOURCE):
+            _open_source()
+            store_id = ReviewStore.objects.using(SOURCE).identity()
+        with translate_db_errors(TARGET):
+            target_was, tables = _Copy(store_id, report, request.dry_run).run()
+        return StoreCopyJson(
+            source=store_name(SOURCE),
+            target=store_name(TARGET),
+            store_id=store_id,
+            target_was=target_was,
+            dry_run=request.dry_run,
+            verified=not request.dry_run,
+            tables=tables,
+        )
+
+
+@dataclass(frozen=True)
+class _Copy:
+    store_id: str
+    report: Progress
+    dry_run: bool
+
+    def run(self) -> tuple[str, list[TableCopiedJson]]:
+        """What the target was, and each table as the source holds it."""
+        was_missing = _open_target(make=not self.dry_run)
+        if was_missing and self.dry_run:
+            return "missing", [self._fill(model) for model in _models()]
+        with transaction.atomic(using=TARGET):
+            if not self.dry_run:
+                ReviewStore.objects.using(TARGET).take_turn()
+            if self._is_copy():
+                return "whole", [self._compare(model) for model in _models()]
+            filled = [self._fill(model) for model in _models()]
+            if not self.dry_run:
+                for sql in connections[TARGET].ops.sequence_reset_sql(no_style(), _models()):
+                    _query(TARGET, sql)
+        return "missing" if was_missing else "empty", filled
+
+    def _is_copy(self) -> bool:
+        """Whether the target holds rows of the source's store; False if it is empty.
+
+        :raises TargetTaken: it holds another store's.
+        """
+        if not any(
+            _rows(TARGET, model).exists() for model in _models() if model is not ReviewStore
+        ):
+            return False
+        held = ReviewStore.objects.using(TARGET).identity()
+        if held != self.store_id:
+            raise TargetTaken(
+                f"{store_name(TARGET)} holds rows of the store {held}, not of {self.store_id}",
+                hint="name an empty database or a new file; nothing was written",
+            )
+        return True
+
+    def _compare(self, model: type[models.Model]) -> TableCopiedJson:
+        wanted = self._scan(SOURCE, model, "comparing")
+        found = self._scan(TARGET, model, "comparing")
+        if found != wanted:
+            raise TargetDiffers(
+                f"{wanted.table} differs: {wanted.rows} rows in {store_name(SOURCE)},"
+                f" {found.rows} in {store_name(TARGET)}, or other values",
+                hint="the source went on since the copy was made, or the copy was used;"
+                " name an empty target to copy anew",
+            )
+        return wanted
+
+    def _fill(self, model: type[models.Model]) -> TableCopiedJson:
+        sent = self._scan(SOURCE, model, "copying", insert=not self.dry_run)
+        if not self.dry_run and self._scan(TARGET, model, "verifying") != sent:
+            raise CopyNotVerified(
+                f"{sent.table} in {store_name(TARGET)} is not as in {store_name(SOURCE)};"
+                " nothing was kept",
+                hint="commonplace review_doctor --check looks at the source",
+            )
+        return msgspec.structs.replace(sent, added=sent.rows)
+
+    def _scan(
+        self, using: str, model: type[models.Model], doing: str, *, insert: bool = False
+    ) -> TableCopiedJson:
+        """Count and hash the rows of a table; `insert` adds them to the target."""
+        table, count, digest = model._meta.db_table, 0, sha256()
+        for rows in _batches(using, model):
+            if insert:
+                _insert(model, rows)
+            for row in rows:
+                digest.update(_encode([_comparable(value) for value in row]))
+            count += len(rows)
+            self.report(doing, table, count)
+        if insert:
+            try:
+                connections[TARGET].check_constraints(table_names=[table])
+            except IntegrityError as error:
+                raise _refused(table, error) from error
+        return TableCopiedJson(table=table, rows=count, sha256=digest.hexdigest())
+
+
+def _models() -> list[type[models.Model]]:
+    """The models of all tables. Parents come first: a class refers to classes that exist already."""
+    return list(apps.get_app_config("review").get_models())
+
+
+def _rows(using: str, model: type[models.Model]) -> models.QuerySet[models.Model]:
+    return model._base_manager.using(using).order_by("pk")
+
+
+def _batches(using: str, model: type[models.Model]) -> Iterator[list[Row]]:
+    """The values of all fields of each row, by key. No cursor stays open, which a pooler forbids."""
+    names = [field.attname for field in model._meta.concrete_fields]
+    values = _rows(using, model).values_list("pk", *names)
+    rows = values[:_ROWS_AT_ONCE]
+    with translate_db_errors(using):
+        while found := list(rows):
+            yield [row[1:] for row in found]
+            rows = values.filter(pk__gt=found[-1][0])[:_ROWS_AT_ONCE]
+
+
+def _comparable(value: Any) -> Any:
+    """JSON as one text for equal values: a database may write 100 for 1e2."""
+    if isinstance(value, (dict, list)):
+        return json.dumps(json.loads(json.dumps(value), parse_int=float), sort_keys=True)
+    return value
+
+
+def _insert(model: type[models.Model], rows: Sequence[Row]) -> None:
+    manager = model._base_manager.using(TARGET)
+    try:
+        with transaction.atomic(using=TARGET):
+            if model is ReviewStore:  # its one row is there from the start
+                names = [field.attname for field in model._meta.concrete_fields]
+                manager.update(**dict(zip(names, rows[0], strict=True)))
+            else:
+                manager.bulk_create([model(*row) for row in rows])
+    except (DataError, IntegrityError) as error:
+        if len(rows) == 1:
+            raise _refused(f"{model._meta.db_table} row {rows[0][0]}", error) from error
+        for row in rows:  # one of them is refused, and named
+            _insert(model, [row])
+
+
+def _refused(what: str, error: Exception) -> RowRefused:
+    return RowRefused(
+        f"{store_name(TARGET)} cannot hold {what}: {str(error).splitlines()[0]}",
+        hint="commonplace review_doctor --check looks at the source; nothing was kept",
+    )
+
+
+def _open_source() -> None:
+    """Open the source, and see until its connection is closed what is committed now."""
+    try:
+        ensure_store(write=False, make=False, using=SOURCE)
+    except StoreNotThere as error:
+        raise StoreMissing(
+            f"{store_name(SOURCE)} holds no review store to copy",
+            hint="name one that is there: --from PATH, or --from postgres://user@host/name",
+        ) from error
+    # Not `atomic`, which takes the write lock of an SQLite store.
+    is_sqlite = connections[SOURCE].vendor == "sqlite"
+    _query(SOURCE, "BEGIN" if is_sqlite else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+
+def _open_target(*, make: bool) -> bool:
+    """Open the target, and make it if it was missing; give whether it was.
+
+    :raises SamePlace: it is the source's database, named in another way.
+    """
+    try:
+        ensure_store(write=make, make=False, using=TARGET)
+    except StoreNotThere:
+        if make:
+            ensure_store(write=True, using=TARGET)
+        return True
+    if "sqlite" not in (connections[SOURCE].vendor, connections[TARGET].vendor):
+        which = "SELECT pg_postmaster_start_time(), current_database()"
+        if _query(SOURCE, which) == _query(TARGET, which):
+            raise SamePlace(f"{store_name(SOURCE)} and {store_name(TARGET)} are one database")
+    return False
+
+
+def _query(using: str, statement: str) -> Any:
+    with connections[using].cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone() if cursor.description else None

@@ -1,0 +1,189 @@
+"""Turns the name of a runner into a worker: found, installed, and right for the partition."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from review.domain.model_partition import (
+    EFFORT_SEPARATOR,
+    build_model_partition,
+    effort_part,
+    model_part,
+)
+from review.domain.processes import Parent
+from review.errors import UsageRefused
+from review.jobs.provenance import (
+    PartitionMismatch,
+    canonical_partition,
+    validate_provenance,
+)
+from review.knowledge_base.resolver import Linker
+from review.models import Provenance
+from review.runners.registry import find_runner, installed_runner
+from review.runners.spec import Access, RunnerSpec
+from review.settings.config import RULES_PARTITION, Config
+from review.sweeps.executors import Executor, ProcessExecutor, RulesExecutor
+from review.sweeps.run_job import RetryPolicy, Worker
+
+
+class NoSuchEffort(UsageRefused):
+    """The embedded reviewer is no model: it has no effort, and no model to name."""
+
+
+@dataclass(frozen=True)
+class WorkerRequest:
+    """Which runner is to review for a partition, and how.
+
+    :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
+    :param timeout: what a job's run may take.
+    :param actor: the name on its claims.
+    :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
+    """
+
+    runner: str
+    typed: str
+    timeout: timedelta
+    actor: str = ""
+    model: str | None = None
+    effort: str | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(frozen=True)
+class ResolvedRunner:
+    """A runner that can do the work, and what it will be told to run."""
+
+    spec: RunnerSpec
+    provenance: Provenance
+
+
+def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
+    """Look whether the runner exists and can review for the partition; nothing is started.
+
+    :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration makes none.
+    :raises RunnerCannot, NoSuchEffort: it cannot be told this model or effort, or needs one.
+    :raises PartitionMismatch: what it would run is another partition.
+    :raises UsageRefused: the partition stands for several models and none is named.
+    """
+    spec = find_runner(request.runner, config=config)
+    partition = canonical_partition(request.typed, config=config)
+    if spec.in_process:
+        provenance = _rules(request, partition)
+    else:
+        provenance = _told(request, spec, config)
+        model, effort = provenance.runner_model, provenance.runner_effort
+        spec.check(model=model, effort=effort, access=spec.review_access)
+    validate_provenance(partition, provenance, effort_unknown=False, config=config)
+    return ResolvedRunner(spec, provenance)
+
+
+def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
+    """A runner that may edit a note in a folder of its own, and what it will be told to run.
+
+    :raises UnknownRunner, ConfigRefused, RunnerCannot, RunnerNotInstalled: as their names say.
+    """
+    spec = find_runner(request.runner, config=config)
+    provenance = Provenance(spec.name, request.model, request.effort)
+    if request.typed:
+        provenance = _told(request, spec, config)
+    model, effort = provenance.runner_model, provenance.runner_effort
+    spec.check(model=model, effort=effort, access=Access.EDIT)
+    return ResolvedRunner(installed_runner(spec, root=config.root), provenance)
+
+
+def build_worker(
+    request: WorkerRequest,
+    *,
+    parent: Parent,
+    linker: Linker,
+    config: Config,
+    clock: Callable[[], datetime],
+) -> Worker:
+    """A worker for the partition; raises as `resolve_runner` does.
+
+    :raises RunnerNotInstalled: the runner's program is not on this machine.
+    """
+    resolved = resolve_runner(request, config=config)
+    retry = request.retry
+    executor: Executor = RulesExecutor(linker=linker, config=config)
+    if resolved.spec.in_process:
+        retry = replace(retry, runs=1)
+    else:
+        executor = ProcessExecutor(
+            linker=linker,
+            config=config,
+            spec=installed_runner(resolved.spec, root=config.root),
+            model=resolved.provenance.runner_model,
+            effort=resolved.provenance.runner_effort,
+            timeout=request.timeout,
+        )
+    return Worker(
+        executor=executor,
+        actor=request.actor,
+        parent=parent,
+        provenance=resolved.provenance,
+        retry=retry,
+        config=config,
+        clock=clock,
+    )
+
+
+def _rules(request: WorkerRequest, partition: str) -> Provenance:
+    if request.effort or request.model not in (None, RULES_PARTITION):
+        raise NoSuchEffort(
+            f"the runner {request.runner!r} is no model: its partition is {RULES_PARTITION!r}, and"
+            " it has no effort",
+            hint="leave --runner-model and --runner-effort out",
+        )
+    if partition != RULES_PARTITION:
+        raise PartitionMismatch(
+            f"the runner {request.runner!r} reviews for partition {RULES_PARTITION!r} only, not"
+            f" for {partition!r}",
+            hint=f"say --model {RULES_PARTITION}, or name a runner that is a model",
+        )
+    return Provenance(request.runner, RULES_PARTITION)
+
+
+def _told(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Provenance:
+    """The model and effort to name: as given, else as typed, set for the runner, or declared.
+
+    Left to the CLI, a model would be chosen that nobody paid attention to, and every review of
+    another partition's model is paid for and not accepted.
+    """
+    partition, effort = canonical_partition(request.typed, config=config), request.effort
+    if effort is None and spec.takes_effort:
+        effort = effort_part(partition)
+    model = request.model
+    if model is None and spec.takes_model:
+        model = _model_name(request.typed, partition, spec, config)
+    return Provenance(spec.name, model, effort)
+
+
+def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) -> str:
+    """The partition's model as the CLI calls it: a partition's own name is folded."""
+    if typed != partition:
+        name, _, effort = typed.rpartition(EFFORT_SEPARATOR)
+        # What stands behind the last @ can be a part of the name: claude-opus-4@20250514.
+        names_effort = name and effort_part(build_model_partition(f"x{EFFORT_SEPARATOR}{effort}"))
+        return name if names_effort else typed
+    if spec.model and _makes(spec.model, partition, config):
+        return spec.model
+    declared = config.partitions.get(partition)
+    aliases = () if declared is None else declared.aliases
+    spellings = [name for name in aliases if build_model_partition(name) == partition]
+    if len(spellings) == 1:
+        return spellings[0]
+    if aliases:
+        raise UsageRefused(
+            f"partition {partition!r} stands for several models: {', '.join(aliases)}",
+            hint=f"say which one is to run: --runner-model {shlex.quote(aliases[0])}",
+        )
+    return model_part(partition)
+
+
+def _makes(model: str, partition: str, config: Config) -> bool:
+    made = build_model_partition(model, aliases=config.aliases)
+    return partition in (made, model_part(made)) or model_part(partition) == made

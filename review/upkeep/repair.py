@@ -1,0 +1,100 @@
+"""Makes again what can be derived from the store: current acceptances, and prompts of jobs."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
+from review.domain.paths import gate_id_of, sha256_hex
+from review.job_files import ArtifactNotWritten, ArtifactStore
+from review.knowledge_base import Corpus
+from review.models import Acceptance, CurrentAcceptance, ReviewJob, ReviewStore
+from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
+from review.settings.config import Config
+from review.upkeep.checks import Check, CheckState, Faults
+from review.upkeep.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
+
+_EVENTS_AT_ONCE = 500
+
+
+def rebuild_acceptances() -> int:
+    """Point every key that is off at its last event; answers how many there were.
+
+    Each transaction takes its turn among those who move acceptances, so that an ingest at the
+    same moment is not undone.
+    """
+    with transaction.atomic():
+        ReviewStore.objects.move_acceptances()
+        pairs = set(UNFOUNDED_ACCEPTANCES.values_list("note_id", flat=True))
+        rebuilt, _by_model = UNFOUNDED_ACCEPTANCES.delete()
+        refresh_finding_states(pairs)
+    last = 0
+    while events := _apply_events(after=last):
+        rebuilt += len(events)
+        last = events[-1].pk
+    return rebuilt
+
+
+def _apply_events(*, after: int) -> list[Acceptance]:
+    with transaction.atomic():
+        ReviewStore.objects.move_acceptances()
+        events = list(UNAPPLIED_EVENTS.filter(pk__gt=after).order_by("pk")[:_EVENTS_AT_ONCE])
+        CurrentAcceptance.objects.point_at(events)
+        refresh_finding_states(
+            {event.note_id for event in events}, {event.gate_id for event in events}
+        )
+    return events
+
+
+def check_queue(*, repair: bool) -> Check:
+    """Compare the queue's projection with what it derives from; `repair` makes what differs again."""
+    faults = Faults()
+    for notes in notes_off_the_queue():
+        for note_id in notes:
+            faults.add(f"note {note_id}: its rows in the queue differ from its current acceptances")
+        if notes and repair:
+            with transaction.atomic():
+                ReviewStore.objects.move_acceptances()
+                refresh_finding_states(notes)
+    return faults.check(
+        "queue",
+        fine="its rows are what acceptances, findings and dispositions say",
+        wrong="notes whose rows were made again"
+        if repair
+        else "notes are off; --repair makes their rows again",
+        state=CheckState.REPAIRED if repair else CheckState.PROBLEM,
+    )
+
+
+def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
+    """Whether the job's prompt can be made again, and was written if it was to be.
+
+    The texts, the token and the order are the store's. The table of links is not: where a note
+    that was linked to has come or gone since, the prompt would be another.
+    """
+    data = render_prompt(_request(job, corpus, config.gates_folder)).encode()
+    if sha256_hex(data) != job.prompt_sha256:
+        return False
+    if write:
+        try:
+            ArtifactStore(config).write_bytes(job.prompt_path, data)
+        except ArtifactNotWritten:
+            return False
+    return True
+
+
+def _request(job: ReviewJob, corpus: Corpus, gates_folder: str) -> PromptRequest:
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
+    gates = {pair.gate.path: pair.gate_snapshot.text for pair in pairs}
+    gate_ids = {path: gate_id_of(path, gates_folder=gates_folder) for path in gates}
+    return PromptRequest(
+        token=job.sentinel_token,
+        bundle_output_path=job.bundle_output_path,
+        pairs=[
+            PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
+        ],
+        notes=[corpus.linker.prompt_note(path, text) for path, text in notes.items()],
+        gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
+    )

@@ -1,0 +1,269 @@
+"""The administration: lists that change nothing, and three named actions that recover jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.options import ShowFacets
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import Field, ManyToManyField, QuerySet
+from django.forms import CheckboxSelectMultiple
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from review import settings
+from review.jobs.board import show_jobs
+from review.jobs.job_documents import JobJson
+from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
+from review.recovery.recover import RecoveryAction
+from review.web.core.actions import SeeOther
+from review.web.core.filters import read_number
+from review.web.core.template_tags import badge
+from review.web.pages.job_recovery import MAX_AT_ONCE, possible_actions, recover_jobs
+
+SHOWN_CHARACTERS = 100_000
+
+# The lists need the width; the start page of the administration names them all.
+admin.site.enable_nav_sidebar = False
+
+
+# Groups and permissions as boxes: the two lists of the administration are not accessible.
+_BOXES: Mapping[type[Field[Any, Any]], Mapping[str, Any]] = {
+    ManyToManyField: {"widget": CheckboxSelectMultiple}
+}
+
+
+class PeopleAdmin(UserAdmin):
+    filter_horizontal = ()
+    formfield_overrides = _BOXES
+    readonly_fields = ("last_login", "date_joined")
+
+
+class GroupsAdmin(GroupAdmin):
+    filter_horizontal = ()
+    formfield_overrides = _BOXES
+
+
+admin.site.unregister((User, Group))
+admin.site.register(User, PeopleAdmin)
+admin.site.register(Group, GroupsAdmin)
+
+
+class _ReadOnly:
+    """Staff see everything; nobody adds, changes or deletes a row here."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return True
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return True
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
+    show_full_result_count = False
+    ordering = ("-pk",)
+    change_form_template = "admin/review/change_form.html"
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whether actions may be taken on the list; a row is never changed."""
+        return obj is None and admin.ModelAdmin.has_change_permission(self, request)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Give the list its own title: nothing is selected "to change"."""
+        title = str(self.opts.verbose_name_plural).capitalize()
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+
+
+class ReadOnlyInline(_ReadOnly, admin.TabularInline):
+    template = "admin/review/inline.html"
+    extra = 0
+
+
+class PairInline(ReadOnlyInline):
+    model = ReviewPair
+    fields = ("ordinal", "note", "gate", "status", "decision", "not_accepted", "problem")
+    ordering = ("ordinal",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ReviewPair]:
+        return super().get_queryset(request).select_related("note", "gate")
+
+
+class EventInline(ReadOnlyInline):
+    model = JobEvent
+    fields = ("at", "from_status", "to_status", "actor", "note")
+    ordering = ("pk",)
+
+
+@admin.register(ReviewJob)
+class ReviewJobAdmin(ReadOnlyAdmin):
+    """Jobs, with the actions that recover them."""
+
+    list_display = (
+        *("number", "state", "model_partition", "lens", "pair_count"),
+        *("claimed_by", "started_at", "why"),
+    )
+    list_display_links = ("number",)
+    list_filter = ("status", "failure_code", "grouping", "model_partition", "lens")
+    list_select_related = ("model_partition",)
+    search_fields = ("=id", "claimed_by", "lens", "failure_reason", "model_partition__name")
+    search_help_text = "a job's number; or who claimed it, its lens or partition, or why it failed"
+    show_facets = ShowFacets.ALWAYS
+    actions = ("ingest_now", "fail", "replace")
+    inlines = (PairInline, EventInline)
+    change_form_template = "admin/review/reviewjob/change_form.html"
+
+    @admin.display(description="job", ordering="pk")
+    def number(self, job: ReviewJob) -> str:
+        return f"Job {job.pk}"
+
+    @admin.display(description="status", ordering="status")
+    def state(self, job: ReviewJob) -> SafeString:
+        return badge(job.status)
+
+    @admin.display(description="why it failed", ordering="failure_code")
+    def why(self, job: ReviewJob) -> str:
+        return f"{job.failure_code}: {job.failure_reason[:120]}" if job.failure_code else ""
+
+    @admin.action(description="Ingest: take in the output", permissions=["change"])
+    def ingest_now(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
+        return self._confirm(request, jobs, RecoveryAction.INGEST)
+
+    @admin.action(description="Fail: give the job up", permissions=["change"])
+    def fail(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
+        return self._confirm(request, jobs, RecoveryAction.FAIL)
+
+    @admin.action(
+        description="Replace: fail, and queue a new job for its pairs", permissions=["change"]
+    )
+    def replace(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
+        return self._confirm(request, jobs, RecoveryAction.REPLACE)
+
+    def _confirm(
+        self, request: HttpRequest, jobs: QuerySet[ReviewJob], action: RecoveryAction
+    ) -> HttpResponse | None:
+        """Lead to the page that shows what the action would do."""
+        ids = list(jobs.order_by("pk").values_list("pk", flat=True)[: MAX_AT_ONCE + 1])
+        if len(ids) > MAX_AT_ONCE:
+            self.message_user(request, f"at most {MAX_AT_ONCE} jobs at once", level="error")
+            return None
+        place = reverse("admin:review_reviewjob_recover", args=[action.value])
+        return SeeOther(f"{place}?ids={','.join(map(str, ids))}")
+
+    def get_urls(self) -> list[URLPattern]:
+        recover = path(
+            "recover/<str:action>/",
+            self.admin_site.admin_view(self.recover),
+            name="review_reviewjob_recover",
+        )
+        return [recover, *super().get_urls()]
+
+    def recover(self, request: HttpRequest, action: str) -> HttpResponse:
+        context = self.admin_site.each_context(request) | {"opts": self.model._meta}
+        return recover_jobs(request, action, around=context)
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Lead to the job's events, which are its history."""
+        number = read_number(object_id)
+        if number is None:
+            raise Http404
+        return SeeOther(f"{reverse('job', args=[number])}#events")
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Offer the actions that would not be refused."""
+        found = _job(object_id)
+        actions = [action.value for action in possible_actions(request, found)] if found else []
+        context = {**(extra_context or {}), "recoveries": actions}
+        return super().change_view(request, object_id, form_url, context)
+
+
+def _job(object_id: str) -> JobJson | None:
+    number = read_number(object_id)
+    if number is None:
+        return None
+    return next(iter(show_jobs([number], gates_folder=settings.current().gates_folder)), None)
+
+
+@admin.register(ReviewPair)
+class ReviewPairAdmin(ReadOnlyAdmin):
+    list_display = ("id", "decided", "status", "not_accepted", "note", "gate", "job", "reviewed_at")
+    list_filter = ("status", "decision", "decision_source", "not_accepted")
+    list_select_related = ("note", "gate", "job")
+    search_fields = ("=id", "=job__id", "note__path", "gate__path")
+    search_help_text = "a pair's or job's number, or a part of a note's or gate's path"
+    fields = (
+        *("review", "job", "ordinal", "note", "gate", "note_snapshot", "gate_snapshot"),
+        *("status", "decision", "decision_source", "problem", "not_accepted"),
+        *("result_path", "reviewed_at"),
+    )
+    readonly_fields = ("review",)
+
+    @admin.display(description="decision", ordering="decision")
+    def decided(self, pair: ReviewPair) -> SafeString:
+        return badge(pair.decision)
+
+    @admin.display(description="review")
+    def review(self, pair: ReviewPair) -> SafeString:
+        url = reverse("review", args=[pair.pk])
+        return format_html('<a href="{}">Read it, or set its decision</a>', url)
+
+
+@admin.register(FileSnapshot)
+class FileSnapshotAdmin(ReadOnlyAdmin):
+    """The texts that were judged."""
+
+    list_display = ("id", "path", "content_sha256", "byte_size", "captured_at")
+    list_filter = ("captured_at",)
+    list_select_related = ("path",)
+    search_fields = ("path__path", "content_sha256__startswith")
+    search_help_text = "a part of a path, or the beginning of a digest"
+    fields = ("path", "content_sha256", "byte_size", "captured_at", "shown")
+    readonly_fields = ("shown",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[FileSnapshot]:
+        return super().get_queryset(request).defer("text")
+
+    @admin.display(description="text")
+    def shown(self, snapshot: FileSnapshot) -> SafeString:
+        return format_html('<pre class="text">{}</pre>', snapshot.text[:SHOWN_CHARACTERS])
+
+
+@admin.register(Acceptance)
+class AcceptanceAdmin(ReadOnlyAdmin):
+    """The events by which texts were taken as judged."""
+
+    list_display = (
+        *("id", "decided", "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
+        "reason",
+    )
+    list_filter = ("kind", "decision", "model_partition")
+    list_select_related = ("note", "gate", "model_partition")
+    search_fields = ("note__path", "gate__path", "actor", "reason")
+    search_help_text = "a part of a note's or gate's path, who, or why"
+
+    @admin.display(description="decision", ordering="decision")
+    def decided(self, event: Acceptance) -> SafeString:
+        return badge(event.decision)

@@ -1,0 +1,101 @@
+"""Logging in: the form, and the one-time link that `commonplace serve` prints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth import get_user_model, login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET
+
+from review.errors import UsageRefused
+from review.web.core.actions import SeeOther
+from review.web.core.responses import refusal
+
+MAX_NAME = 150
+MAX_PASSWORD = 1_000
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class LinkUsed(UsageRefused):
+    """The one-time link was used, has expired, or was never made."""
+
+
+class _EntryTokens(PasswordResetTokenGenerator):
+    """Tokens that the login they lead to ends, since it moves `last_login`."""
+
+    key_salt = "review.web.auth.login"
+
+    def _make_hash_value(self, user: AbstractBaseUser, timestamp: int) -> str:
+        # To the microsecond: Django's own leaves them out, and two logins in one second are alike.
+        moment = user.last_login.isoformat() if user.last_login else ""
+        return f"{user.pk} {user.password} {moment} {timestamp}"
+
+
+_tokens = _EntryTokens()
+
+
+def entry_path(user: User) -> str:
+    return reverse("enter", args=[user.pk, _tokens.make_token(user)])
+
+
+@login_not_required
+@require_GET
+def enter(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
+    """Log in whom the link is for, and lead to the start page, whose address tells nothing."""
+    user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
+    if user is None or not _tokens.check_token(user, token) or not _spend(user, timezone.now()):
+        error = LinkUsed(
+            "this link was used already, or has expired",
+            hint="print a new one with: commonplace serve --link",
+        )
+        return refusal(request, error, status=HTTPStatus.FORBIDDEN)
+    login(request, user, backend=_BACKEND)
+    target = request.GET.get("next", "")
+    local = url_has_allowed_host_and_scheme(target, allowed_hosts=None)
+    return SeeOther(target if local else reverse("start"))
+
+
+def _spend(user: User, now: datetime) -> bool:
+    """Whether this request is the first with the link: two at once find one `last_login` to move."""
+    users = get_user_model().objects.filter(pk=user.pk, last_login=user.last_login)
+    return bool(users.update(last_login=now))
+
+
+class _LoginForm(AuthenticationForm):
+    """Check the lengths first: each guess is stored, and a long password takes long to hash."""
+
+    def clean(self) -> dict[str, Any]:
+        for name, most in (("username", MAX_NAME), ("password", MAX_PASSWORD)):
+            if len(self.cleaned_data.get(name, "")) > most:
+                raise self.get_invalid_login_error()
+        return super().clean()
+
+
+class Login(LoginView):
+    authentication_form = _LoginForm
+    template_name = "review/login.html"
+    redirect_authenticated_user = True
+
+
+@method_decorator(login_not_required, name="dispatch")
+class Logout(LogoutView):
+    next_page = "login"
+
+
+urlpatterns = [
+    path("login/", Login.as_view(), name="login"),
+    path("logout/", Logout.as_view(), name="logout"),
+    path("enter/<int:user_id>/<str:token>/", enter, name="enter"),
+]

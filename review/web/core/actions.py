@@ -1,0 +1,89 @@
+"""What every change by a page has in common: who may, who did, and where it leads afterwards."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from review.errors import UsageRefused
+
+NEXT = "next"
+
+
+class MissingField(UsageRefused):
+    """The form lacks a field, or has one that is blank or too long."""
+
+    code = "missing-field"
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: the browser fetches the next page with GET, and a reload repeats nothing."""
+
+    status_code = HTTPStatus.SEE_OTHER
+
+
+def require_permission(request: HttpRequest, permission: str) -> None:
+    """Let only those go on who may.
+
+    :param permission: such as `review.change_finding`.
+    :raises PermissionDenied: the user may not; the page says which permission it takes.
+    """
+    if not request.user.has_perm(permission):
+        raise PermissionDenied(f"this takes the permission {permission}")
+
+
+def may(request: HttpRequest, permission: str) -> bool:
+    return request.user.has_perm(permission)
+
+
+def actor(request: HttpRequest) -> str:
+    """The name that goes with a change: `human:<username>`."""
+    return f"human:{cast(User, request.user).get_username()}"
+
+
+def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
+    """A text field of the form, without outer blanks; "" where it is absent or empty.
+
+    :raises MissingField: it is too long, or holds what no text holds.
+    """
+    text = request.POST.get(name, "").strip()
+    if len(text) > max_length or "\0" in text:
+        raise MissingField(f"{name} is not a text of at most {max_length} characters")
+    return text
+
+
+def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
+    """A text field that must not be blank.
+
+    :raises MissingField: it is.
+    """
+    text = field(request, name, max_length=max_length)
+    if not text:
+        raise MissingField(f"{name} is missing", hint=f"fill in {name}")
+    return text
+
+
+def after_post(
+    request: HttpRequest, default: str, *, message: str = "", focus: str = ""
+) -> HttpResponse:
+    """303 to the form's `next`, when it is a page of this site, else to `default`.
+
+    :param message: what was done; shown once on the next page, and announced.
+    :param focus: the id of the element that gets the focus there.
+    """
+    if message:
+        messages.success(request, message)
+    target = request.POST.get(NEXT, "")
+    if not url_has_allowed_host_and_scheme(
+        target, allowed_hosts=None, require_https=request.is_secure()
+    ):
+        target = default
+    if focus:
+        target = f"{target.partition('#')[0]}#{focus}"
+    return SeeOther(target)

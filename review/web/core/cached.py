@@ -1,0 +1,99 @@
+"""Answers that take a while to count: kept for a minute, or until the store changes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from django.core.cache import cache
+from django.db.models import Subquery
+from django.utils import timezone
+
+from review import settings
+from review.findings.documents import LookJson
+from review.knowledge_base.opening import open_corpus
+from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
+from review.recovery.documents import RecoveryListJson
+from review.recovery.recoverable import list_recoverable
+from review.reviews.needs_a_look import LookRequest, read_looks
+from review.reviews.pair_states import PairStates, read_pair_states
+from review.runners.process.table import ProcessTable
+
+T = TypeVar("T")
+
+KEPT_SECONDS = 60
+# Seconds; what takes no longer is counted for every request.
+QUICK = 0.06
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What was found, and when."""
+
+    value: T
+    at: datetime
+
+
+def cached(key: str, find: Callable[[], T]) -> Answer[T]:
+    """The kept answer to a question about the configured store and files, or a new one."""
+    config = settings.current()
+    name = f"{config.root} {config.database} {key}"
+    place = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    revision = _revision()
+    kept: tuple[object, Answer[T]] | None = cache.get(place)
+    if kept is not None and kept[0] == revision:
+        return kept[1]
+    started = time.monotonic()
+    answer = Answer(find(), timezone.now())
+    if time.monotonic() - started > QUICK:
+        cache.set(place, (revision, answer), KEPT_SECONDS)
+    return answer
+
+
+def _revision() -> object:
+    """What changes with whatever the pages show of the store."""
+    logs = (JobEvent, Disposition, DecisionEvent)
+    last = (Subquery(log._default_manager.order_by("-pk").values("pk")[:1]) for log in logs)
+    return ReviewStore.objects.values_list("store_id", "acceptance_revision", *last).get(pk=1)
+
+
+def pair_states() -> Answer[PairStates]:
+    """The state of every note, gate and partition."""
+
+    def find() -> PairStates:
+        config = settings.current()
+        with open_corpus(config) as corpus:
+            return read_pair_states(corpus, config=config)
+
+    return cached("pair-states", find)
+
+
+def needs_a_look() -> Answer[tuple[LookJson, ...]]:
+    """The reviews that a person has to read, by note, gate and pair."""
+
+    def find() -> tuple[LookJson, ...]:
+        config = settings.current()
+        with open_corpus(config) as corpus:
+            request = LookRequest(with_rationale=False)
+            return read_looks(corpus, request, gates_folder=config.gates_folder).looks
+
+    return cached("needs-a-look", find)
+
+
+def recoverable() -> Answer[RecoveryListJson]:
+    """The jobs that need attention."""
+
+    def find() -> RecoveryListJson:
+        config = settings.current()
+        return list_recoverable(
+            older_than=config.abandoned_after,
+            processes=ProcessTable(),
+            config=config,
+            now=timezone.now(),
+        )
+
+    return cached("recoverable", find)

@@ -1,0 +1,157 @@
+"""What every request passes: bounds, a usable store, a login, and refusals shown as pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.cache import patch_cache_control, patch_vary_headers
+
+from review import store
+from review.errors import ReviewError, StoreRefused, UsageRefused
+from review.upkeep.open_store import open_store
+from review.web.core.responses import refusal, wants_json
+
+_log = logging.getLogger(__name__)
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+
+MAX_QUERY_BYTES = 8_000
+MAX_FIELDS = 400
+# Characters; each word becomes a condition for each column, and a database takes about a thousand.
+MAX_ADMIN_SEARCH = 200
+
+
+class AddressTooLong(UsageRefused):
+    code = "address-too-long"
+
+
+class LoginNeeded(UsageRefused):
+    code = "login-needed"
+
+
+class StoreLacksLogins(StoreRefused):
+    """Only agents have used the store so far, or an older version: it lacks tables for people."""
+
+
+class RefusalMiddleware:
+    """Answers a refusal raised by a view, and a database error that an operator can mend."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._refuse_long_address(request) or self.get_response(request)
+        # What depends on who asks is kept by no cache between us.
+        if not response.has_header("Cache-Control"):
+            patch_cache_control(response, private=True, no_cache=True)
+        patch_vary_headers(response, ("Accept",))
+        return response
+
+    def _refuse_long_address(self, request: HttpRequest) -> HttpResponse | None:
+        query = str(request.META.get("QUERY_STRING", ""))
+        most = f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields"
+        is_long = len(query) > MAX_QUERY_BYTES or query.count("&") >= MAX_FIELDS
+        # The administration asks the database for what it is given, and for each word of a search.
+        if not is_long and request.path.startswith(reverse("admin:index")):
+            if "%00" in query:
+                raise SuspiciousOperation("no text in a database holds a NUL character")
+            is_long = len(request.GET.get("q", "")) > MAX_ADMIN_SEARCH
+            most = f"a search of {MAX_ADMIN_SEARCH} characters"
+        if not is_long:
+            return None
+        # The page of the refusal would read the fields again.
+        request.GET = QueryDict("")
+        error = AddressTooLong(f"the address is too long; at most {most}", hint="start over at /")
+        return refusal(request, error, status=HTTPStatus.REQUEST_URI_TOO_LONG)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        return answer_to(request, error)
+
+
+class AccessMiddleware:
+    """Lets nobody but staff see a page that is not marked `login_not_required`."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+        self._store_checked = False
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
+    ) -> HttpResponse | None:
+        """Ask for a login; refuse who is logged in and is not staff."""
+        is_open = not getattr(view, "login_required", True)
+        if is_open and request.method != "POST":
+            return None
+        if not _claims_a_login(request):
+            return None if is_open else ask_for_login(request)
+        try:
+            self._check_store()
+            known = request.user.is_authenticated
+        except (ReviewError, DatabaseError) as error:
+            # The page of the refusal would ask the store who this is.
+            request.user = AnonymousUser()
+            answer = answer_to(request, error)
+            if answer is None:
+                raise
+            return answer
+        if is_open:
+            return None
+        if not known:
+            return ask_for_login(request)
+        if not request.user.is_staff:
+            raise PermissionDenied("these pages are for staff; ask an operator to make you that")
+        return None
+
+    def _check_store(self) -> None:
+        """Once a process: an older store, or one without our tables, is named and not touched."""
+        if self._store_checked:
+            store.recheck_store()
+            return
+        open_store(write=False)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT COUNT(DISTINCT app) FROM django_migrations WHERE app IN ('auth', 'sessions')"
+            )
+            if cursor.fetchone() != (2,):
+                raise StoreLacksLogins(
+                    "the store lacks tables for people", hint="run: commonplace migrate"
+                )
+        self._store_checked = True
+
+
+def _claims_a_login(request: HttpRequest) -> bool:
+    return request.session.session_key is not None or request.method == "POST"
+
+
+def ask_for_login(request: HttpRequest) -> HttpResponse:
+    """The way to the login, and back afterwards; for a program, a refusal."""
+    if wants_json(request):
+        error = LoginNeeded("log in first", hint=f"at {reverse('login')}")
+        return refusal(request, error, status=HTTPStatus.UNAUTHORIZED)
+    return redirect_to_login(request.get_full_path(), reverse("login"))
+
+
+def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """The refusal that `error` is or means; None for a fault of ours."""
+    if isinstance(error, ReviewError):
+        return refusal(request, error)
+    if isinstance(error, DatabaseError):
+        known = store.refusal_of(error)
+        if known is None:
+            return None
+        _log.warning("answered with %s: %s", known.code, error)
+        return refusal(request, known)
+    return None

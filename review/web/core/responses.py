@@ -1,0 +1,102 @@
+"""Turns an answer into a page, or into the JSON document that the command of the same name prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from review.documents.base import Document, encode
+from review.errors import ExitCode, ReviewError
+
+Context = Mapping[str, Any]
+
+_JSON = "application/json"
+_STATUS = {
+    ExitCode.USAGE: HTTPStatus.BAD_REQUEST,
+    ExitCode.CONFLICT: HTTPStatus.CONFLICT,
+    ExitCode.INPUT_REJECTED: HTTPStatus.NOT_FOUND,
+    ExitCode.FAILED: HTTPStatus.SERVICE_UNAVAILABLE,
+    ExitCode.TRY_AGAIN: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+class RefusalJson(Document, kw_only=True):
+    schema: str = "error/1"
+    code: str
+    message: str
+    hint: str
+    exit: int
+
+
+def page(
+    request: HttpRequest,
+    template: str,
+    context: Context | Callable[[], Context],
+    *,
+    document: msgspec.Struct | Callable[[], msgspec.Struct],
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """The page, or the document for who asks for JSON; what is not wanted is not computed.
+
+    :param template: such as `review/jobs.html`.
+    :param context: what the template shows, or a function that gives it.
+    :param document: the same answer as the command's `--json`, or a function that gives it.
+    """
+    if wants_json(request):
+        return as_json(document() if callable(document) else document, status=status)
+    shown = context() if callable(context) else context
+    return render(request, template, dict(shown), status=status)
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether `?format=json` or the Accept header asks for the document; a browser asks for HTML."""
+    asked = request.GET.get("format")
+    if asked:
+        return asked == "json"
+    return request.get_preferred_type(["text/html", _JSON]) == _JSON
+
+
+def as_json(document: msgspec.Struct, *, status: int = HTTPStatus.OK) -> HttpResponse:
+    body = f"{encode(document)}\n".encode("utf-8", "surrogatepass")
+    return HttpResponse(body, content_type=_JSON, status=status)
+
+
+def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = None) -> HttpResponse:
+    """A page (or document) that says what was refused, why, and what to do."""
+    status = status or status_of(request, error)
+    if wants_json(request):
+        document = RefusalJson(
+            code=error.code, message=error.message, hint=error.hint, exit=int(error.exit_code)
+        )
+        return as_json(document, status=status)
+    context = {
+        "error": error,
+        "status": status,
+        "phrase": HTTPStatus(status).phrase,
+        "back": _where_from(request),
+    }
+    return render(request, "review/refused.html", context, status=status)
+
+
+def _where_from(request: HttpRequest) -> str:
+    """The page of ours that led here, without its host; "" for none, or for this very page."""
+    try:
+        from_page = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return ""
+    place = from_page._replace(scheme="", netloc="", fragment="").geturl()
+    is_ours = from_page.netloc and from_page.netloc == request.headers.get("Host")
+    return place if is_ours and place.startswith("/") and place != request.get_full_path() else ""
+
+
+def status_of(request: HttpRequest, error: ReviewError) -> int:
+    """The HTTP status of a refusal; what was sent with a POST is not "not found" but wrong."""
+    if error.exit_code is ExitCode.INPUT_REJECTED and request.method == "POST":
+        return HTTPStatus.UNPROCESSABLE_ENTITY
+    return _STATUS.get(error.exit_code, HTTPStatus.INTERNAL_SERVER_ERROR)

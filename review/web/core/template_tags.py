@@ -1,0 +1,123 @@
+"""Template tags of the pages: badges that never speak by colour alone, moments, keys, links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from review.vocabulary import Staleness
+from review.web.core.filters import Filters
+from review.web.core.labels import GLYPHS, age, count_words, label
+
+register = template.Library()
+
+_MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
+
+
+@register.simple_tag
+def badge(word: str, text: str | int = "") -> SafeString:
+    """A word of a closed list with its glyph and colour: `{% badge job.status %}`.
+
+    :param text: what to say in place of the word's own label; a number goes before it.
+    """
+    if not word:
+        return SafeString("")
+    if isinstance(text, int):
+        text = f"{text:,} {label(word)}"
+    return format_html(
+        '<span class="badge is-{}"><span class="glyph" aria-hidden="true">{}</span>{}</span>',
+        word,
+        GLYPHS.get(word, "·"),
+        text or label(word),
+    )
+
+
+@register.simple_tag
+def tally(counts: Mapping[str, int]) -> SafeString:
+    """Pairs by state: what fresh ones were decided, and why the others are stale.
+
+    :param counts: how many by `fresh` (which passed), `warn`, `fail` and the staleness reasons.
+    """
+    decided = {"pass": counts.get("fresh", 0), "warn": counts.get("warn", 0)}
+    decided["fail"] = counts.get("fail", 0)
+    badges = [(badge(word, number),) for word, number in decided.items() if number]
+    return format_html("{} {}", format_html_join(" ", "{}", badges), stale(counts))
+
+
+@register.simple_tag
+def stale(counts: Mapping[str, int]) -> SafeString:
+    """How many pairs are stale, and for which reasons; nothing where none is."""
+    reasons = [(word, counts[word]) for word in Staleness.values if counts.get(word)]
+    if not reasons:
+        return SafeString("")
+    told = ", ".join(f"{number:,} {word.replace('-', ' ')}" for word, number in reasons)
+    return format_html(
+        '<span class="stale-tally">{} <span class="soft small">{}</span></span>',
+        badge("stale", sum(number for _word, number in reasons)),
+        told,
+    )
+
+
+@register.simple_tag
+def when(moment: datetime | str | None, otherwise: str = "–") -> SafeString:
+    """How long ago, with the exact time for who points at it: `{% when job.started_at %}`."""
+    if not moment:
+        return SafeString(otherwise)
+    at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    exact = at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        exact,
+        age(timezone.now() - at),
+    )
+
+
+@register.simple_tag
+def key(keys: str) -> SafeString:
+    """The key that does the same, shown on a button; screen readers get it from the help."""
+    return format_html('<kbd class="key" aria-hidden="true">{}</kbd>', keys)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: dict[str, Any], **changes: str) -> str:
+    """This page with filters changed: `{% query status="failed" gate=None %}`."""
+    filters: Filters = context["filters"]
+    return filters.url(**changes)
+
+
+@register.filter
+def cut_start(text: str, folder: str) -> str:
+    """`{{ "prose/x"|cut_start:"prose" }}` is "x"."""
+    return text.removeprefix(f"{folder}/")
+
+
+@register.filter
+def labelled(word: str) -> str:
+    """A stored word as people read it: `note-changed` is "note changed"."""
+    return label(word)
+
+
+@register.filter
+def counted(number: int, noun: str) -> str:
+    """`{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries"."""
+    return count_words(number, noun)
+
+
+@register.filter
+def moments(text: str) -> str:
+    """Moments inside a sentence, to the minute: 2026-01-31 09:30 UTC."""
+    return _MOMENT.sub(r"\1 \2 UTC", text)
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """12345 as 12,345."""
+    return f"{number:,}"

@@ -1,0 +1,141 @@
+"""The page of a pair's change: the accepted text against today's, and the ack of exactly that."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from review import settings
+from review.acceptance.pair_actions import Pick
+from review.knowledge_base import Corpus
+from review.knowledge_base.opening import open_corpus
+from review.overview.note_page import NotePageRequest, read_note_page
+from review.reviews.pair_change import (
+    Against,
+    ChangeRequest,
+    FileChange,
+    PairChange,
+    change_document,
+    read_pair_change,
+)
+from review.settings.config import Config
+from review.web.core.actions import may
+from review.web.core.filters import Filters, parse_filters
+from review.web.core.responses import page
+from review.web.pages.pair_actions import write_pick
+from review.web.render.diff import render_diff
+from review.web.render.links import diff_page, finding_page
+from review.web.render.markdown import Mark, render_plain
+
+_ALL = "all"
+_KNOWN = {"gate": None, "model": None, "against": [word.value for word in Against], "lines": [_ALL]}
+
+
+def diff(request: HttpRequest, note_path: str) -> HttpResponse:
+    """What changed for one pair; without a gate and a model, the pairs to choose from."""
+    filters = parse_filters(request, _KNOWN)
+    config = settings.current()
+    with open_corpus(config) as corpus:
+        if not filters.one("gate") or not filters.one("model"):
+            return _choose(request, filters, note_path, corpus, config)
+        wanted = ChangeRequest(
+            note_path=note_path,
+            gate_id=filters.one("gate"),
+            model_partition=filters.one("model"),
+            against=Against(filters.one("against", Against.ACCEPTED)),
+            all_lines=filters.one("lines") == _ALL,
+        )
+        return page(
+            request,
+            "review/diff.html",
+            lambda: _context(request, filters, wanted, corpus, config),
+            document=lambda: change_document(corpus, wanted),
+        )
+
+
+def _choose(
+    request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
+) -> HttpResponse:
+    shown = read_note_page(corpus, NotePageRequest(path=note_path), config=config)
+    pairs = [
+        {
+            "pair": row,
+            "url": diff_page(note_path, gate_id=row.gate_id, model_partition=row.model_partition),
+        }
+        for row in shown.pairs
+        if row.accepted_at is not None
+        and filters.one("gate", row.gate_id) == row.gate_id
+        and filters.one("model", row.model_partition) == row.model_partition
+    ]
+    context = {
+        "filters": filters,
+        "note_path": shown.now.path,
+        "pairs": pairs,
+        "select_command": (
+            f"commonplace review_target_selector --all-gates --note {quote(shown.now.path)}"
+            " --model MODEL --json | commonplace create_review_jobs --input - --grouping note"
+        ),
+    }
+    return page(request, "review/diff_choice.html", context, document=shown.document)
+
+
+def _context(
+    request: HttpRequest, filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
+) -> dict[str, Any]:
+    change = read_pair_change(corpus, wanted, config=config)
+    return {
+        "filters": filters,
+        "change": change,
+        "note_html": _html(change.note, _marks(change)),
+        "gate_html": _html(change.gate, []),
+        "loose": [item.finding for item in change.findings if item.line is None],
+        "against": wanted.against.value,
+        "against_url": filters.url(
+            against=None if wanted.against is Against.REVIEWED else Against.REVIEWED.value
+        ),
+        "lines_url": filters.url(lines=None if wanted.all_lines else _ALL),
+        "all_lines": wanted.all_lines,
+        "pick": _pick(change),
+        "may_ack": may(request, "review.change_acceptance"),
+        "may_request": may(request, "review.change_reviewjob"),
+    }
+
+
+def _marks(change: PairChange) -> list[Mark]:
+    return [
+        Mark(
+            item.line,
+            item.finding.fingerprint,
+            item.finding.severity,
+            item.finding.text,
+            finding_page(item.finding.fingerprint),
+        )
+        for item in change.findings
+        if item.line is not None
+    ]
+
+
+def _html(file: FileChange, marks: list[Mark]) -> str:
+    if file.diff is not None:
+        return render_diff(file.diff, marks=marks)
+    return render_plain(file.before, quotes=marks) if file.now is None else ""
+
+
+def _pick(change: PairChange) -> str:
+    """The pair as it is shown here: an ack takes these two texts and no others."""
+    return write_pick(
+        Pick(
+            note_path=change.note_path,
+            gate_id=change.gate_id,
+            model_partition=change.model_partition,
+            note_sha256=change.note.now_sha256,
+            gate_sha256=change.gate.now_sha256,
+            review_pair_id=change.review_pair_id,
+        )
+    )
+
+
+urlpatterns = [path("diff/<path:note_path>", diff, name="diff")]

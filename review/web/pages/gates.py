@@ -1,0 +1,137 @@
+"""The pages of gates: the list, and one gate with its text over time and how its reviews went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from shlex import quote
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+
+from review import settings
+from review.knowledge_base.opening import open_corpus
+from review.overview.gate_page import GatePage, gate_covers, read_gate_page
+from review.queue.queue import QueueFilter, queue_now
+from review.reviews.pair_states import FRESH
+from review.reviews.texts import snapshot_text
+from review.selection.gate_names import list_gates
+from review.selection.path_filters import is_below
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState
+from review.web.core.cached import pair_states
+from review.web.core.facets import make_facet
+from review.web.core.filters import Filters, parse_filters
+from review.web.core.responses import page
+from review.web.render.diff import render_diff
+from review.web.render.markdown import Look, render_markdown, render_plain
+
+_LINES = "lines"
+
+
+def gates(request: HttpRequest) -> HttpResponse:
+    filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
+    config = settings.current()
+    with open_corpus(config) as corpus:
+        document = list_gates(corpus, (), note="", root=str(config.root))
+    document.gates = [gate for gate in document.gates if _is_wanted(gate.lens, gate.rule, filters)]
+    lenses = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
+    document.problems = [item for item in document.problems if is_below(item.path, lenses)]
+    return page(
+        request, "review/gates.html", lambda: _list_context(filters, document), document=document
+    )
+
+
+def _is_wanted(lens: str, rule: str | None, filters: Filters) -> bool:
+    lenses, judged = filters.all("lens"), filters.all("judged")
+    by = "rule" if rule else "model"
+    return (not lenses or lens in lenses) and (not judged or by in judged)
+
+
+def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
+    answer = pair_states()
+    covers = gate_covers(answer.value)
+    lenses = Counter(gate.lens for gate in answer.value.gates)
+    return {
+        "filters": filters,
+        "rows": [
+            {"gate": gate, "covers": covers.get(gate.gate_path, ())} for gate in document.gates
+        ],
+        "problems": document.problems,
+        "counted_at": answer.at,
+        "facets": [
+            make_facet(filters, "lens", "Lens", lenses),
+            make_facet(filters, "judged", "Judged by", {"rule": None, "model": None}),
+        ],
+    }
+
+
+def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
+    filters = parse_filters(request, {"as": [_LINES], "against": None})
+    config = settings.current()
+    answer = pair_states()
+    queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
+    with open_corpus(config) as corpus:
+        shown = read_gate_page(
+            corpus,
+            answer.value,
+            gate_id,
+            against=filters.key("against"),
+            open_findings=queue.total,
+            config=config,
+        )
+    return page(
+        request,
+        "review/gate.html",
+        lambda: _context(filters, shown) | {"counted_at": answer.at},
+        document=shown.document,
+    )
+
+
+def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
+    by_lines = filters.one("as") == _LINES
+    text = shown.gate.text if shown.gate else _last_text(shown)
+    look = Look(headings=(2, 3))
+    return {
+        "filters": filters,
+        "shown": shown,
+        "gate": shown.gate,
+        "covers": [
+            {
+                "cover": cover,
+                "decisions": [
+                    (word.value, cover.counts[_state(word.value)], cover.share(_state(word.value)))
+                    for word in ACCEPTING_DECISIONS
+                ],
+            }
+            for cover in shown.covers
+        ],
+        "would_go_stale": sum(cover.fresh for cover in shown.covers),
+        "judged": [
+            (state, number)
+            for state, number in shown.judged.items()
+            if number and state != DispositionState.OPEN
+        ],
+        "open_findings": shown.judged.get(DispositionState.OPEN, 0),
+        "html": render_plain(text) if by_lines else render_markdown(text, look=look),
+        "by_lines": by_lines,
+        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
+        "change_html": render_diff(shown.change) if shown.change else "",
+        "compared": filters.one("against"),
+        "select_command": f"commonplace review_target_selector {quote(shown.gate_id)} --model MODEL",
+        "tried": [item for item in shown.examples if item.holds is not None],
+    }
+
+
+def _state(decision: str) -> str:
+    return FRESH if decision == Decision.PASS else decision
+
+
+def _last_text(shown: GatePage) -> str:
+    return snapshot_text(shown.texts[0].snapshot_id).text if shown.texts else ""
+
+
+urlpatterns = [
+    path("gates/", gates, name="gates"),
+    path("gates/<path:gate_id>", gate, name="gate"),
+]

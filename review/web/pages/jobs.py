@@ -1,0 +1,253 @@
+"""The pages of jobs: the list by status, one job with its timeline, and its files as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, get_args
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+from django.views.generic import RedirectView
+
+from review import settings
+from review.acceptance.pair_actions import Pick
+from review.jobs.board import (
+    JobFilter,
+    JobRow,
+    count_jobs_by_kind,
+    job_rows,
+    newest_job_ids,
+    require_job,
+    show_jobs,
+)
+from review.jobs.detail import JobFile, read_job, read_job_file
+from review.jobs.job_documents import JobJson, JobListPageJson, PairJson
+from review.jobs.pages_documents import JobDetailsJson, JobFileJson
+from review.protocol.telemetry import output_tokens_by_model
+from review.recovery.documents import RecoverableJson
+from review.runners.process.table import ProcessTable
+from review.selection.freshness import in_flight
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
+from review.web.core.actions import SeeOther, may, require_permission
+from review.web.core.cached import recoverable
+from review.web.core.facets import make_facet
+from review.web.core.filters import Filters, parse_filters
+from review.web.core.labels import duration, label
+from review.web.core.paging import Paged, document_url, paged, read_place
+from review.web.core.responses import page, wants_json
+from review.web.pages.job_recovery import PERMISSION, possible_actions
+from review.web.pages.pair_actions import ask, tell_requests
+
+JOBS_A_PAGE = 50
+JOBS_A_DOCUMENT = 100
+SHOWN_CHARACTERS = 40_000
+NEEDS = {"abandoned": "abandoned", "ready": "ready to ingest", "missing": "pairs missing"}
+_KNOWN = {
+    "status": JobStatus.values,
+    "needs": tuple(NEEDS),
+    "code": FailureCode.values,
+    "partition": None,
+    "lens": None,
+}
+_FILES: tuple[JobFile, ...] = get_args(JobFile)
+
+
+@dataclass(frozen=True)
+class ShownJob:
+    """A job of the list, and why it needs attention: words of `NEEDS`."""
+
+    row: JobRow
+    needs: tuple[str, ...]
+
+
+def jobs(request: HttpRequest) -> HttpResponse:
+    filters = parse_filters(request, _KNOWN)
+    needing = _needing() if filters.all("needs") else {}
+    size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
+    place = read_place(filters, int)
+    ids = newest_job_ids(
+        _wanted(filters, needing), before=int(place[0]) if place else None, limit=size + 1
+    )
+    part = paged(ids, size=size, key=lambda job_id: (job_id,), filters=filters)
+    return page(
+        request,
+        "review/jobs.html",
+        lambda: _list_context(filters, part, needing or _needing()),
+        document=lambda: _list_document(part),
+    )
+
+
+def _list_document(part: Paged[int]) -> JobListPageJson:
+    """The jobs of the page as the command gives them: the oldest first."""
+    ids = reversed(part.items)
+    document = JobListPageJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
+    if following := document_url(part.next_url):
+        document.next = following
+    return document
+
+
+def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
+    needs = filters.all("needs")
+    return JobFilter(
+        statuses=tuple(JobStatus(word) for word in filters.all("status")),
+        partitions=filters.all("partition"),
+        failure_codes=tuple(FailureCode(word) for word in filters.all("code")),
+        lenses=filters.all("lens"),
+        job_ids=tuple(job for need in needs for job in needing[need]) if needs else None,
+    )
+
+
+def _needing() -> dict[str, list[int]]:
+    recovery = recoverable().value
+
+    def ids(entries: list[RecoverableJson]) -> list[int]:
+        return [entry.review_job_id for entry in entries]
+
+    return {
+        "abandoned": ids(recovery.abandoned),
+        "ready": ids(recovery.ready),
+        "missing": ids(recovery.failed),
+    }
+
+
+def _list_context(
+    filters: Filters, part: Paged[int], needing: Mapping[str, list[int]]
+) -> dict[str, Any]:
+    return {
+        "paged": part,
+        "rows": [
+            ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
+            for row in job_rows(part.items, gates_folder=settings.current().gates_folder)
+        ],
+        "filters": filters,
+        "facets": _facets(filters, needing),
+    }
+
+
+def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
+    counts = count_jobs_by_kind()
+    needs = {need: len(ids) for need, ids in needing.items()}
+    codes = {code: label(code) for code in FailureCode.values}
+    facets = [
+        make_facet(filters, "status", "Status", dict(counts.statuses)),
+        make_facet(filters, "needs", "Needs attention", dict(needs), labels=NEEDS),
+        make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
+        make_facet(filters, "code", "Why it failed", dict(counts.failure_codes), labels=codes),
+    ]
+    return [facet for facet in facets if facet.options]
+
+
+def job(request: HttpRequest, job_id: int) -> HttpResponse:
+    parse_filters(request, {})
+    details = read_job(
+        job_id, config=settings.current(), processes=ProcessTable(), now=timezone.now()
+    )
+    return page(
+        request,
+        "review/job.html",
+        lambda: _job_context(request, details),
+        document=details,
+    )
+
+
+@require_POST
+def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Queue a new job for the pairs of a failed job that have no review."""
+    require_permission(request, PERMISSION)
+    (job,) = show_jobs([require_job(job_id).pk], gates_folder=settings.current().gates_folder)
+    picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
+    tell_requests(request, ask(request, picks, grouping=Grouping(job.grouping)))
+    return SeeOther(reverse("job", args=[job_id]))
+
+
+def _to_request(job: JobJson) -> list[PairJson]:
+    """The missing pairs of a closed job that no open job will answer."""
+    waiting = in_flight(job.model_partition)
+    return [
+        pair
+        for pair in job.pairs
+        if pair.pair_status == PairStatus.MISSING
+        and (pair.note_path, pair.gate_path) not in waiting
+    ]
+
+
+def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
+    number = details.job.review_job_id
+    telemetry = details.telemetry
+    return {
+        "details": details,
+        "job": details.job,
+        "is_open": details.job.status in OPEN_JOB_STATUSES,
+        "abandoned_after": duration(settings.current().abandoned_after),
+        "files": [
+            _shown(number, "prompt", "Prompt", details.prompt),
+            _shown(number, "output", "Output", details.output),
+        ],
+        "took": _took(details.job),
+        "writers": _writers(telemetry),
+        "notices": _notices(telemetry),
+        "may_recover": may(request, PERMISSION),
+        "actions": [action.value for action in possible_actions(request, details.job)],
+        "to_request": _to_request(details.job) if "missing" in details.recovery else [],
+        "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
+    }
+
+
+def _writers(telemetry: Mapping[str, object] | None) -> list[str]:
+    """The models that wrote the output, with their shares where several did."""
+    tokens = output_tokens_by_model(telemetry)
+    total = sum(tokens.values())
+    return [f"{name} {count / total:.0%}" for name, count in tokens.items() if count]
+
+
+def _notices(telemetry: Mapping[str, object] | None) -> list[str]:
+    notices = (telemetry or {}).get("notices")
+    return [str(words) for words in notices] if isinstance(notices, list) else []
+
+
+def _took(job: JobJson) -> str:
+    if not job.started_at or not job.completed_at:
+        return ""
+    started, ended = map(datetime.fromisoformat, (job.started_at, job.completed_at))
+    return duration(ended - started)
+
+
+def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[str, Any]:
+    """A file of a job: its beginning, and whether that is all."""
+    text = ""
+    if facts.state == "there":
+        data = read_job_file(job_id, name, config=settings.current()) or b""
+        text = data.decode("utf-8", "replace")
+    return {
+        "title": title,
+        "name": name,
+        "facts": facts,
+        "text": text[:SHOWN_CHARACTERS],
+        "is_whole": len(text) <= SHOWN_CHARACTERS,
+    }
+
+
+def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
+    """A file of a job, byte for byte, as text that no browser takes for anything else."""
+    which = next((known for known in _FILES if known == name), None)
+    if which is None:
+        raise Http404
+    data = read_job_file(job_id, which, config=settings.current())
+    if data is None:
+        raise Http404
+    return HttpResponse(data, content_type="text/plain; charset=utf-8", status=HTTPStatus.OK)
+
+
+urlpatterns = [
+    path("jobs/", jobs, name="jobs"),
+    path("jobs/<int:job_id>", job, name="job"),
+    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
+    path("jobs/<int:job_id>/request-missing", request_missing, name="request-missing"),
+    path("jobs/<int:job_id>/<str:name>", job_file, name="job-file"),
+]

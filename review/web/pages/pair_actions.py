@@ -1,0 +1,180 @@
+"""What people do to pairs that a page shows: ack, override, ask for a review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from review import settings
+from review.acceptance.decide import OverrideRequest, override_acceptance
+from review.acceptance.documents import AcksJson
+from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
+from review.domain.paths import MAX_PATH_BYTES
+from review.errors import UsageRefused
+from review.jobs.job_documents import CreatedJson
+from review.knowledge_base.opening import open_corpus
+from review.vocabulary import Grouping
+from review.web.core.actions import actor, after_post, field, require_permission, required
+from review.web.core.filters import read_number
+from review.web.core.labels import count_words
+
+_NONE = "-"
+_TRIVIAL = "trivial"
+_PARTS = 5
+_NAMED = 3
+
+
+class NoSuchPick(UsageRefused):
+    """The form names a pair in a way that no page of ours writes."""
+
+
+def write_pick(pick: Pick) -> str:
+    """A pair as the value of a checkbox; the note stands once in its form."""
+    pair_id = _NONE if pick.review_pair_id is None else str(pick.review_pair_id)
+    return " ".join(
+        (
+            pick.model_partition,
+            pick.note_sha256 or _NONE,
+            pick.gate_sha256 or _NONE,
+            pair_id,
+            pick.gate_id,
+        )
+    )
+
+
+def read_picks(request: HttpRequest) -> list[Pick]:
+    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
+
+    :raises NoSuchPick, MissingField: the form is none of ours.
+    """
+    note = required(request, "note", max_length=MAX_PATH_BYTES)
+    name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
+    return [_read_pick(note, value) for value in request.POST.getlist(name)]
+
+
+def _read_pick(note: str, value: str) -> Pick:
+    parts = value.split(" ", _PARTS - 1)
+    pair_id = read_number(parts[3]) if len(parts) == _PARTS else None
+    if len(parts) != _PARTS or (pair_id is None and parts[3] != _NONE):
+        raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
+    partition, note_sha256, gate_sha256, _pair_id, gate_id = parts
+    return Pick(
+        note_path=note,
+        gate_id=gate_id,
+        model_partition=partition,
+        note_sha256=None if note_sha256 == _NONE else note_sha256,
+        gate_sha256=None if gate_sha256 == _NONE else gate_sha256,
+        review_pair_id=pair_id,
+    )
+
+
+@require_POST
+def ack(request: HttpRequest) -> HttpResponse:
+    require_permission(request, "review.change_acceptance")
+    picks = read_picks(request)
+    config = settings.current()
+    answers = ack_picks(
+        picks,
+        actor=actor(request),
+        reason=field(request, "reason"),
+        corpus=open_corpus(config),
+        config=config,
+        now=timezone.now(),
+    )
+    _tell_acks(request, answers)
+    return after_post(request, reverse("note", args=[picks[0].note_path]))
+
+
+@require_POST
+def override(request: HttpRequest) -> HttpResponse:
+    """Accept today's texts of a pair as passed, without a review."""
+    require_permission(request, "review.change_reviewpair")
+    note = required(request, "note", max_length=MAX_PATH_BYTES)
+    wanted = OverrideRequest(
+        note=note,
+        gates=(required(request, "gate", max_length=MAX_PATH_BYTES),),
+        model_partition=required(request, "model"),
+        reason=required(request, "reason"),
+        actor=actor(request),
+        expect_note_sha256=required(request, "note_sha256"),
+        expect_gate_sha256=required(request, "gate_sha256"),
+    )
+    answer = override_acceptance(wanted, corpus=open_corpus(settings.current()), now=timezone.now())
+    names = ", ".join(pair.gate_id for pair in answer.overridden)
+    return after_post(
+        request, reverse("note", args=[note]), message=f"Overridden: {names} passes for {note}."
+    )
+
+
+@require_POST
+def request_review(request: HttpRequest) -> HttpResponse:
+    require_permission(request, "review.change_reviewjob")
+    picks = read_picks(request)
+    tell_requests(request, ask(request, picks, grouping=Grouping.NOTE))
+    return after_post(request, reverse("note", args=[picks[0].note_path]))
+
+
+def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> list[CreatedJson]:
+    return request_reviews(
+        picks,
+        grouping=grouping,
+        actor=actor(request),
+        config=settings.current(),
+        now=timezone.now(),
+    )
+
+
+def tell_requests(request: HttpRequest, answers: Iterable[CreatedJson]) -> None:
+    """Say which jobs were made, and which pairs went into none."""
+    found = list(answers)
+    pairs = sum(job.pair_count for answer in found for job in answer.jobs)
+    jobs = sum(len(answer.jobs) for answer in found)
+    skipped = [item for answer in found for item in answer.skipped]
+    if jobs:
+        what = f"{count_words(pairs, 'pair')} in {count_words(jobs, 'queued job')}"
+        messages.success(
+            request, f"Requested: {what}. Run them with: commonplace run_review_jobs --all"
+        )
+    if skipped:
+        named = "; ".join(
+            f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped[:_NAMED]
+        )
+        messages.warning(request, f"Not requested: {_and_more(named, len(skipped))}")
+
+
+def _tell_acks(request: HttpRequest, answers: Iterable[AcksJson]) -> None:
+    found = list(answers)
+    acked = [item.gate_id for answer in found for item in answer.acked]
+    fresh = [item.gate_id for answer in found for item in answer.already_fresh]
+    refused = [item.message for answer in found for item in answer.refused]
+    if acked:
+        messages.success(request, f"Acked{_gates(acked)}.")
+    if fresh:
+        messages.info(request, f"Fresh already{_gates(fresh)}.")
+    if refused:
+        messages.warning(
+            request, f"Not acked: {_and_more('; '.join(refused[:_NAMED]), len(refused))}"
+        )
+
+
+def _gates(gate_ids: Sequence[str]) -> str:
+    """The gates of pairs, each once; with the number of pairs where partitions share a gate."""
+    names = list(dict.fromkeys(gate_ids))
+    number = f" {count_words(len(gate_ids), 'pair')}" if len(names) < len(gate_ids) else ""
+    return f"{number}: {_and_more(', '.join(names[:_NAMED]), len(names))}"
+
+
+def _and_more(named: str, total: int) -> str:
+    return named if total <= _NAMED else f"{named} and {total - _NAMED} more"
+
+
+urlpatterns = [
+    path("ack/", ack, name="ack"),
+    path("override/", override, name="override"),
+    path("request-review/", request_review, name="request-review"),
+]

@@ -1,0 +1,171 @@
+"""The queue's pages: findings by note with facets, and all that match, to be confirmed at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+
+from review import settings
+from review.documents.problems import problem_json
+from review.findings.documents import QueuePageJson
+from review.knowledge_base.notes import in_order
+from review.knowledge_base.opening import open_corpus
+from review.queue.facets import QueueFacets, read_facets
+from review.queue.page import read_entry_page, read_page
+from review.queue.queue import Place, queue_now
+from review.selection.path_filters import is_below
+from review.vocabulary import DispositionState, NoteNow
+from review.web.core.actions import may
+from review.web.core.filters import AFTER, Filters
+from review.web.core.paging import Paged, document_url, read_place, write_place
+from review.web.core.responses import page
+from review.web.pages.queue_filters import (
+    LINES_A_PAGE,
+    find,
+    make_facets,
+    queue_filter,
+    read_filters,
+)
+from review.web.pages.triage import PERMISSION, last_act
+
+LINES_A_DOCUMENT = 200
+
+
+@dataclass(frozen=True)
+class StateTab:
+    """A status of findings, with how many have it under the other filters."""
+
+    state: str
+    count: int
+    url: str
+    selected: bool
+
+
+@dataclass(frozen=True)
+class Emptiness:
+    """Why a list is empty, what to do, and what to type for it."""
+
+    why: str
+    then: str = ""
+    command: str = ""
+
+
+def queue(request: HttpRequest) -> HttpResponse:
+    """The findings that want an edit, or those with another status."""
+    filters = read_filters(request)
+    place = _place(filters)
+    return page(
+        request,
+        "review/queue.html",
+        lambda: _context(request, filters, place),
+        document=lambda: _document(filters, place),
+    )
+
+
+def _place(filters: Filters) -> Place | None:
+    place = read_place(filters, str, str, int)
+    return None if place is None else (str(place[0]), str(place[1]), int(place[2]))
+
+
+def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dict[str, Any]:
+    found, files = find(filters)
+    facets = read_facets(found)
+    with open_corpus(settings.current()) as corpus:
+        shown = read_page(found, corpus, after=place, limit=LINES_A_PAGE)
+    return {
+        "filters": filters,
+        "facets": make_facets(filters, facets),
+        "tabs": _tabs(filters, facets),
+        "state": filters.one("state", DispositionState.OPEN),
+        "total": facets.total,
+        "note_count": found.note_count,
+        "shown": shown,
+        "paged": _paged(filters, shown.next_place),
+        "gone": facets.since[NoteNow.GONE],
+        "waiting": facets.waiting,
+        "empty": None if shown.groups else _why_empty(facets, filters, place),
+        "looked_at": files.looked_at,
+        "may_dispose": may(request, PERMISSION),
+        "last_act": last_act(request),
+        "other_fields": [item for item in filters.fields if item[0] != "q"],
+    }
+
+
+def _document(filters: Filters, place: Place | None) -> QueuePageJson:
+    wanted = queue_filter(filters)
+    # The command gives those of notes that are gone too, apart from the others.
+    whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
+    found, _files = queue_now(settings.current(), whole, now=timezone.now())
+    with open_corpus(settings.current()) as corpus:
+        entries = read_entry_page(found, corpus, after=place, limit=LINES_A_DOCUMENT)
+        listed = corpus.notes_at(found.looked_at)
+        folder = corpus.gates.folder
+        gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
+        lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
+        problems = [
+            problem
+            for problem in corpus.gates.problems
+            if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
+        ]
+    document = QueuePageJson(
+        entries=list(entries.entries),
+        deleted_notes=list(entries.deleted_notes),
+        problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
+        waiting_findings=found.waiting,
+    )
+    if following := document_url(_paged(filters, entries.next_place).next_url):
+        document.next = following
+    return document
+
+
+def _paged(filters: Filters, next_place: Place | None) -> Paged[None]:
+    after = {AFTER: write_place(next_place)} if next_place else {}
+    return Paged(
+        items=(),
+        next_url=filters.url(**after) if after else "",
+        first_url=filters.url() if filters.after else "",
+    )
+
+
+def _tabs(filters: Filters, facets: QueueFacets) -> list[StateTab]:
+    chosen = filters.all("state") or (DispositionState.OPEN.value,)
+    return [
+        StateTab(
+            state=state,
+            count=count,
+            url=filters.url(state=None if state == DispositionState.OPEN else state),
+            selected=state in chosen,
+        )
+        for state, count in facets.states.items()
+    ]
+
+
+def _why_empty(facets: QueueFacets, filters: Filters, place: Place | None) -> Emptiness:
+    """Why there is nothing to show, and what to do about it."""
+    state = filters.one("state", DispositionState.OPEN)
+    if place is not None:
+        return Emptiness("This is the end of the list.")
+    if filters.narrowed and set(filters.values) != {"state"}:
+        return Emptiness("No finding matches these filters.")
+    if state != DispositionState.OPEN:
+        return Emptiness(
+            f"No finding is {state}.", "What you dispose of in the queue is listed here."
+        )
+    if any(facets.states.values()):
+        return Emptiness(
+            "Nothing is open: every finding has a disposition.",
+            "New ones come with new reviews. What waits for one:",
+            "commonplace review_target_selector --all-gates --model MODEL",
+        )
+    return Emptiness(
+        "No current review says warn or fail.",
+        "Findings come with reviews. Select what lacks one, and have it reviewed:",
+        "commonplace review_sweep --all-gates --runner claude-code --model MODEL",
+    )
+
+
+urlpatterns = [path("queue/", queue, name="queue")]

@@ -1,0 +1,127 @@
+"""The page that searches notes, findings and reviews."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from review import settings
+from review.domain.excerpts import wanted_words
+from review.knowledge_base.opening import open_corpus
+from review.overview.documents import (
+    FoundFindingJson,
+    FoundNoteJson,
+    FoundReviewJson,
+    SearchJson,
+)
+from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
+from review.overview.search import search as search_texts
+from review.web.core.facets import make_facet
+from review.web.core.filters import AFTER, Filters, parse_filters
+from review.web.core.paging import Paged, document_url, read_place, write_place
+from review.web.core.responses import page
+
+# Seconds that a request spends on texts that are not indexed yet; the next search goes on.
+_INDEX_SECONDS = 1.0
+_LABELS: dict[str, str] = {
+    SearchKind.NOTE: "notes",
+    SearchKind.FINDING: "findings",
+    SearchKind.REVIEW: "reviews",
+}
+
+
+def search(request: HttpRequest) -> HttpResponse:
+    filters = parse_filters(request, {"q": None, "kind": [kind.value for kind in SearchKind]})
+    query = " ".join(filters.all("q"))
+    words = wanted_words(query)
+    kinds = [SearchKind(word) for word in filters.all("kind")] or list(SearchKind)
+    place = read_place(filters, int)
+    offset = max(0, int(place[0])) if place else 0
+    found = SearchResult()
+    if words:
+        config = settings.current()
+        with open_corpus(config) as corpus:
+            found = search_texts(
+                corpus, words, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS, config=config
+            )
+    after = offset + PER_KIND
+    has_more = any(found.counts.get(kind, 0) > after for kind in kinds)
+    part: Paged[Any] = Paged(
+        items=(),
+        next_url=filters.url(**{AFTER: write_place((after,))}) if has_more else "",
+        first_url=filters.url() if offset else "",
+    )
+    counts = {kind.value: found.counts.get(kind, 0) for kind in SearchKind}
+    jumps = find_jumps(query)
+    return page(
+        request,
+        "review/search.html",
+        lambda: {
+            "filters": filters,
+            "query": query,
+            "kinds": filters.all("kind"),
+            "words": words,
+            "complete": found.complete,
+            "total": sum(counts[kind] for kind in kinds),
+            "groups": _groups(filters, found),
+            "facets": [make_facet(filters, "kind", "Show", counts, labels=_LABELS)],
+            "paged": part,
+            "jumps": jumps,
+        },
+        document=lambda: SearchJson(
+            query=query,
+            complete=found.complete,
+            counts=counts,
+            next=document_url(part.next_url),
+            jumps=jumps,
+            **_hits(found),
+        ),
+    )
+
+
+def _groups(filters: Filters, found: SearchResult) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": kind.value,
+            "title": _LABELS[kind],
+            "hits": hits,
+            "count": found.counts[kind],
+            "url": filters.url(kind=kind.value) if len(found.hits) > 1 else "",
+        }
+        for kind, hits in found.hits.items()
+        if hits
+    ]
+
+
+def _hits(found: SearchResult) -> dict[str, Any]:
+    hits = {kind: found.hits.get(kind, ()) for kind in SearchKind}
+    return {
+        "notes": [
+            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt) for hit in hits[SearchKind.NOTE]
+        ],
+        "findings": [
+            FoundFindingJson(
+                fingerprint=hit.key,
+                note_path=hit.note_path,
+                gate_id=hit.gate_id,
+                severity=hit.word,
+                text=hit.excerpt,
+            )
+            for hit in hits[SearchKind.FINDING]
+        ],
+        "reviews": [
+            FoundReviewJson(
+                review_pair_id=int(hit.key),
+                note_path=hit.note_path,
+                gate_id=hit.gate_id,
+                decision=hit.word,
+                excerpt=hit.excerpt,
+            )
+            for hit in hits[SearchKind.REVIEW]
+        ],
+    }
+
+
+urlpatterns = [path("search", search, name="search")]

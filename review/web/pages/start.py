@@ -1,0 +1,192 @@
+"""The start page: what needs a person, and how much of the knowledge base is covered."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
+
+from django.db.models import Count, Min
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+
+from review import settings
+from review.knowledge_base.opening import open_corpus
+from review.models import ReviewJob
+from review.overview.coverage import find_orphans, read_coverage
+from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
+from review.overview.events import ActFilter, newest_acts
+from review.overview.status import read_status
+from review.queue.facets import read_facets
+from review.queue.queue import QueueFilter, queue_now
+from review.recovery.documents import RecoverableJson
+from review.recovery.recover import RecoveryAction
+from review.vocabulary import JobStatus
+from review.web.core.actions import may
+from review.web.core.cached import needs_a_look, pair_states, recoverable
+from review.web.core.filters import parse_filters
+from review.web.core.responses import page
+from review.web.pages.events import shown_acts
+from review.web.pages.job_recovery import MAX_AT_ONCE, PERMISSION
+
+LAST_EVENTS = 6
+# More, since what was done at once is shown as one.
+READ_EVENTS = 30
+SHOWN_JOBS = 4
+SHOWN_LOOKS = 5
+SHOWN_GATES = 8
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of something is fresh; `percent` and the widths are 0..100."""
+
+    name: str
+    fresh: int
+    stale: int
+    missing: int
+
+    @property
+    def total(self) -> int:
+        return self.fresh + self.stale + self.missing
+
+    @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 means all."""
+        return 100 * self.fresh // self.total if self.total else 0
+
+    @property
+    def fresh_width(self) -> str:
+        return f"{100 * self.fresh / max(1, self.total):.2f}"
+
+    @property
+    def stale_width(self) -> str:
+        return f"{100 * self.stale / max(1, self.total):.2f}"
+
+
+def _group(
+    kind: str,
+    title: str,
+    entries: Sequence[RecoverableJson],
+    action: RecoveryAction | None,
+    *,
+    spared: Container[int] = (),
+) -> dict[str, Any]:
+    """Group jobs that need the same action, with the address that previews it for all of them.
+
+    :param spared: jobs that are listed, and left out of the common action.
+    """
+    ids = [entry.review_job_id for entry in entries if entry.review_job_id not in spared]
+    url = reverse("admin:review_reviewjob_recover", args=[action.value]) if action else ""
+    return {
+        "kind": kind,
+        "title": title,
+        "entries": entries[:SHOWN_JOBS],
+        "total": len(entries),
+        "action": action.value if action else "",
+        "all_url": f"{url}?ids={','.join(map(str, ids[:MAX_AT_ONCE]))}" if url and ids else "",
+    }
+
+
+def start(request: HttpRequest) -> HttpResponse:
+    parse_filters(request, {})
+    return page(
+        request,
+        "review/start.html",
+        lambda: _context() | {"may_recover": may(request, PERMISSION)},
+        document=_document,
+    )
+
+
+def _document() -> StatusJson:
+    config = settings.current()
+    with open_corpus(config) as corpus:
+        return read_status(
+            corpus, model_partition=None, fail_on=(), config=config, now=timezone.now()
+        )
+
+
+def _context() -> dict[str, Any]:
+    config, now = settings.current(), timezone.now()
+    answer = pair_states()
+    states, looks = answer.value, needs_a_look().value
+    queue, _files = queue_now(config, QueueFilter(), now=now)
+    facets = read_facets(queue)
+    with open_corpus(config) as corpus:
+        orphans = find_orphans(corpus, states)
+    acts = newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=config.gates_folder)
+    return {
+        "notes": len(states.notes),
+        "gates": len(states.gates),
+        "note_roots": config.note_roots,
+        "is_new": not (states.notes and states.gates and states.partitions),
+        "counted_at": answer.at,
+        "findings": dict(facets.severities),
+        "finding_gates": list(islice(facets.gates.items(), SHOWN_GATES)),
+        "looks": looks[:SHOWN_LOOKS],
+        "look_count": len(looks),
+        "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],
+        "sweeps": _running_sweeps(),
+        "events": list(shown_acts(acts.acts))[:LAST_EVENTS],
+        "skipped": [problem for problem in states.problems if problem.skipped],
+        "orphans": orphans,
+    } | _recovery()
+
+
+def _recovery() -> dict[str, Any]:
+    found = recoverable().value
+    ready = {entry.review_job_id for entry in found.ready}
+    known = [*found.abandoned, *found.ready, *found.failed]
+    return {
+        "recovery": [
+            _group(
+                *("abandoned", "Abandoned", found.abandoned, RecoveryAction.REPLACE), spared=ready
+            ),
+            _group("ready", "Ready to ingest", found.ready, RecoveryAction.INGEST),
+            _group("missing", "Pairs missing", found.failed, None),
+        ],
+        "to_recover": len({entry.review_job_id for entry in known}),
+        "ready": ready,
+    }
+
+
+def _running_sweeps() -> list[Any]:
+    """Processes with running jobs, the longest at work first."""
+    rows = ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
+    by_process = rows.values("claimed_by", "parent_host", "parent_pid")
+    return list(by_process.annotate(jobs=Count("pk"), since=Min("started_at")).order_by("since"))
+
+
+def _cover(partition: PartitionStatusJson) -> dict[str, Any]:
+    """The gates of a partition, folded into their lenses, and these into the partition."""
+    shares = [_share(gate) for gate in partition.gates if gate.applicable]
+    by_lens = groupby(shares, key=lambda share: share.name.partition("/")[0])
+    lenses = [(name, list(members)) for name, members in by_lens]
+    return {
+        "share": _total(partition.model_partition, shares),
+        "in_flight": partition.in_flight,
+        "lenses": [{"share": _total(name, gates), "gates": gates} for name, gates in lenses],
+    }
+
+
+def _share(gate: GateStatusJson) -> Share:
+    return Share(
+        name=gate.gate_id,
+        fresh=gate.fresh,
+        stale=gate.gate_changed + gate.note_changed,
+        missing=gate.missing_review,
+    )
+
+
+def _total(name: str, shares: Sequence[Share]) -> Share:
+    return Share(
+        name=name,
+        fresh=sum(share.fresh for share in shares),
+        stale=sum(share.stale for share in shares),
+        missing=sum(share.missing for share in shares),
+    )
+
+
+urlpatterns = [path("", start, name="start")]

@@ -1,0 +1,247 @@
+"""Shows texts that others wrote: as Markdown or line by line, and inert whatever they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import nh3
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString
+
+from review.domain.markdown.document import new_env
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.links import LinkKind
+from review.web.render.highlighting import CLASSES
+from review.web.render.tokens import Dressing, LinkTo, Places, parser
+
+# A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
+MAX_CHARACTERS = 120_000
+MAX_HTML = 260_000
+_MARK_CHARACTERS = 240
+_CUT = "Cut here: the text is longer than a page shows. The raw text has all of it."
+# Controls that reorder or hide what follows are shown, so that what is read is what is there.
+_CONTROLS = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n\r"},
+    0x7F: "\u2421",
+    **dict.fromkeys(range(128, 160), "�"),
+    **{
+        code: f"\u27e6U+{code:04X}\u27e7"
+        for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    },
+}
+_CLASSES = {
+    "finding-note", "footnote-backref", "footnote-item", "footnote-ref", "footnotes",
+    "footnotes-list", "frontmatter", "image", "no-page", "quoted", "wide", "word",
+    "contains-task-list", "task-list-item", "info", "warn", "fail", "callout", "math",
+    "right", "center", *CLASSES.values(),
+}  # fmt: skip
+_LONE_CR = re.compile(r"\r(?!\n)")
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+class Mark(NamedTuple):
+    """A finding at the line it quotes, from 1; `href` is the finding's page."""
+
+    line: int
+    fingerprint: str
+    severity: str = ""
+    text: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a text is shown on its page.
+
+    :param prefix: keeps the ids of two texts on one page apart.
+    :param headings: how many levels the text's headings go down, and the highest they may be.
+    """
+
+    link_to: LinkTo | None = None
+    prefix: str = "text-"
+    headings: tuple[int, int] = (1, 2)
+    flavour: Flavour = COMMONMARK
+
+
+def render_markdown(
+    text: str,
+    *,
+    line_anchors: bool = False,
+    quotes: Sequence[Mark] = (),
+    look: Look = Look(),
+) -> SafeString:
+    """Give `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
+
+    Each of `quotes` stands before the block that holds its line, under the id `f-<fingerprint>`.
+    With `line_anchors` a block has the id `<prefix>L<line>`. What is too long is cut and says so.
+    """
+    shown = _bounded(text)
+    offset = parse_frontmatter(shown).body_offset
+    body = visible(shown[offset:])
+    line_of = _line_numbers(shown, offset)
+    above = shown.count("\n", 0, offset)
+    dressing = Dressing(
+        link_to=look.link_to or _nowhere,
+        prefix=look.prefix,
+        headings=look.headings,
+        places=Places(
+            line_of=line_of,
+            notes=[(mark.line, finding_note(mark)) for mark in quotes if mark.line > above],
+            with_lines=line_anchors,
+        ),
+        flavour=look.flavour,
+    )
+    env = {"docId": look.prefix.rstrip("-"), **new_env()}
+    markdown = parser(look.flavour)
+    tokens = dressing.tokens(body, env)
+    html = markdown.renderer.render(tokens, markdown.options, env)
+    head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
+    clean = _cleaner().clean(f"{head}{_frontmatter(shown[:offset])}{html}")
+    if len(clean) > MAX_HTML:
+        return render_plain(text, quotes=quotes, prefix=look.prefix)
+    return SafeString(clean + (_notice() if len(shown) < len(text) else ""))
+
+
+def render_plain(text: str, *, quotes: Sequence[Mark] = (), prefix: str = "text-") -> SafeString:
+    """Give `text` line by line as it is written, each line under the id `<prefix>L<line>`.
+
+    Lines end at a line feed only, as the lines of findings count them.
+    """
+    marks: dict[int, list[Mark]] = {}
+    for mark in quotes:
+        marks.setdefault(mark.line, []).append(mark)
+    written: list[str] = []
+    size = 0
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    for number, line in enumerate(lines, 1):
+        html = _line(line.removesuffix("\r"), number, marks.get(number, ()), prefix)
+        size += len(html)
+        if size > MAX_HTML:
+            written.append(_notice())
+            break
+        written.append(html)
+    return SafeString(
+        f'<div class="source" tabindex="0" role="group" aria-label="text by lines">{"".join(written)}</div>'
+    )
+
+
+def visible(text: str) -> str:
+    """The text with the controls that hide or reorder it written out, so that they are seen."""
+    return text.translate(_CONTROLS)
+
+
+def finding_note(mark: Mark) -> SafeString:
+    """A finding as it stands beside a text."""
+    text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
+    words = format_html(
+        '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
+    )
+    return format_html(
+        '<div class="finding-note {}" role="note" id="f-{}">{}</div>\n',
+        mark.severity,
+        mark.fingerprint,
+        format_html('<a href="{}">{}</a>', mark.href, words) if mark.href else words,
+    )
+
+
+def _bounded(text: str) -> str:
+    """The text, or as many whole lines of it as a page shows."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    end = text.rfind("\n", 0, MAX_CHARACTERS)
+    return text[: end + 1 if end > 0 else MAX_CHARACTERS]
+
+
+def _line_numbers(text: str, offset: int) -> Callable[[int], int]:
+    """From a line of the body as the parser counts them to the line of the file.
+
+    The parser ends a line at a lone carriage return too, the file's lines do not.
+    """
+    first = text.count("\n", 0, offset) + 1
+    body = text[offset:]
+    if not _LONE_CR.search(body):
+        return lambda line: first + line
+    numbers = [first]
+    for end in _LINE_END.findall(body):
+        numbers.append(numbers[-1] + (end != "\r"))
+    return lambda line: numbers[min(line, len(numbers) - 1)]
+
+
+def _frontmatter(block: str) -> str:
+    if not block:
+        return ""
+    shown = visible(block.removeprefix("\ufeff")).rstrip()
+    return format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', shown)
+
+
+def _line(line: str, number: int, marks: Sequence[Mark], prefix: str) -> str:
+    notes = "".join(finding_note(mark) for mark in marks)
+    quoted = " quoted" if marks else ""
+    shown = escape(visible(line)) or "<br>"
+    return f'{notes}<div class="line{quoted}" id="{escape(prefix)}L{number}">{shown}</div>'
+
+
+def _notice() -> str:
+    return format_html('<p class="cut">{}</p>', _CUT)
+
+
+def _nowhere(_target: str, _kind: LinkKind) -> None:
+    return None
+
+
+@cache
+def _cleaner() -> nh3.Cleaner:
+    """What may stand in rendered text; the parser makes nothing else, and this does not rely on it."""
+    blocks = {"p", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "hr", "pre", "div"}
+    tables = {"table", "thead", "tbody", "tr", "th", "td"}
+    words = {"a", "b", "br", "code", "del", "em", "s", "span", "strong", "sup"}
+    notes = {"section", "input", "label"}
+    placed = {"id", "title"}
+    return nh3.Cleaner(
+        tags={"h1", *blocks, *tables, *words, *notes},
+        attributes={
+            "*": placed,
+            "a": {"href"},
+            "ol": {"start"},
+            "pre": {"tabindex"},
+            "div": {"tabindex", "role", "aria-label"},
+            "input": {"checked", "disabled"},
+        },
+        tag_attribute_values={"input": {"type": {"checkbox"}}},
+        allowed_classes=dict.fromkeys(
+            (
+                "a",
+                "b",
+                "div",
+                "li",
+                "ol",
+                "p",
+                "pre",
+                "section",
+                "span",
+                "sup",
+                "table",
+                "ul",
+                "h2",
+                "h3",
+                "h4",
+                "h5",
+                "h6",
+                "blockquote",
+                "code",
+                "td",
+                "th",
+            ),
+            _CLASSES,
+        ),
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )

@@ -1,0 +1,258 @@
+"""Turns Markdown into tokens whose links, images and places are ours: nothing in them loads or acts."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import dropwhile, pairwise
+from typing import Any
+
+from django.utils.html import escape, format_html
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+
+from review.domain.markdown.document import COMMENT, MARKER, MATH, TEMPLATE, WIKI_TARGET, new_parser
+from review.domain.markdown.flavours import COMMONMARK, Flavour
+from review.domain.markdown.links import LinkKind
+from review.web.render.highlighting import highlighted
+from review.web.render.task_lists import task_lists
+
+# The address of a page for a link as it is written; None where we have no page for it.
+LinkTo = Callable[[str, LinkKind], str | None]
+
+_OUTSIDE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_NOT_SLUG = re.compile(r"[^\w\- ]")
+_DEEPEST_HEADING = 6
+_OURS = "trusted"  # tokens with HTML that we made
+_CALLOUT = re.compile(r"\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
+_ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
+
+
+@dataclass(frozen=True)
+class Places:
+    """What stands beside the text.
+
+    :param line_of: the line of the file, from 1, for a line of the parsed text, from 0.
+    :param notes: the line of the file and the HTML to put before the block that holds it.
+    """
+
+    line_of: Callable[[int], int]
+    notes: Sequence[tuple[int, str]] = ()
+    with_lines: bool = False
+
+
+@dataclass
+class Dressing:
+    """How the tokens of one text are made ready for a page.
+
+    :param prefix: keeps the ids of two texts on one page apart.
+    :param headings: how many levels the text's headings go down, and the highest they may be.
+    """
+
+    link_to: LinkTo
+    prefix: str
+    headings: tuple[int, int]
+    places: Places
+    flavour: Flavour = COMMONMARK
+    _link_ends: list[bool] = field(default_factory=list)
+    _slugs: Counter[str] = field(default_factory=Counter)
+    # A text that has no heading of the first level loses none by it.
+    _lift: int = 0
+
+    def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
+        """The tokens of `text`, ready to be rendered."""
+        tokens = parser(self.flavour).parse(text, env)
+        levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
+        self._lift = min(levels, default=1) - 1
+        for token, following in pairwise((*tokens, None)):
+            if token is not None and token.type.startswith("heading_"):
+                self._dress_heading(token, following)
+            if token is not None and token.type in ("th_open", "td_open"):
+                _align(token)
+            if token is not None and token.children:
+                self._link_ends = []
+                token.children = [self._dress_inline(child) for child in _named(token.children)]
+        _mark_callouts(tokens)
+        return list(self._placed(tokens))
+
+    def _dress_heading(self, token: Token, title: Token | None) -> None:
+        down, highest = self.headings
+        token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), _DEEPEST_HEADING)}"
+        if token.nesting > 0 and title is not None:
+            slug = _NOT_SLUG.sub("", title.content.strip().lower()).replace(" ", "-")
+            self._slugs[slug] += 1
+            again = self._slugs[slug] - 1
+            token.attrSet("id", f"{self.prefix}{slug}-{again}" if again else self.prefix + slug)
+
+    def _dress_inline(self, token: Token) -> Token:
+        if token.type == "link_open":
+            return self._dress_link(token)
+        if token.type == "link_close":
+            if self._link_ends and self._link_ends.pop():
+                token.tag = "span"
+            return token
+        return self._image(token) if token.type == "image" else token
+
+    def _dress_link(self, token: Token) -> Token:
+        href = str(token.attrGet("href") or "")
+        address = self._address(href, LinkKind(token.meta.get(WIKI_TARGET, LinkKind.INLINE)))
+        self._link_ends.append(address is None)
+        if address is None:
+            token.tag = "span"
+            token.attrs = {"class": "no-page", "title": f"leads to no page here: {href}"}
+        else:
+            token.attrs = {"href": address}
+        return token
+
+    def _address(self, href: str, kind: LinkKind) -> str | None:
+        if href.startswith("#"):
+            return f"#{self.prefix}{href[1:].lower()}"
+        return href if _OUTSIDE.match(href) else self.link_to(href, kind)
+
+    def _image(self, token: Token) -> Token:
+        """An image is told, never loaded: a page asks no other site, and serves no file."""
+        source = str(token.attrGet("src") or "")
+        told = Token(_OURS, "", 0)
+        label = "".join(child.content for child in token.children or ()) or "without a description"
+        address = source if _OUTSIDE.match(source) else None
+        if address and not self._link_ends:
+            told.content = format_html('<a class="image" href="{}">image: {}</a>', address, label)
+        else:
+            told.content = format_html(
+                '<span class="image" title="{}">image: {}</span>', source[:200], label
+            )
+        return told
+
+    def _placed(self, tokens: Sequence[Token]) -> Iterator[Token]:
+        """The tokens with line anchors, and with each note at the block that holds its line."""
+        notes = self._notes_by_block(tokens)
+        numbered: set[int] = set()
+        for index, token in enumerate(tokens):
+            here = [_html(note) for note in notes.get(index, ())]
+            if here:
+                token.attrJoin("class", "quoted")
+            if self.places.with_lines and token.map and token.nesting >= 0:
+                self._number(token, self.places.line_of(token.map[0]), numbered)
+            # A list holds nothing but items, so a note of an item stands in it.
+            inside = token.type == "list_item_open"
+            yield from (token, *here) if inside else (*here, token)
+
+    def _number(self, token: Token, line: int, numbered: set[int]) -> None:
+        if token.type != "inline" and line not in numbered and token.attrGet("id") is None:
+            token.attrSet("id", f"{self.prefix}L{line}")
+            numbered.add(line)
+
+    def _notes_by_block(self, tokens: Sequence[Token]) -> dict[int, list[str]]:
+        """Notes by the index of the innermost block that begins at or before their line."""
+        starts = sorted(
+            (self.places.line_of(token.map[0]), index)
+            for index, token in enumerate(tokens)
+            if token.map is not None and not token.hidden and token.type not in _NO_PLACE
+        )
+        found: dict[int, list[str]] = {}
+        for line, note in self.places.notes if starts else ():
+            at = bisect_right(starts, (line, len(tokens))) - 1
+            found.setdefault(starts[max(at, 0)][1], []).append(note)
+        return found
+
+
+_NO_PLACE = frozenset(
+    {
+        "inline", "thead_open", "tbody_open", "tr_open", "th_open", "td_open",
+        "bullet_list_open", "ordered_list_open", "footnote_reference_open",
+    }
+)  # fmt: skip
+
+
+@cache
+def parser(flavour: Flavour) -> MarkdownIt:
+    """The parser of the rules, with footnotes at the end and tasks; HTML and comments are shown."""
+    markdown = new_parser(flavour, draws_math=True)
+    markdown.options["linkify"] = True
+    markdown.enable("linkify")
+    # Without a scheme `README.md` would be taken for a site in Moldova.
+    if markdown.linkify is not None:
+        markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    markdown.use(footnote_plugin)
+    markdown.use(task_lists)
+    # Anything wider than the page scrolls in itself, and can be reached by keyboard for it.
+    for name in ("fence", "code_block", MARKER, "html_block", f"{MATH}_block", f"{COMMENT}_block"):
+        markdown.add_render_rule(name, _code)
+    for name in ("html_inline", TEMPLATE, COMMENT):
+        markdown.add_render_rule(name, _as_text)
+    markdown.add_render_rule(MATH, _formula)
+    markdown.add_render_rule(_OURS, _as_it_is)
+    markdown.add_render_rule("table_open", _table_open)
+    markdown.add_render_rule("table_close", _table_close)
+    return markdown
+
+
+def _named(children: Sequence[Token]) -> Iterator[Token]:
+    """Children, where a link without words gets its target for a name."""
+    for index, token in enumerate(children, 1):
+        yield token
+        ends_at_once = children[index : index + 1] and children[index].type == "link_close"
+        if token.type == "link_open" and ends_at_once:
+            yield Token("text", "", 0, content=str(token.attrGet("href") or "link"))
+
+
+def _align(cell: Token) -> None:
+    side = _ALIGNED.get(str(cell.attrGet("style")))
+    cell.attrs = {"class": side} if side else {}
+
+
+def _mark_callouts(tokens: Sequence[Token]) -> None:
+    """Turn a quotation that begins with `[!NOTE] words` into a box with these words above it."""
+    for opening, _paragraph, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if opening.type != "blockquote_open" or text.type != "inline":
+            continue
+        found = _CALLOUT.match(text.content)
+        if found is not None and text.children:
+            opening.attrJoin("class", "callout")
+            title = found[2].strip() or found[1].capitalize()
+            rest = list(dropwhile(lambda token: token.type != "softbreak", text.children))[1:]
+            text.children = [_html(format_html('<b class="word">{}</b><br>', title)), *rest]
+
+
+def _html(content: str) -> Token:
+    token = Token(_OURS, "", 0)
+    token.content = content
+    return token
+
+
+def _code(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    token = tokens[index]
+    name = str(token.attrGet("id") or "")
+    classes = str(token.attrGet("class") or "")
+    return format_html(
+        '<pre tabindex="0"{}{}><code>{}</code></pre>\n',
+        format_html(' id="{}"', name) if name else "",
+        format_html(' class="{}"', classes) if classes else "",
+        highlighted(token.content, token.info) if token.type == "fence" else token.content,
+    )
+
+
+def _as_text(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return str(escape(tokens[index].content))
+
+
+def _as_it_is(_renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
+    return tokens[index].content
+
+
+def _formula(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return format_html('<code class="math">{}</code>', tokens[index].content)
+
+
+def _table_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    opening = renderer.renderToken(tokens, index, options, env)
+    return f'<div class="wide" role="group" tabindex="0" aria-label="table">{opening}'
+
+
+def _table_close(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f"{renderer.renderToken(tokens, index, options, env)}</div>\n"
