@@ -36,7 +36,12 @@ def rewrite_job_files(
 
 
 def write_job_files(
-    job: ReviewJob, pairs: Sequence[ReviewPair], *, texts: Mapping[int, str], config: Config
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    *,
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str = "",
 ) -> list[str]:
     """Write the files of rows that are loaded with paths and snapshots; return the failures.
 
@@ -45,11 +50,13 @@ def write_job_files(
     read again afterwards and newer files are written: the last to write has written the last state.
 
     :param texts: the review texts as they are stored, by pair key.
+    :param store_id: where it is known; else it is read.
     """
-    failures = _write(job, pairs, texts, config)
+    store_id = store_id or ReviewStore.objects.identity()
+    failures = _write(job, pairs, texts, config, store_id)
     while _has_moved(job):
         ((job, pairs, texts),) = _load([job.pk])
-        failures = _write(job, pairs, texts, config)
+        failures = _write(job, pairs, texts, config, store_id)
     return failures
 
 
@@ -143,9 +150,13 @@ def _has_moved(job: ReviewJob) -> bool:
 
 
 def _write(
-    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str,
 ) -> list[str]:
-    files, store_id = ArtifactStore(config), ReviewStore.objects.identity()
+    files = ArtifactStore(config)
     failures = []
     for path, text in _documents(job, pairs, texts, config, store_id):
         try:

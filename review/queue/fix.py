@@ -20,7 +20,7 @@ from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.note_writer import NoteNotWritten, replace_note
 from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
-from review.protocol.telemetry.usage import Usage, read_usage
+from review.protocol.telemetry import Usage, read_usage
 from review.queue.fix_queries import FixPrompt, NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
 from review.queue.warn_queue import read_warn_queue

@@ -143,8 +143,6 @@ class Queue:
             rows = rows.filter(*narrow, gate_id__in=NamedKeys(self.gates))
         self.notes = read_note_states(rows, digests_of)
         self.filters = {**kept, **self._filters_of_files()}
-        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
-        self._carried = carried_away(gone.values_list("event_id", "pair_id").distinct())
 
     def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
         """The rows under all filters but these; none of a gate that is gone."""
@@ -153,6 +151,8 @@ class Queue:
             kept.append(self._with(self.wanted.words))
         if "gate_now" in without:
             kept.append(Q(gate_id__in=NamedKeys(self.gates)))
+        if self._carried_away:
+            kept.append(~Q(event_id__in=NamedKeys(self._carried_away)))
         return self.every_row().filter(*kept)
 
     def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
@@ -188,6 +188,14 @@ class Queue:
         """Those of all matching findings, each once, in order."""
         found = self.rows().order_by(*_ORDER).values_list("fingerprint", flat=True)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def _carried_away(self) -> set[int]:
+        """Acceptances of deleted notes whose reviews were carried over to another path."""
+        if not self.notes.gone:
+            return set()
+        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
+        return carried_away(gone.values_list("event_id", "pair_id").distinct())
 
     @cached_property
     def total(self) -> int:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from review.ingest.ingest import RefusedJob
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
-from review.protocol.telemetry.usage import Usage
+from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import PairStatus
 

@@ -20,8 +20,7 @@ from review.jobs.selection_input import read_selection
 from review.knowledge_base import Corpus
 from review.knowledge_base.gate_definition import read_definition
 from review.knowledge_base.notes import facts_of
-from review.protocol.telemetry.sanitising import kept_telemetry
-from review.protocol.telemetry.usage import merge_runs, read_usage
+from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
 from review.settings.config import Config
 from review.settings.file import read_settings
 from review.web.core.filters import parse_filters
