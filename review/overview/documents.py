@@ -150,6 +150,10 @@ class GateCoverJson(Document, kw_only=True):
     counts: dict[str, int]
     would_go_stale: int
 
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
 
 class GateTextJson(Document, kw_only=True):
     """A stored text of the gate; `is_now` where the file still holds it."""

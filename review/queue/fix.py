@@ -29,8 +29,7 @@ from review.runners.run import RunRequest, run_edit, scratch_folder
 from review.selection.path_filters import named_places
 from review.settings.config import Config
 from review.sweeps.documents import FixJson
-from review.sweeps.limits import StopPolicy
-from review.sweeps.request import Limits, StopReason
+from review.sweeps.limits import Limits, StopPolicy, StopReason
 from review.sweeps.workers import ResolvedRunner
 
 PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"

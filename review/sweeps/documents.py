@@ -108,7 +108,3 @@ class SweepJson(Document, kw_only=True):
     resets_at: str | None = None
     fixes: list[FixJson] = []
     fix_record: str | None = None
-
-
-class GateSweepJson(SweepJson, kw_only=True):
-    schema: str = "run-gate-sweep/1"

@@ -1,4 +1,4 @@
-"""Progress updates that a dispatcher receives for each job, and the events made of them."""
+"""Progress updates of the jobs that are run, and the events made of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from review.ingest.ingest import RefusedJob
-from review.jobs.job_documents import IngestedJobJson
+from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import PairStatus
@@ -32,18 +32,10 @@ class RunAgain:
 
 
 @dataclass(frozen=True)
-class LeftQueued:
-    """A job that the runner cannot judge: it stays queued for somebody who can."""
-
-    review_job_id: int
-    reason: str
-
-
-@dataclass(frozen=True)
 class JobRun:
     """A job that was run and is closed.
 
-    :param failure: what the last run failed for; None: it gave its reviews.
+    :param failure: why the last run failed; None: it gave its reviews.
     """
 
     document: IngestedJobJson
@@ -59,10 +51,9 @@ class JobRun:
     @property
     def missing(self) -> list[tuple[str, str]]:
         """Note and gate of the pairs that have no review after it."""
-        pairs = self.document.pairs
         return [
             (pair.note_path, pair.gate_id)
-            for pair in pairs
+            for pair in self.document.pairs
             if pair.pair_status == PairStatus.MISSING
         ]
 
@@ -74,15 +65,7 @@ class JobRun:
         return passing and 0 < len(self.missing) < len(self.document.pairs)
 
 
-@dataclass(frozen=True)
-class Crashed:
-    """A fault of ours; whoever reads this raises it."""
-
-    review_job_id: int
-    error: Exception
-
-
-JobOutcome = JobRun | LeftQueued | RefusedJob
+JobOutcome = JobRun | LeftQueuedJson | RefusedJob
 JobUpdate = JobStarted | RunAgain | JobOutcome
 
 
@@ -95,21 +78,23 @@ class SweepEvent:
 
 
 def event_of(update: JobUpdate) -> SweepEvent:
-    job: dict[str, object] = {"review_job_id": update.review_job_id}
+    name: str
+    fields: dict[str, object]
     match update:
         case JobStarted():
-            job |= {"lens": update.lens, "pair_count": update.pair_count}
-            return SweepEvent("job-started", job)
+            name = "job-started"
+            fields = {"lens": update.lens, "pair_count": update.pair_count}
         case RunAgain():
-            job |= {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
-            return SweepEvent("run-again", job)
+            name = "run-again"
+            fields = {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
         case JobRun():
-            return SweepEvent("job-finished", job | _run_fields(update))
-        case LeftQueued():
-            return SweepEvent("left-queued", job | {"reason": update.reason})
+            name, fields = "job-finished", _run_fields(update)
+        case LeftQueuedJson():
+            name, fields = "left-queued", {"reason": update.reason}
         case RefusedJob():
-            job |= {"code": update.error.code, "message": update.error.message}
-            return SweepEvent("job-refused", job)
+            name = "job-refused"
+            fields = {"code": update.error.code, "message": update.error.message}
+    return SweepEvent(name, {"review_job_id": update.review_job_id, **fields})
 
 
 def _run_fields(run: JobRun) -> dict[str, object]:

@@ -58,8 +58,8 @@ class TestOthers:
         answer = sweeper.sweep()
 
         assert sweeper.executor.runs == [1]
-        assert answer.jobs["taken"] == 3
-        assert answer.skipped == {"already-queued": 6, "fresh": 16}
+        assert answer.jobs["taken"] == 7
+        assert answer.skipped == {"already-queued": 14, "fresh": 8}
         assert ReviewPair.objects.filter(status="completed").count() == 24
 
     def test_a_queued_job_of_somebody_is_run_for_its_pairs(self, sweeper, root):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
@@ -17,9 +17,6 @@ from review.management.kit.sweep_options import (
     add_sweep_options,
 )
 from review.vocabulary import Grouping
-
-if TYPE_CHECKING:
-    from review.sweeps.documents import SweepJson
 
 
 class Command(ReviewCommand):
@@ -71,29 +68,22 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
-        self.show(self._fix(options) if options["fix"] else self._sweep(options))
+        if options["fix"]:
+            from review.management.output.fixes import run_fixes
 
-    def show(self, answer: SweepJson) -> None:
-        """Print what a sweep did, and end with its exit code."""
+            answer = run_fixes(options, config=settings.current())
+        else:
+            from review.management.kit.sweep_command import run_sweep
+
+            answer = run_sweep(self, options, config=settings.current())
         from review.management.output.sweep import sweep_exit_code, sweep_lines
 
+        answer.schema = self.schema
         if self.as_json:
             self.write_json(answer)
         else:
             self.write_lines(sweep_lines(answer))
         self.finish(sweep_exit_code(answer))
-
-    def _sweep(self, options: dict[str, Any]) -> SweepJson:
-        from review.management.kit.sweep_command import run_sweep
-        from review.sweeps.documents import SweepJson
-
-        grouping = Grouping(options["grouping"])
-        return run_sweep(self, options, grouping, answer=SweepJson, config=settings.current())
-
-    def _fix(self, options: dict[str, Any]) -> SweepJson:
-        from review.management.output.fixes import run_fixes
-
-        return run_fixes(options, config=settings.current())
 
 
 def _check(options: dict[str, Any]) -> None:

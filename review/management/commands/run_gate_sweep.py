@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings
 from review.management.commands import review_sweep
 from review.management.kit.options import positive_int, text
 from review.management.kit.scope_options import add_note_arguments, add_selection_options
@@ -41,11 +40,5 @@ class Command(review_sweep.Command):
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.kit.sweep_command import run_sweep
-        from review.sweeps.documents import GateSweepJson
-
-        scope = {"gates": [options["gate"]], "all_gates": False}
-        wanted = options | scope
-        self.show(
-            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=settings.current())
-        )
+        scope = {"gates": [options["gate"]], "all_gates": False, "grouping": Grouping.GATE.value}
+        super().handle(**options, **scope, fix=False, apply=False)

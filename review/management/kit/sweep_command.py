@@ -17,34 +17,20 @@ from review.management.kit.sweep_progress import watching
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.dispatcher import Dispatcher
-from review.sweeps.report import SweepContext
 from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
-from review.sweeps.workers import build_worker, resolve_runner
+from review.sweeps.workers import build_worker
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
     from review.management.kit.command import ReviewCommand
     from review.sweeps.documents import SweepJson
-    from review.vocabulary import Grouping
 
 
-def run_sweep(
-    command: ReviewCommand,
-    options: dict[str, Any],
-    grouping: Grouping,
-    *,
-    answer: type[SweepJson],
-    config: Config,
-) -> SweepJson:
+def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config) -> SweepJson:
     """Sweep, or say what a sweep would do, as the options of `command` ask."""
-    request = sweep_request(options, grouping=grouping, answer=answer, config=config)
-    processes = ProcessTable()
-    me = processes.me()
-    actor = f"sweep:{me.host}:{me.pid}"
-    wanted = worker_request(options, actor=actor, config=config)
-    provenance = resolve_runner(wanted, config=config).provenance
+    request = sweep_request(options, config=config)
+    to_work = worker_request(options, config=config)
     stderr = cast(TextIO, command.stderr._out)
     quiet = command.quiet or request.dry_run
     with (
@@ -52,16 +38,18 @@ def run_sweep(
         watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as on_event,
         open_corpus(config, use_cache=not options["no_cache"]) as corpus,
     ):
-        context = SweepContext(
-            config, processes, provenance, actor, on_event, stop, clock=timezone.now
+        worker = build_worker(
+            to_work,
+            linker=corpus.linker,
+            config=config,
+            clock=timezone.now,
+            stop=stop,
+            dry_run=request.dry_run,
         )
         if request.dry_run:
-            return plan_sweep(request, corpus=corpus, context=context)
-        worker = build_worker(
-            wanted, parent=me, linker=corpus.linker, config=config, clock=timezone.now
-        )
-        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
-        return sweep(request, corpus=corpus, dispatcher=dispatcher, context=context)
+            return plan_sweep(request, corpus=corpus, worker=worker)
+        processes = ProcessTable()
+        return sweep(request, corpus=corpus, worker=worker, processes=processes, on_event=on_event)
 
 
 def run_chosen_jobs(
@@ -78,20 +66,12 @@ def run_chosen_jobs(
     job_ids = options["job_ids"] or list_job_ids(
         statuses=(JobStatus.QUEUED,), model_partition=partition
     )
-    retry = {"max_attempts": None, "retry_pause": None, "wait_for_reset": False}
-    request = worker_request(
-        {**options, **retry, "model": typed}, actor=options["actor"], config=config
-    )
+    request = worker_request({**options, "model": typed}, config=config)
     with open_corpus(config) as corpus:
         worker = build_worker(
-            request,
-            parent=ProcessTable().me(),
-            linker=corpus.linker,
-            config=config,
-            clock=timezone.now,
+            request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
         )
-        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
-        return run_jobs(job_ids, dispatcher=dispatcher)
+        return run_jobs(job_ids, worker=worker)
 
 
 def _partition(options: Mapping[str, Any], config: Config) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,8 @@ from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
     from review.settings.config import Config
-    from review.sweeps.documents import SweepJson
-    from review.sweeps.request import Limits, SweepRequest
+    from review.sweeps.limits import Limits
+    from review.sweeps.targets import SweepRequest
     from review.sweeps.workers import WorkerRequest
 
 LOCAL = "local"
@@ -77,12 +78,10 @@ def add_sweep_options(parser: CommandParser) -> None:
     group.add_argument("--dry-run", action="store_true", help="say what would be run and may cost")
 
 
-def sweep_request(
-    options: dict[str, Any], *, grouping: Grouping, answer: type[SweepJson], config: Config
-) -> SweepRequest:
+def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:
     from review.jobs.provenance import canonical_partition
     from review.runners.registry import find_runner
-    from review.sweeps.request import SweepRequest
+    from review.sweeps.targets import SweepRequest
 
     in_process = find_runner(options["runner"], config=config).in_process
     selection = selection_request(
@@ -92,16 +91,15 @@ def sweep_request(
         selection = replace(selection, rules_only=True)
     return SweepRequest(
         selection=selection,
-        grouping=grouping,
+        grouping=Grouping(options["grouping"]),
         limits=sweep_limits(options, config),
-        answer=answer,
         batch_size=options["batch_size"],
         dry_run=options["dry_run"],
     )
 
 
 def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
-    from review.sweeps.request import Limits
+    from review.sweeps.limits import Limits
 
     return Limits(
         max_attempts=options["max_attempts"] or config.sweep_attempts,
@@ -110,18 +108,23 @@ def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
     )
 
 
-def worker_request(options: dict[str, Any], *, actor: str, config: Config) -> WorkerRequest:
+def worker_request(options: Mapping[str, Any], *, config: Config) -> WorkerRequest:
+    """The runner and how it works; retries are not among the options of every command."""
     from review.sweeps.run_job import RetryPolicy
     from review.sweeps.workers import WorkerRequest
 
-    runs, pause = options["max_attempts"] or config.sweep_attempts, options["retry_pause"]
-    retry = RetryPolicy(runs, wait_for_reset=options["wait_for_reset"])
+    pause = options.get("retry_pause")
     return WorkerRequest(
         runner=options["runner"],
         typed=options["model"] or "",
         timeout=options["timeout"] or config.sweep_timeout,
-        actor=actor,
+        slots=options["jobs"] or config.sweep_jobs,
+        actor=options.get("actor", ""),
         model=options["runner_model"],
         effort=options["runner_effort"],
-        retry=retry if pause is None else replace(retry, first_pause=pause),
+        retry=RetryPolicy(
+            options.get("max_attempts") or config.sweep_attempts,
+            **({} if pause is None else {"first_pause": pause}),
+            wait_for_reset=options.get("wait_for_reset", False),
+        ),
     )

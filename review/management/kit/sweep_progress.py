@@ -59,12 +59,10 @@ class TerminalLine:
         failed = event.fields.get("status") == "failed" and event.name == "job-finished"
         if failed or event.name in _TOLD:
             self._progress.console.print(line_of(event), markup=False, highlight=False)
-        if event.name in ("salvaged", "not-salvaged"):
-            return  # before there is anything to count
         self._progress.update(
             self._task,
-            total=tally.pairs_in_all,
-            completed=min(tally.pairs_done + tally.pairs_left_out, tally.pairs_in_all),
+            total=tally.pairs_in_all or None,
+            completed=min(tally.pairs_done + tally.skipped.total(), tally.pairs_in_all),
             numbers=numbers_of(tally, seconds=time.monotonic() - self._began),
         )
 

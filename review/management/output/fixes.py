@@ -21,7 +21,7 @@ from review.vocabulary import Grouping
 def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
     """Have the notes of the scope mended that have open findings."""
     began = timezone.now()
-    wanted = worker_request(options, actor="", config=config)
+    wanted = worker_request(options, config=config)
     resolved = resolve_editor(wanted, config=config)
     request = FixSweep(
         resolved=resolved,
@@ -29,7 +29,7 @@ def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
         timeout=wanted.timeout,
         notes=tuple(options["note"] or ()),
         gates=tuple(options["gates"]),
-        slots=options["jobs"] or config.sweep_jobs,
+        slots=wanted.slots,
         apply=options["apply"],
         dry_run=options["dry_run"],
         clock=timezone.now,

@@ -8,8 +8,8 @@ from review.errors import ExitCode
 from review.management.output.problems import problem_lines
 from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
-from review.sweeps.request import StopReason
-from review.sweeps.targets import GIVEN_UP
+from review.sweeps.limits import StopReason
+from review.sweeps.report import GIVEN_UP
 
 _WIDEST_REASON = 100
 

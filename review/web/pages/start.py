@@ -15,10 +15,9 @@ from django.utils import timezone
 from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
-from review.overview.coverage import find_orphans, read_coverage
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
-from review.overview.events import ActFilter, newest_acts
-from review.overview.status import read_status
+from review.overview.events import EventFilter, newest_events
+from review.overview.status import find_orphans, read_coverage, read_status
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
 from review.recovery.documents import RecoverableJson
@@ -28,7 +27,7 @@ from review.web.core.actions import may
 from review.web.core.cached import needs_a_look, pair_states, recoverable
 from review.web.core.filters import parse_filters
 from review.web.core.responses import page
-from review.web.pages.events import shown_acts
+from review.web.pages.events import together
 from review.web.pages.job_recovery import MAX_AT_ONCE, PERMISSION
 
 LAST_EVENTS = 6
@@ -116,7 +115,9 @@ def _context() -> dict[str, Any]:
     facets = read_facets(queue)
     with open_corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
-    acts = newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=config.gates_folder)
+    events, _following = newest_events(
+        EventFilter(), cursor={}, limit=READ_EVENTS, gates_folder=config.gates_folder
+    )
     return {
         "notes": len(states.notes),
         "gates": len(states.gates),
@@ -129,7 +130,7 @@ def _context() -> dict[str, Any]:
         "look_count": len(looks),
         "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],
         "sweeps": _running_sweeps(),
-        "events": list(shown_acts(acts.acts))[:LAST_EVENTS],
+        "events": together(events)[:LAST_EVENTS],
         "skipped": [problem for problem in states.problems if problem.skipped],
         "orphans": orphans,
     } | _recovery()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from review.runners.registry import BUILT_IN
 from review.runners.run import PathOutsideScratch, scratch_folder
 from review.runners.spec import Access, Dialect, RunnerSpec
-from review.sweeps.executors import ProcessExecutor
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import OUTPUT, Fake, prompt
 
@@ -163,14 +160,6 @@ class TestRoom:
 
         assert failure.reason.startswith("cannot prepare the run: ")
         assert not failure.concerns_all
-
-    def test_for_a_scratch_folder_is_needed_by_every_job(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-        unused = dict.fromkeys(["spec", "model", "effort", "timeout", "linker", "config"])
-
-        failure = ProcessExecutor(**unused)._run(1, threading.Event(), None, b"", {}).failure
-
-        assert failure.concerns_all
 
 
 class TestEditing:
