@@ -1,4 +1,4 @@
-"""SQL expressions that Django does not have: lists written out, and groups of rows as one value."""
+"""SQL expressions that Django does not have: lists written out, and the keys of a group as one value."""
 
 from __future__ import annotations
 
@@ -19,24 +19,6 @@ class JoinedKeys(Aggregate):
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         template = "STRING_AGG(%(expressions)s::text, ',' ORDER BY %(expressions)s)"
-        return self.as_sql(compiler, connection, template=template, **context)
-
-
-class JsonRows(Aggregate):
-    """All rows of a query, as the text of one JSON array of arrays, in any order; NULL may stand for none.
-
-    A driver takes Python's lock again for each row of a cursor, and waits for it where another thread
-    works: ten thousand times. For one value it waits once.
-    """
-
-    name = "JsonRows"
-    template = "JSON_GROUP_ARRAY(JSON_ARRAY(%(expressions)s))"
-    output_field = TextField()
-    allow_distinct = False
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Write a moment with `T` and its zone."""
-        template = "JSON_AGG(JSON_BUILD_ARRAY(%(expressions)s))::text"
         return self.as_sql(compiler, connection, template=template, **context)
 
 

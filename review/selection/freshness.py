@@ -129,15 +129,9 @@ class Scope:
         return tuple(gate for gate in self.gates if applies(gate.requirement, kind))
 
 
-def partition_staleness(
-    scope: Scope, *, model_partition: str, accepted: Accepted | None = None
-) -> Iterator[NoteStaleness]:
-    """Give every note of the scope with what is stale for the partition, in path order.
-
-    :param accepted: what `read_accepted` gave for the partition, where it was read already.
-    """
-    if accepted is None:
-        accepted = read_accepted(scope.acceptances(), model_partition)
+def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:
+    """Give every note of the scope with what is stale for the partition, in path order."""
+    accepted = _read_accepted(scope, model_partition)
     return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
 
 
@@ -157,15 +151,15 @@ def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
     return _staleness(scope, accepted, owners=scope.gate_paths, current=current)
 
 
-def read_accepted(rows: QuerySet[CurrentAcceptance], model_partition: str) -> Accepted:
-    """Read what the partition accepted, among `rows`."""
+def _read_accepted(scope: Scope, model_partition: str) -> Accepted:
     partition_id = (
         ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
     )
     if partition_id is None:
         return {}
     grouped = (
-        rows.filter(model_partition_id=partition_id)
+        scope.acceptances()
+        .filter(model_partition_id=partition_id)
         .values_list("note_id", "note_snapshot_id")
         .annotate(keys=JoinedKeys("gate_snapshot_id"))
         .order_by()
