@@ -4,28 +4,64 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import msgspec
+
+from review.domain.grouping import Group, group_targets
+from review.domain.paths import lens_of
 from review.errors import ReviewError
 from review.jobs.attempts import PairText, count_attempts
-from review.jobs.create import create_jobs
+from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
 from review.jobs.factory import ALREADY_QUEUED
 from review.jobs.job_documents import JobJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import Processes
-from review.selection.documents import TargetInput
+from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
+from review.selection.select import SelectionRequest
 from review.store.retry import retry_while_busy
+from review.sweeps.limits import Limits
 from review.sweeps.report import GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
-from review.sweeps.targets import SweepRequest, create_request, pack
-from review.vocabulary import JobStatus
+from review.vocabulary import REQUESTED, Grouping, JobStatus
 
 # Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
 # a job has the texts that there are when it runs.
 _WAVE = 8
 _CHUNK = 200
 _OUTDATED = "a text of it has changed since it was queued"
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """Which pairs to review, packed how, and within which limits.
+
+    :param selection: names its model partition.
+    :param batch_size: pairs in a job of grouping `gate`; None is the default.
+    """
+
+    selection: SelectionRequest
+    grouping: Grouping
+    limits: Limits
+    batch_size: int | None = None
+    dry_run: bool = False
+
+    @property
+    def model_partition(self) -> str:
+        return self.selection.model_partition or ""
+
+
+def sweep_target(target: TargetJson) -> TargetInput:
+    """The part of a selected target that job creation reads: a sweep may keep very many."""
+    return TargetInput(
+        note_path=target.note_path,
+        gate_path=target.gate_path,
+        gate_id=target.gate_id,
+        note_sha256=target.note_sha256,
+        gate_sha256=target.gate_sha256,
+    )
 
 
 def without_given_up(
@@ -47,6 +83,26 @@ def without_given_up(
     return kept
 
 
+def create_request(
+    targets: Iterable[TargetInput], request: SweepRequest, *, actor: str
+) -> CreateRequest:
+    """The targets as the input of job creation."""
+    selection = {
+        "schema": SELECTION_SCHEMA,
+        "model_partition": request.model_partition,
+        "targets": targets,
+    }
+    return CreateRequest(
+        selection=msgspec.json.encode(selection),
+        source="the selection",
+        grouping=request.grouping,
+        actor=actor,
+        batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
+        skip_fresh=request.selection.mode != REQUESTED,
+        dry_run=request.dry_run,
+    )
+
+
 class Feeder:
     """Gives jobs to run: made by this sweep, or queued by another parent for pairs of its scope."""
 
@@ -65,7 +121,7 @@ class Feeder:
         self._processes = processes
         self._tally = tally
         self._targets = {(target.note_path, target.gate_id): target for target in targets}
-        self._groups = deque(pack(targets, request))
+        self._groups = deque(_pack(targets, request))
         # Jobs to run next, and whether this sweep made them.
         self._ready: dict[int, bool] = {}
         self._targets_of: dict[int, list[TargetInput]] = {}
@@ -105,7 +161,7 @@ class Feeder:
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Make new jobs for these pairs: note paths with gate ids."""
         found = [self._targets[key] for key in keys if key in self._targets]
-        self._groups.extend(pack(found, self._request))
+        self._groups.extend(_pack(found, self._request))
 
     def _make(self) -> None:
         """Make the next jobs; one group at a time where their number is limited."""
@@ -192,3 +248,15 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
         )
     except UnreadableFile:
         return False
+
+
+def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
+    """The targets as they will share jobs."""
+    return group_targets(
+        targets,
+        grouping=request.grouping,
+        batch_size=request.batch_size or DEFAULT_BATCH_SIZE,
+        note_of=lambda target: target.note_path,
+        gate_of=lambda target: target.gate_path,
+        lens_of=lambda target: lens_of(target.gate_id),
+    )

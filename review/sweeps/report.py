@@ -1,4 +1,4 @@
-"""Counts what a sweep does, bounded however long it runs, and puts its answer together."""
+"""Counts what a sweep does."""
 
 from __future__ import annotations
 
@@ -6,25 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from review.documents.base import timestamp
 from review.documents.problems import ProblemJson
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import LeftQueuedJson, SkippedJson
 from review.protocol.telemetry.usage import Usage
-from review.runners.cli.reset_times import told_reset
 from review.selection.documents import TargetInput
-from review.sweeps.documents import (
-    FailureGroupJson,
-    PlanJson,
-    SalvagedJson,
-    SweepCostJson,
-    SweepJson,
-)
+from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
 from review.sweeps.job_updates import JobOutcome, JobRun, JobStarted, JobUpdate
-from review.sweeps.limits import StopPolicy, StopReason
-from review.sweeps.run_job import Worker
-from review.sweeps.targets import SweepRequest
 from review.vocabulary import Decision, JobStatus, PairStatus
 
 NOT_STARTED, TAKEN, IN_PART = "not-started", "taken", "in-part"
@@ -33,7 +22,6 @@ _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTE
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
 _SHOWN_IDS = 20
 _SHOWN_SKIPPED = 200
-_MAX_GROUPS = 100
 _MAX_REASON = 300
 
 
@@ -110,47 +98,13 @@ class Tally:
             output_tokens=self._known.get("output_tokens"),
         )
 
-    def answer(
-        self,
-        request: SweepRequest,
-        worker: Worker,
-        *,
-        seconds: float,
-        plan: PlanJson | None = None,
-        policy: StopPolicy | None = None,
-    ) -> SweepJson:
-        stopped = None if policy is None else policy.reason
-        because = None if policy is None or stopped is None else policy.because
-        resets_at = None
-        if stopped is StopReason.ACCOUNT_EXHAUSTED and because:
-            resets_at = told_reset(because, now=worker.clock())
-        failures = self._failures.values()
-        return SweepJson(
-            dry_run=request.dry_run,
-            model_partition=request.model_partition,
-            runner=worker.provenance.runner or "",
-            runner_model=worker.provenance.runner_model,
-            runner_effort=worker.provenance.runner_effort,
-            grouping=request.grouping.value,
-            counts=self.counts,
-            left_out=self.left_out,
-            targets=self.pairs_in_all,
-            salvaged=self.salvaged,
-            plan=plan,
-            stopped=None if stopped is None else stopped.value,
-            stopped_because=because,
-            resets_at=None if resets_at is None else timestamp(resets_at),
-            jobs=dict(self.jobs),
-            pairs=dict(self.pairs),
-            failures=sorted(
-                failures, key=lambda group: (-group.jobs, group.failure_code, group.reason)
-            ),
-            skipped=dict(sorted(self.skipped.items())),
-            skipped_pairs=self.skipped_pairs,
-            cost=self.cost(),
-            seconds=round(seconds, 3),
-            problems=[self._problems[key] for key in sorted(self._problems)],
-        )
+    def failures(self) -> list[FailureGroupJson]:
+        """Failed jobs by reason, the most frequent first."""
+        groups = self._failures.values()
+        return sorted(groups, key=lambda group: (-group.jobs, group.failure_code, group.reason))
+
+    def problems(self) -> list[ProblemJson]:
+        return [self._problems[key] for key in sorted(self._problems)]
 
     def _count_run(self, run: JobRun) -> None:
         document = run.document
@@ -172,13 +126,11 @@ class Tally:
             self._count_failure(code, reason, document.review_job_id, missing=missing)
 
     def _count_failure(self, code: str, reason: str, job_id: int, *, missing: int = 0) -> None:
-        key = (code, reason[:_MAX_REASON])
-        if key not in self._failures and len(self._failures) >= _MAX_GROUPS:
-            key = (code, "other reasons")
+        reason = reason[:_MAX_REASON]
         new = FailureGroupJson(
-            failure_code=key[0], reason=key[1], jobs=0, pairs_missing=0, review_job_ids=[]
+            failure_code=code, reason=reason, jobs=0, pairs_missing=0, review_job_ids=[]
         )
-        group = self._failures.setdefault(key, new)
+        group = self._failures.setdefault((code, reason), new)
         group.jobs += 1
         group.pairs_missing += missing
         if len(group.review_job_ids) < _SHOWN_IDS:

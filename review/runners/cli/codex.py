@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from review.runners.cli.error_texts import failure_of
-from review.runners.cli.json_output import known, objects_in, table, text, tokens_of
+from review.runners.cli.json_output import encoded, known, objects_in, table, text, tokens_of
 from review.runners.outcome import Account, Captured, RunnerFailure
 from review.runners.spec import Reading
 
@@ -35,9 +35,8 @@ def read_codex(captured: Captured, _reading: Reading) -> Account:
     # Where the stream was cut, what was said last may be talk.
     reviews = [] if endings else [message for message in messages if _REVIEW in message]
     said = next(reversed(reviews or messages), None)
-    answer = captured.last_message if said is None else said.encode("utf-8", "replace")
     return Account(
-        answer=answer,
+        answer=captured.last_message if said is None else encoded(said),
         failure=_failure(events, endings[-1] if endings else None, captured.exit_code),
         telemetry=_telemetry(events, endings),
         notices=tuple(_notices(events)),

@@ -14,7 +14,6 @@ _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _MOST = 2**53
 _MOST_MONEY = 1e12
-_MOST_TRIES = 20  # each may read all of the text
 
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
@@ -43,6 +42,11 @@ def table(value: object) -> Mapping[str, Any]:
 def text(value: object) -> str | None:
     """`value` where it is a text that is not blank."""
     return value if isinstance(value, str) and value.strip() else None
+
+
+def encoded(value: object) -> bytes | None:
+    """`value` where it is a text, as bytes."""
+    return value.encode("utf-8", "replace") if isinstance(value, str) else None
 
 
 def count(value: object) -> int | None:
@@ -80,32 +84,15 @@ def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _values(source: str) -> Iterator[object]:
-    """Values that begin a line and end on it; or on a later one, which is tried a few times only."""
-    at, tries = 0, _MOST_TRIES
+    """Values that begin a line, on one line or several; what follows one on its last line is noise."""
+    at = 0
     while match := _OPENING.search(source, at):
-        start, line_end = match.end(), _line_end(source, match.end())
-        value, end = _decode(source[start:line_end])
-        if end is None and tries:
-            value, end = _decode(source, start)
-            tries -= end is None
-        elif end is not None:
-            end += start
-        if end is not None:
+        try:
+            value, at = _DECODER.raw_decode(source, match.end())
+        except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+            at = match.end() + 1
+        else:
             yield value
-        at = line_end if end is None else end
-
-
-def _decode(source: str, start: int = 0) -> tuple[object, int | None]:
-    """A value and where it ends; no end: there is none."""
-    try:
-        return _DECODER.raw_decode(source, start)
-    except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
-        return None, None
-
-
-def _line_end(source: str, start: int) -> int:
-    end = source.find("\n", start)
-    return len(source) if end < 0 else end + 1
 
 
 def _objects(value: object) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 from review.runners.cli.error_texts import failure_of, limit_named_by, without_escapes
 from review.runners.cli.json_output import (
     count,
+    encoded,
     known,
     look,
     money,
@@ -37,11 +38,10 @@ def read_llm(captured: Captured, reading: Reading) -> Account:
     if not records:
         return read_text(captured, reading)
     record = records[-1]
-    answer = record.get("response")
     names = (look(record, "response_json.model"), record.get("resolved_model"), record.get("model"))
     model = next((name for name in map(text, names) if name), None)
     return Account(
-        answer=answer.encode("utf-8", "replace") if isinstance(answer, str) else None,
+        answer=encoded(record.get("response")),
         telemetry=known(
             session_id=text(record.get("conversation_id")),
             **tokens_of(record, _TOKENS),
@@ -71,7 +71,7 @@ def read_fields(captured: Captured, reading: Reading) -> Account:
     whole = "".join(answers) if reading.join else next(reversed(answers), None)
     model = text(_last(objects, fields, "model"))
     return Account(
-        answer=whole.encode("utf-8", "replace") if answers and whole is not None else None,
+        answer=encoded(whole) if answers else None,
         failure=_failure(_last(objects, fields, "error")),
         telemetry=known(
             session_id=text(_last(objects, fields, "session_id")),
