@@ -23,7 +23,7 @@ from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest
 from review.store.retry import retry_while_busy
 from review.sweeps.limits import Limits
-from review.sweeps.report import GIVEN_UP, Tally
+from review.sweeps.progress import GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
 from review.vocabulary import REQUESTED, Grouping, JobStatus
 
@@ -124,8 +124,7 @@ class Feeder:
         self._groups = deque(_pack(targets, request))
         # Jobs to run next, and whether this sweep made them.
         self._ready: dict[int, bool] = {}
-        self._targets_of: dict[int, list[TargetInput]] = {}
-        # Queued jobs of other parents, and the job that is run in the place of each.
+        # Queued jobs that were met, and the job that is run in the place of each.
         self._others: dict[int, int | None] = {}
 
     def next_job(self) -> int | None:
@@ -152,12 +151,6 @@ class Feeder:
         """Jobs that this sweep made and handed to nobody."""
         return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
-    def settle(self, job_id: int, *, taken: bool) -> None:
-        """Forget a job that was handed out; `taken`: somebody else has it."""
-        for target in self._targets_of.pop(job_id, []):
-            if taken:
-                self._tally.skip_target(target, ALREADY_QUEUED)
-
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Make new jobs for these pairs: note paths with gate ids."""
         found = [self._targets[key] for key in keys if key in self._targets]
@@ -179,30 +172,21 @@ class Feeder:
         )
         for job in created.jobs:
             if isinstance(job, JobJson):  # and no plan, which only a dry run gives
-                keys = [(pair.note_path, pair.gate_id) for pair in job.pairs]
-                self._hand_out(job.review_job_id, keys, is_ours=True)
+                self._ready[job.review_job_id] = True
         self._tally.add_problems(created.problems)
         for item in created.skipped:
-            job_id = self._other_job(item.review_job_id, item.reason)
-            if job_id is None:
+            if item.reason != ALREADY_QUEUED or not self._runs_other(item.review_job_id or 0):
                 self._tally.skip(item)
-            else:
-                is_ours = job_id != item.review_job_id
-                self._hand_out(job_id, [(item.note_path, item.gate_id)], is_ours=is_ours)
 
-    def _hand_out(self, job_id: int, keys: Iterable[tuple[str, str]], *, is_ours: bool) -> None:
-        if job_id not in self._targets_of:
-            self._ready[job_id] = is_ours
-        targets = [self._targets[key] for key in keys if key in self._targets]
-        self._targets_of.setdefault(job_id, []).extend(targets)
-
-    def _other_job(self, job_id: int | None, reason: str) -> int | None:
-        """The job to run for a pair that another parent has queued; None: there is none."""
-        if job_id is None or reason != ALREADY_QUEUED:
-            return None
+    def _runs_other(self, job_id: int) -> bool:
+        """Whether a job that another parent has queued is run by this sweep."""
         if job_id not in self._others:
-            self._others[job_id] = self._take_over(job_id)
-        return self._others[job_id]
+            found = self._take_over(job_id)
+            self._others[job_id] = found
+            if found is not None:
+                self._others[found] = found
+                self._ready[found] = found != job_id
+        return self._others[job_id] is not None
 
     def _take_over(self, job_id: int) -> int | None:
         """A queued job as it is, or the one that replaces it where a text has changed since.

@@ -25,7 +25,7 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
 from review.sweeps.executors import CannotRun, Execution
-from review.sweeps.job_updates import JobRun, JobStarted, JobUpdate, RunAgain
+from review.sweeps.progress import JobRun, JobStarted, JobUpdate, RunAgain
 from review.vocabulary import FailureCode, JobStatus
 
 _CUT_OFF = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -11,16 +11,17 @@ import msgspec
 
 from review.documents.base import timestamp
 from review.documents.problems import problem_json
+from review.domain.paths import gate_id_of
 from review.ingest.ingest import RefusedJob
 from review.ingest.request import JobMoved, RunFailed
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson
+from review.jobs.job_documents import CreatedJson, SkippedJson
 from review.jobs.mirror import finish_mirrors
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
 from review.recovery.salvage import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
@@ -37,15 +38,19 @@ from review.sweeps.feeder import (
     sweep_target,
     without_given_up,
 )
-from review.sweeps.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
 from review.sweeps.limits import StopPolicy, StopReason
-from review.sweeps.report import NOT_STARTED, Tally
+from review.sweeps.progress import (
+    NOT_STARTED,
+    JobRun,
+    JobUpdate,
+    OnEvent,
+    SweepEvent,
+    Tally,
+    event_of,
+)
 from review.sweeps.run_job import Worker
 from review.sweeps.run_jobs import drive
 from review.vocabulary import FailureCode, JobStatus, PairStatus
-
-# Receives each event, with the numbers after it, in the sweep's own thread.
-OnEvent = Callable[[SweepEvent, Tally], None]
 
 
 def sweep(
@@ -175,11 +180,23 @@ class _Sweep:
             )
             if update.runs_rest_again:
                 feeder.again(update.missing)
-        if isinstance(update, JobOutcome):
-            error = update.error if isinstance(update, RefusedJob) else None
-            taken = isinstance(error, JobNotClaimable)
-            feeder.settle(update.review_job_id, taken=taken)
+        if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
+            self._skip_pairs(update.review_job_id)
         self.on_event(event_of(update), self.tally)
+
+    def _skip_pairs(self, job_id: int) -> None:
+        """Count the pairs of a job that somebody else has taken."""
+        pairs = ReviewPair.objects.filter(job_id=job_id)
+        gates_folder = self.worker.config.gates_folder
+        for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
+            gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
+            item = SkippedJson(
+                note_path=note_path,
+                gate_id=gate_id,
+                reason=ALREADY_QUEUED,
+                review_job_id=job_id,
+            )
+            self.tally.skip(item)
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:

@@ -10,8 +10,7 @@ from review.errors import ExitCode
 from review.management.kit.sweep_progress import json_lines, line_of, numbers_of
 from review.management.output.sweep import sweep_exit_code, sweep_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
-from review.sweeps.job_updates import SweepEvent
-from review.sweeps.report import Tally
+from review.sweeps.progress import SweepEvent, Tally
 
 
 def answer(**changes):

@@ -20,7 +20,7 @@ from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
-from review.sweeps.report import Tally
+from review.sweeps.progress import Tally
 from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
 from review.sweeps.workers import build_worker, resolve_editor

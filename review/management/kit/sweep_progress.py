@@ -10,16 +10,12 @@ from typing import TextIO
 
 from review.domain.printing import printable_line
 from review.management.kit.errors import printable_json
-from review.sweeps.job_updates import SweepEvent
-from review.sweeps.report import Tally
+from review.sweeps.progress import OnEvent, SweepEvent, Tally
 
 EVENT_SCHEMA = "sweep-event/1"
 _AMOUNT_UNKNOWN = "cost unknown"
 # Only what somebody may have to act on scrolls by above the line.
 _SHOWN = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
-
-
-OnEvent = Callable[[SweepEvent, Tally], None]
 
 
 def json_lines(

@@ -10,7 +10,7 @@ from review.management.output.problems import problem_lines
 from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
-from review.sweeps.report import GIVEN_UP
+from review.sweeps.progress import GIVEN_UP
 
 _WIDEST_REASON = 100
 

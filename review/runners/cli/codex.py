@@ -56,15 +56,13 @@ def _agent_message(event: Mapping[str, Any]) -> str | None:
 def _failure(
     events: Sequence[Mapping[str, Any]], ending: Mapping[str, Any] | None, exit_code: int | None
 ) -> RunnerFailure | None:
-    if ending is not None and ending["type"] == "turn.completed":
+    if ending is None:
+        words = _last_error(events)
+        return failure_of(words or _CUT) if words or exit_code == 0 else None
+    if ending["type"] == "turn.completed":
         return None
-    if ending is not None:
-        told = text(table(ending.get("error")).get("message"))
-        return failure_of(told or _last_error(events), fallback="the turn failed, without a word")
-    told = _last_error(events)
-    if told or exit_code == 0:
-        return failure_of(told or _CUT)
-    return None
+    words = text(table(ending.get("error")).get("message")) or _last_error(events)
+    return failure_of(words, fallback="the turn failed, without a word")
 
 
 def _notices(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -91,9 +89,8 @@ def _telemetry(
         for event in events
         if event["type"] in ("thread.started", "session.created")
     ]
-    turns = sum(event["type"] in _ENDINGS for event in endings)
     return known(
         session_id=next(iter(sessions), None),
-        turns=turns or None,
+        turns=len(endings) or None,
         **tokens_of(used, _TOKENS),
     )

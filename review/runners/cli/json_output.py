@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from review.runners.cli.error_texts import without_escapes
@@ -19,7 +19,16 @@ _MOST_MONEY = 1e12
 def objects_in(data: bytes) -> list[dict[str, Any]]:
     """Every JSON object that begins a line, in order; those in a list one by one."""
     text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
-    return [item for value in _values(text) for item in _objects(value)]
+    found: list[object] = []
+    at = 0
+    while match := _OPENING.search(text, at):
+        try:
+            value, at = _DECODER.raw_decode(text, match.end())
+        except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+            at = match.end() + 1
+        else:
+            found += value if isinstance(value, list) else [value]
+    return [item for item in found if isinstance(item, dict)]
 
 
 def look(value: object, path: str) -> object:
@@ -81,21 +90,3 @@ def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for usage in usages:
         sums.update({name: value for name, value in usage.items() if isinstance(value, int)})
     return dict(sums)
-
-
-def _values(source: str) -> Iterator[object]:
-    """Values that begin a line, on one line or several; what follows one on its last line is noise."""
-    at = 0
-    while match := _OPENING.search(source, at):
-        try:
-            value, at = _DECODER.raw_decode(source, match.end())
-        except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
-            at = match.end() + 1
-        else:
-            yield value
-
-
-def _objects(value: object) -> Iterator[dict[str, Any]]:
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, dict):
-            yield item

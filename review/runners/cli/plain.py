@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from review.runners.cli.error_texts import failure_of, limit_named_by, without_escapes
@@ -40,6 +40,8 @@ def read_llm(captured: Captured, reading: Reading) -> Account:
     record = records[-1]
     names = (look(record, "response_json.model"), record.get("resolved_model"), record.get("model"))
     model = next((name for name in map(text, names) if name), None)
+    # What a service said of the end of its answer, wherever the plugin for it keeps that.
+    stops = (look(record, f"response_json.{path}") for path in _STOP_PATHS)
     return Account(
         answer=encoded(record.get("response")),
         telemetry=known(
@@ -47,13 +49,8 @@ def read_llm(captured: Captured, reading: Reading) -> Account:
             **tokens_of(record, _TOKENS),
         ),
         models=(model,) if model else (),
-        cut_off=next(filter(None, map(limit_named_by, _stops(record))), ""),
+        cut_off=next(filter(None, map(limit_named_by, stops)), ""),
     )
-
-
-def _stops(record: Mapping[str, Any]) -> Iterator[object]:
-    """What a service said of the end of its answer, wherever the plugin for it keeps that."""
-    return (look(record, f"response_json.{path}") for path in _STOP_PATHS)
 
 
 def read_fields(captured: Captured, reading: Reading) -> Account:
