@@ -80,17 +80,17 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 
 def _sweep(samples: Samples, jobs: int) -> Any:
+    from review import settings
     from review.knowledge_base.opening import open_corpus
     from review.runners.process.table import ProcessTable
     from review.selection.select import SelectionRequest
-    from review.settings import config as conf
     from review.sweeps.feeder import SweepRequest
     from review.sweeps.limits import Limits
     from review.sweeps.sweep import sweep
     from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping
 
-    config = conf.current()
+    config = settings.current()
     with open_corpus(config) as corpus:
         worker = build_worker(
             WorkerRequest(RUNNER, PARTITION, timedelta(minutes=1), slots=jobs),

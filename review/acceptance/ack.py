@@ -19,7 +19,7 @@ from review.knowledge_base import Corpus, UnreadableFile
 from review.models import FileSnapshot, ModelPartition, ReviewStore
 from review.selection.documents import TargetInput, TargetJson
 from review.selection.names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair, NoteShelf, gate_snapshot
+from review.selection.note_cache import DraftPair, NoteCache, gate_snapshot
 from review.vocabulary import AcceptanceKind
 
 
@@ -130,7 +130,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     :raises NoteEdited, GateChangedToo, NoEvidence, Superseded: see there; nothing was written.
     """
     gates = named_gates(corpus, request.gates)
-    note = named_note(corpus, NoteShelf(corpus), request.note)
+    note = named_note(corpus, NoteCache(corpus), request.note)
     if request.expect_note_sha256 not in (None, note.sha256):
         raise NoteEdited(
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",

@@ -31,7 +31,7 @@ from review.jobs.selection_input import BadTargets, PartitionNotConcrete
 from review.knowledge_base import Corpus
 from review.models import batched
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput, TargetJson
-from review.selection.note_cache import DraftPair, NoteShelf
+from review.selection.note_cache import DraftPair, NoteCache
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Staleness
@@ -225,12 +225,12 @@ def _ack_as_listed(
 
     :param now: None only says what would become of them.
     """
-    shelf = NoteShelf(corpus)
+    notes = NoteCache(corpus)
     for chunk in batched(targets, _CHUNK):
         candidates: list[AckCandidate] = []
         for target in chunk:
             try:
-                pair = _pair_as_listed(target, corpus=corpus, shelf=shelf)
+                pair = _pair_as_listed(target, corpus=corpus, notes=notes)
             except ReviewError as error:
                 answer.refused.append(refused_json(target, error))
             else:
@@ -244,13 +244,13 @@ def _ack_as_listed(
 
 
 def _pair_as_listed(
-    target: AckTarget | TargetJson, *, corpus: Corpus, shelf: NoteShelf
+    target: AckTarget | TargetJson, *, corpus: Corpus, notes: NoteCache
 ) -> DraftPair:
     """The pair with the bytes it has now.
 
     :raises UnreadableFile, NoteEdited, GateEdited: they are not those that were listed.
     """
-    pair = DraftPair(shelf.note(target.note_path), corpus.gate(target.gate_path))
+    pair = DraftPair(notes.note(target.note_path), corpus.gate(target.gate_path))
     name = f"{target.note_path} {target.gate_id}"
     if pair.note.sha256 != target.note_sha256:
         raise NoteEdited(f"{name}: the note was edited since it was selected")

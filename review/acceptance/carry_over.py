@@ -33,7 +33,7 @@ from review.models import (
     SnapshotText,
     batched,
 )
-from review.selection.note_cache import NoteShelf, gate_snapshot
+from review.selection.note_cache import NoteCache, gate_snapshot
 from review.selection.orphans import EMPTY_SHA256, is_there
 from review.vocabulary import AcceptanceKind, Decision
 
@@ -156,7 +156,7 @@ class _Files:
 
     def __init__(self, corpus: Corpus, *, keep_edited: bool) -> None:
         self._corpus = corpus
-        self._shelf = NoteShelf(corpus)
+        self._notes = NoteCache(corpus)
         self._keep_edited = keep_edited
 
     def note(self, path: str, row: AcceptanceRow) -> SnapshotText:
@@ -164,7 +164,7 @@ class _Files:
 
         :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
         """
-        text = self._shelf.note(path).snapshot
+        text = self._notes.note(path).snapshot
         return self._accepted(text, row.note_sha256, row.note_snapshot_id)
 
     def gate(self, path: str, row: AcceptanceRow) -> SnapshotText:

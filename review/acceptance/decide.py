@@ -26,7 +26,7 @@ from review.models import (
     ReviewStore,
 )
 from review.selection.names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair, NoteShelf
+from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
@@ -82,7 +82,7 @@ def override_acceptance(
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
     _require_words(reason=request.reason, actor=request.actor)
-    note = named_note(corpus, NoteShelf(corpus), request.note)
+    note = named_note(corpus, NoteCache(corpus), request.note)
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():

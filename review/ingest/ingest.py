@@ -17,13 +17,13 @@ from review.ingest.request import IngestRequest
 from review.ingest.store import Plan, store_plans
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.jobs.job_documents import FindingJson, IngestedJobJson
-from review.jobs.mirror import mirror
+from review.jobs.mirror import write_job_files
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,
     telemetry_models,
 )
-from review.models import Ending, ReviewStore, batched
+from review.models import Ending, batched
 from review.protocol.telemetry.usage import output_tokens_by_model
 from review.settings.config import Config
 from review.store import refusal_of
@@ -144,8 +144,7 @@ def _ingest_chunk(
     with transaction.atomic():
         stored = store_plans(plans, request, now=now)
     findings = by_pair(stored)
-    store_id = ReviewStore.objects.identity()
-    return [_finish(plan, findings, request, config=config, store_id=store_id) for plan in plans]
+    return [_finish(plan, findings, request, config=config) for plan in plans]
 
 
 def _plan(reads: Sequence[ReadJob], request: IngestRequest, config: Config) -> list[Plan]:
@@ -213,7 +212,6 @@ def _finish(
     request: IngestRequest,
     *,
     config: Config,
-    store_id: str,
 ) -> IngestedJobJson:
     """Write the files of a stored job, and report it."""
     read = plan.read
@@ -229,7 +227,7 @@ def _finish(
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
     texts = read.stored_texts | {review.pair.pk: review.text for review in plan.taken}
-    problems += mirror(read.job, read.pairs, texts=texts, config=config, store_id=store_id)
+    problems += write_job_files(read.job, read.pairs, texts=texts, config=config)
     claimed = read.parsed.self_reported_model
     if claimed and partition_contradicts(read.job.model_partition.name, (claimed,), config=config):
         problems.append(

@@ -125,24 +125,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
                 setattr(job, name, value)
         return True
 
-    def fail(
-        self,
-        job_id: int,
-        *,
-        leaving: Sequence[JobStatus] = OPEN_JOB_STATUSES,
-        code: FailureCode,
-        reason: str,
-        now: datetime,
-    ) -> int:
-        """An open job to `failed`, saying why."""
-        return (
-            self._unreplaced()
-            .filter(pk=job_id, status__in=leaving)
-            .update(
-                status=JobStatus.FAILED, completed_at=now, failure_code=code, failure_reason=reason
-            )
-        )
-
     def _unreplaced(self) -> ReviewJobQuerySet:
         """Jobs that no other job replaces.
 

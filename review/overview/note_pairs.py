@@ -17,7 +17,7 @@ from review.domain.staleness import Digests, staleness_reasons
 from review.domain.trivial_change import as_gate_sees, body_ratio, changed_regions
 from review.knowledge_base import Corpus, Gate, NoteFacts
 from review.models import CurrentAcceptance, FileSnapshot, ModelPartition, ReviewPair
-from review.overview.note_documents import NotePairJson
+from review.overview.documents import NotePairJson
 from review.reviews.pair_states import FRESH, Obligations
 from review.selection.documents import ChangeJson
 from review.selection.path_filters import gate_label

@@ -1,304 +1,240 @@
-"""Finds the lines of a note where a quote stands, though the quote is rarely exact."""
+"""Find the lines of a note where a quote begins, though the quote is rarely exact."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
-from typing import NamedTuple, Protocol
+from itertools import islice, pairwise
+from typing import Protocol
 
-from review.domain.diffs.alignment import align_lines, headings_by_line
+from review.domain.diffs.alignment import follow_line, headings_at
 from review.domain.finding_identity import Reported, say_the_same
 
 _WORD = re.compile(r"[^\W_]+")
-_UNSEEN = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+_INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
-_BLOCK_MARK = re.compile(r"#{1,6} |>|[-*+|] ")
-# A shorter part of a broken quote ("the", "see") may stand anywhere.
-_TELLING = 12
-_PARTS_TRIED_ALONE = 2
-# Writing without spaces between words is broken over lines anywhere.
+# A shorter part of a broken quote ("the", "see") may be anywhere.
+_SPECIFIC_CHARACTERS = 12
+# Writing without spaces between words is wrapped anywhere.
 _SPACED_SCRIPTS_END = 0x2E80
-# A quote that stands in more places than this is placed nowhere.
+# Bounds the work for a quote that is nearly everywhere.
 _MAX_PLACES = 2_000
 
-_LINE_NUMBER = re.compile(
-    r"\b(?:lines?|ll?\.|zeilen?|lignes?|l[ií]neas?|linhas?|строк[аеи])\s*#?(\d{1,6})"
-    r"(?:\s*[-\u2013]\s*(\d{1,6}))?|\bL(\d{1,6})\b",
-    re.IGNORECASE,
-)
+_LINE_NUMBER = re.compile(r"\b(?:lines?\s*#?|L)(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?", re.I)
 # A line that is named beside one of these is the other place, with which this one is compared.
-_COMPARES = re.compile(
-    r"\b(?:already|again|repeat|duplicat|same as|restat|earlier|like the)", re.IGNORECASE
-)
-_BEFORE_HEADING = (
-    r"(?:[\"'`*#\u201c\u2018\u00ab(]\s*|\b(?:section|heading|under|in|below|chapter)\s+(?:the\s+)?)"
-)
-_AFTER_HEADING = r"\s+(?:section|heading|chapter|subsection)\b"
-_FRONTMATTER_WORD = re.compile(r"\bfront[ -]?matter\b|\bmetadata\b", re.IGNORECASE)
-_KEY = re.compile(r"(\w[\w -]{0,40}):")
+_COMPARES = re.compile(r"\b(?:already|again|repeat|duplicat|same as|earlier)", re.I)
+_FRONTMATTER_WORD = re.compile(r"\bfront[ -]?matter\b|\bmetadata\b", re.I)
+
+Lines = tuple[int, ...]
 
 
-class PlacedFinding(Reported, Protocol):
+class LocatableFinding(Reported, Protocol):
     """A finding whose line may be known."""
 
     @property
     def line(self) -> int | None: ...
 
 
-class _Index(NamedTuple):
-    """The words of a note, folded and joined, and the offset at which each line begins."""
-
-    words: str
-    starts: array[int]
-
-    def line_at(self, offset: int) -> int:
-        return bisect_right(self.starts, offset)
-
-
 def locate_quote(note_text: str, quote: str) -> int | None:
-    """Give the line of the note, from 1, where the quote begins; None unless there is exactly one."""
+    """Return the line of the note, from 1, where the quote begins; None unless there is one only."""
     lines = quote_lines(note_text, quote)
     return lines[0] if len(lines) == 1 else None
 
 
 @lru_cache(maxsize=256)
-def quote_lines(note_text: str, quote: str) -> tuple[int, ...]:
-    """Give all lines of the note, from 1, where the quote begins, in linear time.
+def quote_lines(note_text: str, quote: str) -> Lines:
+    """Return all lines of the note, from 1, where the quote begins, in linear time.
 
-    What is nearest to the letter counts: a whole line with its mark (`# Title`), else the quote as it
-    is, else its words: case, spaces, line wraps, punctuation, markup and quotation marks may differ
-    then, and an ellipsis may leave words out.
+    If it is not there verbatim, its words are searched for: case, spaces, line wraps, punctuation,
+    markup and quotation marks may differ then, and an ellipsis may leave words out.
     """
     quote = quote.strip()
-    if _BLOCK_MARK.match(quote) and (whole := _whole_lines(note_text, quote)):
-        return whole
-    return _verbatim_lines(note_text, quote) or _lines_of_words(note_text, quote)
+    verbatim = _verbatim_lines(note_text, quote) if quote else ()
+    return verbatim or _lines_of_words(note_text, quote)
 
 
-def locate_findings(note_text: str, findings: Sequence[PlacedFinding]) -> list[int | None]:
-    """Give the line where each finding of one review stands; None where several are as likely.
+def locate_findings(note_text: str, findings: Sequence[LocatableFinding]) -> list[int | None]:
+    """Return the line of each finding of one review; None if several are as likely.
 
-    The finding's own line; else, of the places of its quote, that of a line number or heading which the text names; that between
-    the findings before and after it, of a review that goes through the note from top to bottom; and
-    where as many findings say the same of a quote as it has places, they have one each.
+    A finding's own line counts first; then, of the places of its quote, the one whose line number or
+    heading the text names; then, as many findings that say the same about a quote as it has places
+    get one each; then, the place between the findings before and after it, if the review follows
+    the note from top to bottom.
     """
-    places = [
-        (item.line,) if item.line else quote_lines(note_text, item.quote) for item in findings
-    ]
-    places = [
-        _named_places(note_text, item, lines) if len(lines) > 1 else lines
-        for item, lines in zip(findings, places, strict=True)
-    ]
-    places = _one_each(findings, places)
-    return [lines[0] if len(lines) == 1 else None for lines in _in_order(places)]
+    places = [(item.line,) if item.line else _named_places(note_text, item) for item in findings]
+    places = _in_order(_one_each(findings, places))
+    return [lines[0] if len(lines) == 1 else None for lines in places]
 
 
 def follow_quote(before: str, after: str, *, quote: str, line: int | None) -> int | None:
-    """Give the line in `after` of a quote that stood on `line` of `before`; None if it is gone."""
+    """Return the line in `after` of a quote that began at `line` of `before`; None if it is gone."""
     if before == after:
         return line
-    now = quote_lines(after, quote)
-    then = quote_lines(before, quote)
+    now, then = quote_lines(after, quote), quote_lines(before, quote)
     if len(now) == 1 and len(then) <= 1:
         return now[0]
     if not now or line is None:
         return None
-    aligned = align_lines(before, after)
-    here = [place for place in now if place in aligned.follow(line)]
+    here = [place for place in now if place in follow_line(before, after, line)]
     if not here:
-        others = [aligned.follow(place) for place in then if place != line]
+        others = [follow_line(before, after, place) for place in then if place != line]
         here = [place for place in now if not any(place in lines for lines in others)]
     return here[0] if len(here) == 1 else None
 
 
-def _named_places(
-    note_text: str, finding: PlacedFinding, lines: tuple[int, ...]
-) -> tuple[int, ...]:
-    """Those of the places that the finding's text names best; all of them if it names none."""
+def _named_places(note_text: str, finding: LocatableFinding) -> Lines:
+    """Return the places of the quote that the finding's text names best; all if it names none."""
+    lines = quote_lines(note_text, finding.quote)
+    if len(lines) < 2:
+        return lines
     for found in _LINE_NUMBER.finditer(finding.text):
-        first = int(found[1] or found[3])
-        named = tuple(line for line in lines if first <= line <= int(found[2] or first))
-        if len(named) == 1 and _COMPARES.search(finding.text):
-            lines = tuple(line for line in lines if line not in named)
-        elif len(named) == 1:
-            return named
+        first, last = int(found[1]), int(found[2] or found[1])
+        named = [line for line in lines if first <= line <= last]
+        if len(named) == 1 and not _COMPARES.search(finding.text):
+            return (named[0],)
+        lines = tuple(line for line in lines if [line] != named)
     lines = _of_frontmatter_or_body(note_text, finding.text, lines)
-    headings = headings_by_line(note_text)
-    names = {name for line in lines for chain in headings[line - 1 : line] for name in chain}
-    named_headings = {name for name in names if _names_heading(finding, name)}
-    counts = [len(named_headings.intersection(*headings[line - 1 : line])) for line in lines]
+    headings = [headings_at(note_text, line) for line in lines]
+    counts = [sum(_names_heading(finding, name) for name in names) for names in headings]
     return tuple(line for line, count in zip(lines, counts, strict=True) if count == max(counts))
 
 
-def _names_heading(finding: PlacedFinding, heading: str) -> bool:
-    """Whether the text names a heading: a single word only if it is set apart as one."""
-    words = heading.strip("*_` ")
-    if not _WORD.search(words) or words.casefold() in finding.quote.casefold():
+def _names_heading(finding: LocatableFinding, heading: str) -> bool:
+    """Whether the text names a heading; a single word only if it is set apart as one."""
+    title = heading.strip("*_` ")
+    if not _WORD.search(title) or title.casefold() in finding.quote.casefold():
         return False
-    name = rf"(?<!\w){re.escape(words)}(?!\w)"
-    if len(words.split()) > 1:
-        return re.search(name, finding.text, re.IGNORECASE) is not None
-    set_apart = rf"{_BEFORE_HEADING}{name}|{name}{_AFTER_HEADING}"
-    return re.search(set_apart, finding.text, re.IGNORECASE) is not None
+    name = rf"(?<!\w){re.escape(title)}(?!\w)"
+    if len(title.split()) == 1:
+        name = (
+            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in)\s+(?:the\s+)?){name}"
+            rf"|{name}\s+(?:section|heading)"
+        )
+    return re.search(name, finding.text, re.I) is not None
 
 
-def _of_frontmatter_or_body(note_text: str, text: str, lines: tuple[int, ...]) -> tuple[int, ...]:
-    """Places in the body come first, unless the text speaks of the frontmatter or of the key."""
-    end = _frontmatter_end(note_text)
-    above = tuple(line for line in lines if line <= end)
-    body = lines[len(above) :]
-    if not above or not body:
+def _of_frontmatter_or_body(note_text: str, text: str, lines: Lines) -> Lines:
+    """Prefer places in the body, unless the text speaks of the frontmatter or of the key."""
+    end = note_text.find("\n---", 3) if note_text.startswith("---\n") else -1
+    above = tuple(line for line in lines if line <= note_text.count("\n", 0, end + 1))
+    if end < 0 or len(above) in (0, len(lines)):
         return lines
     if _FRONTMATTER_WORD.search(text):
         return above
-    rows = note_text.split("\n", end)
-    keys = {line: found[1] for line in above if (found := _KEY.match(rows[line - 1]))}
-    named = tuple(
-        line
-        for line, key in keys.items()
-        if key != "title" and re.search(rf"\b{re.escape(key)}\b", text, re.IGNORECASE)
-    )
-    return named or body
+    rows = note_text[:end].split("\n")
+    keys = {line: rows[line - 1].partition(":")[0].strip() for line in above}
+    words = {word for word in _fold(text).split() if word != "title"}
+    return tuple(line for line in above if _fold(keys[line]) in words) or lines[len(above) :]
 
 
-def _frontmatter_end(note_text: str) -> int:
-    """The last line of the frontmatter; 0 where there is none."""
-    mark = note_text[:3]
-    if mark not in ("---", "+++"):
-        return 0
-    end = note_text.find(f"\n{mark}", 3)
-    return 0 if end < 0 else note_text.count("\n", 0, end) + 2
-
-
-def _one_each(
-    findings: Sequence[PlacedFinding], places: list[tuple[int, ...]]
-) -> list[tuple[int, ...]]:
-    groups: dict[tuple[int, ...], list[int]] = {}
+def _one_each(findings: Sequence[LocatableFinding], places: list[Lines]) -> list[Lines]:
+    groups: dict[Lines, list[int]] = {}
     for position, lines in enumerate(places):
-        if len(lines) > 1:
-            groups.setdefault(lines, []).append(position)
+        groups.setdefault(lines, []).append(position)
     found = list(places)
     for lines, positions in groups.items():
-        quotes = {findings[position].quote for position in positions}
-        settled = {
+        first, *others = (findings[position] for position in positions)
+        located = {
             place[0]
             for item, place in zip(findings, places, strict=True)
-            if len(place) == 1 and item.quote in quotes
+            if len(place) == 1 and item.quote == first.quote
         }
-        free = [line for line in lines if line not in settled]
-        first = findings[positions[0]]
-        if len(free) == len(positions) and all(
-            say_the_same(first, findings[position]) for position in positions
-        ):
+        free = [line for line in lines if line not in located]
+        if len(free) == len(positions) and all(say_the_same(first, item) for item in others):
             for position, line in zip(positions, free, strict=True):
                 found[position] = (line,)
     return found
 
 
-def _in_order(places: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _in_order(places: list[Lines]) -> list[Lines]:
     """Narrow places to those between their neighbours, if the review follows the note."""
-    settled = [(position, lines[0]) for position, lines in enumerate(places) if len(lines) == 1]
-    lines_in_order = [line for _position, line in settled]
-    if lines_in_order != sorted(lines_in_order) or len(set(lines_in_order)) < 2:
+    located = [(position, lines[0]) for position, lines in enumerate(places) if len(lines) == 1]
+    known = [line for _position, line in located]
+    if known != sorted(known) or len(set(known)) < 2:
         return places
-    positions = [position for position, _line in settled]
     found = []
     for position, lines in enumerate(places):
-        at = bisect_right(positions, position)
-        low = lines_in_order[at - 1] if at else 0
-        high = lines_in_order[at] if at < len(positions) else None
-        between = tuple(line for line in lines if line >= low and (high is None or line <= high))
-        found.append(between or lines)
+        at = bisect_right(located, (position, 0))
+        low = known[at - 1] if at else 0
+        high = known[at] if at < len(known) else max(lines, default=0)
+        found.append(tuple(line for line in lines if low <= line <= high) or lines)
     return found
 
 
-def _whole_lines(note_text: str, quote: str) -> tuple[int, ...]:
-    lines = enumerate(note_text.split("\n"), start=1)
-    return tuple(number for number, line in lines if line.removesuffix("\r") == quote)
-
-
-def _verbatim_lines(note_text: str, quote: str) -> tuple[int, ...]:
+def _verbatim_lines(note_text: str, quote: str) -> Lines:
+    """Return the lines where the quote begins as it is, not within a word or a row of `#`."""
     lines: dict[int, None] = {}
-    line, counted = 1, 0
-    at = note_text.find(quote) if quote else -1
-    while at >= 0 and len(lines) < _MAX_PLACES:
-        end = at + len(quote)
-        before, after = note_text[max(0, at - 1) : at], note_text[end : end + 1]
-        if not (_joined(before, quote[0]) or _joined(quote[-1], after)):
-            line += note_text.count("\n", counted, at)
-            counted = at
+    line = 1
+    for before, after in pairwise(note_text.split(quote, _MAX_PLACES)):
+        line += before.count("\n")
+        if not (_joined(before[-1:], quote[0]) or _joined(quote[-1], after[:1])):
             lines[line] = None
-        at = note_text.find(quote, end)
+        line += quote.count("\n")
     return tuple(lines)
 
 
 def _joined(one: str, other: str) -> bool:
-    """Whether two characters belong to one word."""
-    return one.isalnum() and other.isalnum()
+    return (one.isalnum() and other.isalnum()) or one == other == "#"
 
 
-def _lines_of_words(note_text: str, quote: str) -> tuple[int, ...]:
+def _lines_of_words(note_text: str, quote: str) -> Lines:
     parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part))]
     if not parts:
         return ()
-    index = _index_of(note_text, " ")
-    found = _lines_of_parts(index, parts)
+    found = _lines_of_parts(note_text, " ", parts)
     if not found and len(parts) > 1:
-        telling = [part for part in parts if len(part) >= _TELLING][:_PARTS_TRIED_ALONE]
-        alone = (_lines_of_parts(index, [part]) for part in telling)
+        specific = [part for part in parts if len(part) >= _SPECIFIC_CHARACTERS][:2]
+        alone = (_lines_of_parts(note_text, " ", [part]) for part in specific)
         found = next((lines for lines in alone if lines), ())
     if found or all(ord(char) < _SPACED_SCRIPTS_END for char in parts[0]):
         return found
-    unspaced = _index_of(note_text, "")
-    return _lines_of_parts(unspaced, [part.replace(" ", "") for part in parts])
+    return _lines_of_parts(note_text, "", [part.replace(" ", "") for part in parts])
 
 
-def _lines_of_parts(index: _Index, parts: list[str]) -> tuple[int, ...]:
-    """The lines where the parts stand in order, as whole words if they stand anywhere so."""
-    for framed in (True, False):
-        places = islice(_find_each(index.words, parts, framed=framed), _MAX_PLACES)
-        if lines := tuple(dict.fromkeys(index.line_at(offset) for offset in places)):
-            return lines
+def _lines_of_parts(note_text: str, space: str, parts: list[str]) -> Lines:
+    """Return the lines where the parts follow each other, as whole words if they do anywhere."""
+    words, starts = _index_of(note_text, space)
+    for frame in (" ", ""):
+        offsets = islice(_find_each(words, parts, frame), _MAX_PLACES)
+        if lines := dict.fromkeys(bisect_right(starts, offset) for offset in offsets):
+            return tuple(lines)
     return ()
 
 
-def _find_each(words: str, parts: list[str], *, framed: bool) -> Iterator[int]:
-    """Each place where the first part stands and the others follow; the nearest such start."""
-    frame = " " if framed else ""
-    wanted = [f"{frame}{part}{frame}" for part in parts]
-    start = 0
-    while (first := words.find(wanted[0], start)) >= 0:
-        end = first + len(wanted[0]) - len(frame)
-        second = -1
-        for part in wanted[1:]:
+def _find_each(words: str, parts: list[str], frame: str) -> Iterator[int]:
+    """Yield each offset where the first part begins and the others follow it; the nearest start."""
+    first, *others = (f"{frame}{part}{frame}" for part in parts)
+    at = words.find(first)
+    while at >= 0:
+        end = at + len(first) - len(frame)
+        start = at
+        for number, part in enumerate(others):
             if (found := words.find(part, end)) < 0:
                 return
-            second = found if second < 0 else second
+            if not number:
+                start = max(at, words.rfind(first, at, found + len(frame)))
             end = found + len(part) - len(frame)
-        nearest = first if second < 0 else words.rfind(wanted[0], first, second + len(frame))
-        yield max(first, nearest) + len(frame)
-        start = end
+        yield start + len(frame)
+        at = words.find(first, end)
 
 
 @lru_cache(maxsize=4)
-def _index_of(note_text: str, space: str) -> _Index:
-    starts = array("q")
-    lines = []
+def _index_of(note_text: str, space: str) -> tuple[str, list[int]]:
+    """Return the folded words of a note, joined, and the offset at which each line begins."""
+    starts, lines = [], []
     offset = len(space)
     for line in note_text.split("\n"):
         starts.append(offset)
         if words := _fold(line).replace(" ", space):
             lines.append(words)
             offset += len(words) + len(space)
-    return _Index(space + space.join(lines) + space, starts)
+    return space + space.join(lines) + space, starts
 
 
 def _fold(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_UNSEEN))
+        text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
     return " ".join(_WORD.findall(text.casefold()))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
 from review.knowledge_base import Corpus, Gate, UnreadableFile
-from review.selection.note_cache import NoteShelf, ShelvedNote
+from review.selection.note_cache import CachedNote, NoteCache
 from review.vocabulary import ProblemCode
 
 
@@ -16,14 +16,14 @@ class NotOneGate(InputRejected):
     """A name that stands for several gates where each must be named."""
 
 
-def named_note(corpus: Corpus, shelf: NoteShelf, name: str) -> ShelvedNote:
+def named_note(corpus: Corpus, notes: NoteCache, name: str) -> CachedNote:
     """The note at a root-relative path, as it stands now.
 
     :raises BadPath, NoSuchNote, UnreadableFile: there is none, or it cannot be reviewed.
     """
     path = normalise_path(name)
     try:
-        return shelf.note(path)
+        return notes.note(path)
     except UnreadableFile as refused:
         if refused.problem.code is ProblemCode.VANISHED:
             corpus.notes((path,))  # refuses with the names that look like it

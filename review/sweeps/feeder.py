@@ -11,9 +11,9 @@ import msgspec
 from review.domain.grouping import Group, group_targets
 from review.domain.paths import lens_of
 from review.errors import ReviewError
-from review.jobs.attempts import PairText, count_attempts
+from review.jobs.board import PairText, count_attempts
 from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.factory import ALREADY_QUEUED, FRESH
 from review.jobs.job_documents import JobJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
@@ -98,7 +98,9 @@ def create_request(
         grouping=request.grouping,
         actor=actor,
         batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
-        skip_fresh=request.selection.mode != REQUESTED,
+        omit=frozenset(
+            {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
+        ),
         dry_run=request.dry_run,
     )
 

@@ -19,11 +19,11 @@ from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, SkippedJson
-from review.jobs.mirror import finish_mirrors
+from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
-from review.recovery.salvage import orphaned_jobs, salvage_job
+from review.recovery.recover import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.process.table import Processes
 from review.selection.documents import TargetInput
@@ -77,7 +77,7 @@ def sweep(
     )
     run = _Sweep(worker, policy, on_event)
     run.salvage(orphaned_jobs(processes))
-    finish_mirrors(config=worker.config)
+    finish_job_files(config=worker.config)
     targets = _select(corpus, request, run.tally)
     corpus.save()
     feeder = Feeder(targets, request, worker=worker, processes=processes, tally=run.tally)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from review import settings
 from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import gate_id_of, sha256_hex
 from review.knowledge_base import Corpus
@@ -14,7 +15,6 @@ from review.management.kit.command import ReviewCommand
 from review.models import CurrentAcceptance
 from review.queue.queue import QueueFilter
 from review.queue.triage import BulkRequest, dispose_matching, undo
-from review.settings import config as conf
 from review.settings.config import Config
 from review.vocabulary import DispositionState, Grouping
 from tests.builders import PARTITION
@@ -40,24 +40,24 @@ class _Form(ReviewCommand):
 
 def _dispose_all(form: _Form) -> Any:
     bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
-    return len(dispose_matching(bulk, config=conf.current(), now=form.now).moved)
+    return len(dispose_matching(bulk, config=settings.current(), now=form.now).moved)
 
 
 def _take_back(form: _Form) -> Any:
     bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
-    at = dispose_matching(bulk, config=conf.current(), now=form.now).at
+    at = dispose_matching(bulk, config=settings.current(), now=form.now).at
     return len(undo(at, actor=_ACTOR, now=form.now).moved)
 
 
 def _ack(form: _Form) -> Any:
-    config = conf.current()
+    config = settings.current()
     said = {"actor": _ACTOR, "reason": "no matter", "now": form.now}
     return len(ack_picks(_seen(config), corpus=Corpus(config), config=config, **said))
 
 
 def _request(form: _Form) -> Any:
     said = {"grouping": Grouping.NOTE, "actor": _ACTOR, "now": form.now}
-    return len(request_reviews(_picks(), config=conf.current(), **said))
+    return len(request_reviews(_picks(), config=settings.current(), **said))
 
 
 def _seen(config: Config) -> list[Pick]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.ingest.request import JobMoved
-from review.jobs.mirror import finish_mirrors
+from review.jobs.mirror import finish_job_files
 from review.models import ReviewJob, ReviewPair
 from review.vocabulary import JobStatus
 from tests.builders import (
@@ -131,11 +131,11 @@ class TestDeadParents:
         for result in folder.glob("pair-*"):
             result.unlink()
 
-        mended = finish_mirrors(config=make_config(root))
+        mended = finish_job_files(config=make_config(root))
 
         assert mended == [1]
         assert len(list(folder.glob("pair-*"))) == 2
-        assert finish_mirrors(config=make_config(root)) == []
+        assert finish_job_files(config=make_config(root)) == []
 
 
 class TestFailing:

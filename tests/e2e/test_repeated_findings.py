@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from review.models import Finding
+from review.acceptance.finding_states import rebuild_finding_states
+from review.models import Finding, FindingState
 from tests.builders import NOW, make_gate, make_root, note_path, write_gate, write_note
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs
@@ -67,6 +68,7 @@ def test_keep_what_was_decided_when_another_is_inserted_above(root):
 def test_of_an_older_store_are_told_apart_by_the_next_review(root):
     shared = Finding.objects.order_by("pk").first().fingerprint
     Finding.objects.update(fingerprint=shared)
+    rebuild_finding_states()
     run("dispose_finding", shared, "--as", "rejected", "--reason", "meant so")
     assert queue() == {}
     write_gate(root, "prose/x", make_gate("prose/x", body="Another question.\n"))
@@ -106,8 +108,10 @@ def test_graver_ones_are_new(root):
 
 def test_of_an_older_store_keeps_its_decision_where_the_first_line_was_stored(root):
     _first, second, _third = queue()
+    FindingState.objects.all().delete()
     Finding.objects.exclude(fingerprint=second).delete()
     Finding.objects.update(note_line=7, text="this was never filled in under the heading Risks")
+    rebuild_finding_states()
     run("dispose_finding", second, "--as", "rejected", "--reason", "meant so")
 
     review_pairs(

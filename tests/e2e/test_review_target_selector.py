@@ -149,6 +149,13 @@ class TestGatesBehindTheOption:
         hint = done.error["hint"]
         assert hint == f"gates stand before --note: prose links/z --note {note_path('a.md')}"
 
+    def test_of_a_command_that_must_have_one_are_refused_too(self, root):
+        note = note_path("a.md")
+        done = run("run_gate_sweep", "--runner", "rules", "--model", "m", "--note", note, "prose/x")
+
+        assert done.exit == 2
+        assert "hint: GATE_ID stands before --note, which takes all words behind it" in done.err
+
 
 class TestNotes:
     def test_targets_are_sorted_by_note_and_gate(self, root):

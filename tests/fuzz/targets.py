@@ -81,12 +81,12 @@ def selection(data: bytes) -> None:
     """What creation and acks take is selector JSON, or a refusal by name; no path leaves the root."""
     corpus, config = _corpus(), _config()
     try:
-        wanted = read_selection(data, source="-", config=config, catalog=corpus.gates)
+        partition, targets = read_selection(data, source="-", config=config, catalog=corpus.gates)
     except ReviewError as refused:
         assert refused.message
     else:
-        assert wanted.model_partition
-        for target in wanted.targets:
+        assert partition
+        for target in targets:
             _stays_inside(target.note_path)
             _stays_inside(target.gate_path)
     request = ack_selection.AckInputRequest(selection=data, source="-", actor="human:x")

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
 from review.management.kit.scope_options import add_scope_arguments
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.acceptance.ack_selection import TrivialAckRequest
@@ -50,7 +49,7 @@ class Command(ReviewCommand):
         from review.acceptance.ack_selection import ack_trivial_changes
         from review.knowledge_base.opening import open_corpus
 
-        config = conf.current()
+        config = settings.current()
         request = _request(options, config)
         with open_corpus(config) as corpus:
             result = ack_trivial_changes(request, corpus=corpus, now=self.now)

@@ -9,12 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import path
-from review.settings import config as conf
 from review.setup.init import (
     NOTES_FOLDER,
     Initialised,
@@ -63,7 +62,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy, and report."""
-        into: Path = options["into"] or conf.root_to_start()
+        into: Path = options["into"] or settings.root_to_start()
         done = initialise(InitRequest(into, dry_run=options["dry_run"]))
         if self.as_json:
             self._print_json(into, done, dry_run=options["dry_run"])
@@ -78,7 +77,7 @@ class Command(ReviewCommand):
             self.notice(f"next: {_next(into, dry_run=options['dry_run'])}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.overview.start_documents import InitJson
+        from review.overview.documents import InitJson
 
         self.write_json(
             InitJson(

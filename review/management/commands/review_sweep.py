@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int
@@ -17,7 +17,6 @@ from review.management.kit.sweep_options import (
     add_selection_options,
     add_sweep_options,
 )
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 
@@ -33,7 +32,7 @@ class Command(ReviewCommand):
     store_use = store.Use.WRITE
     examples: ClassVar[Sequence[str]] = (
         "commonplace review_sweep --all-gates --runner rules --model rules",
-        "commonplace review_sweep prose --current --runner claude-code --model claude-opus-4-6 --dry-run",
+        "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
         "commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json",
         "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
     )
@@ -73,7 +72,7 @@ class Command(ReviewCommand):
         from review.management.kit.sweep_command import run_fixes, run_sweep
         from review.management.output.sweep import sweep_exit_code, sweep_lines
 
-        config = conf.current()
+        config = settings.current()
         if options["fix"]:
             answer = run_fixes(options, config=config)
         else:

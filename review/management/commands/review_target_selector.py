@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
@@ -21,7 +21,6 @@ from review.management.output.selection import (
     text_lines,
 )
 from review.selection.select import STALE, SelectionRequest, select_targets
-from review.settings import config as conf
 from review.vocabulary import REQUESTED, Staleness
 
 
@@ -91,7 +90,7 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Select and print."""
         request = _request(options, as_json=self.as_json)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
             if self.as_json:

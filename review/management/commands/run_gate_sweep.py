@@ -26,7 +26,7 @@ class Command(review_sweep.Command):
     )
     schema = "run-gate-sweep/1"
     examples = (
-        "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6 --current",
+        "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6",
         "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run",
     )
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, word
 from review.management.kit.sweep_options import add_runner_option
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.sweeps.run_jobs import RunResult
@@ -65,7 +64,7 @@ class Command(ReviewCommand):
         if bool(options["job_ids"]) == options["all"]:
             raise UsageRefused("name the jobs to run, or give --all")
         with stop_on_signals() as stop:
-            result = run_chosen_jobs(options, stop=stop, config=conf.current())
+            result = run_chosen_jobs(options, stop=stop, config=settings.current())
         if self.as_json:
             document = RanJson(
                 jobs=result.jobs,

@@ -16,11 +16,11 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from review import settings
 from review.jobs.board import show_jobs
 from review.jobs.job_documents import JobJson
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
-from review.settings import config as conf
 from review.web.core.actions import SeeOther
 from review.web.core.filters import read_number
 from review.web.core.template_tags import badge
@@ -204,7 +204,7 @@ def _job(object_id: str) -> JobJson | None:
     number = read_number(object_id)
     if number is None:
         return None
-    return next(iter(show_jobs([number], gates_folder=conf.current().gates_folder)), None)
+    return next(iter(show_jobs([number], gates_folder=settings.current().gates_folder)), None)
 
 
 @admin.register(ReviewPair)

@@ -10,12 +10,12 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.queue.finding_page import FindingPage, read_finding
 from review.queue.page import row_id
 from review.queue.queue import Place, Queue, QueueLine, first_place
 from review.queue.triage import TriageRequest, dispose_findings
-from review.settings import config as conf
 from review.vocabulary import DispositionState
 from review.web.core.actions import SeeOther, actor, field, may, require_permission
 from review.web.core.filters import AFTER, Filters
@@ -38,7 +38,7 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One finding, where it stands in the list, and the next and the previous one."""
     filters = read_filters(request)
     queue, _files = find(filters)
-    with open_corpus(conf.current()) as corpus:
+    with open_corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
     return page(
         request,
@@ -114,7 +114,7 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
             actor=actor(request),
             reason=field(request, "reason", max_length=MAX_REASON),
         ),
-        config=conf.current(),
+        config=settings.current(),
         now=timezone.now(),
     )
     tell(request, done, state)

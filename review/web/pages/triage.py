@@ -15,6 +15,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from review import settings
 from review.errors import UsageRefused
 from review.findings.lookup import find_finding
 from review.queue.page import row_id
@@ -31,7 +32,6 @@ from review.queue.triage import (
     dispose_matching,
     undo,
 )
-from review.settings import config as conf
 from review.vocabulary import DispositionState
 from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
 from review.web.core.filters import Filters, read_number
@@ -87,7 +87,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
             actor=actor(request),
             reason=field(request, "reason", max_length=MAX_REASON),
         ),
-        config=conf.current(),
+        config=settings.current(),
         now=timezone.now(),
     )
     tell(request, done, state)
@@ -155,7 +155,7 @@ def _tell_refusals(request: HttpRequest, not_moved: Sequence[NotMoved]) -> None:
 
 def _name(fingerprint: str) -> str:
     found = find_finding(fingerprint)
-    return found.name(gates_folder=conf.current().gates_folder) if found else fingerprint
+    return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
 
 
 def _row_after(place: Place | None, filters: Filters) -> str:
@@ -183,7 +183,7 @@ def all_matching(request: HttpRequest) -> HttpResponse:
         reason=field(request, "reason", max_length=MAX_REASON),
     )
     try:
-        done = dispose_matching(bulk, config=conf.current(), now=timezone.now())
+        done = dispose_matching(bulk, config=settings.current(), now=timezone.now())
     except QueueMoved as moved:
         if wants_json(request):
             raise

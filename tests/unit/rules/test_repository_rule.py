@@ -19,7 +19,7 @@ class Repository:
 
 
 def texts_of(text, *, path="docs/guide.md", repository=Repository()):  # noqa: B008
-    review = judge("missing-paths", RuleInput(path, text, (), repository))
+    review = judge("missing-paths", RuleInput(path, text, repository=repository))
     return [(found.line, found.text) for found in review.findings]
 
 
