@@ -84,9 +84,9 @@ def _sweep(samples: Samples, jobs: int) -> Any:
     from review.knowledge_base.opening import open_corpus
     from review.runners.process.table import ProcessTable
     from review.selection.select import SelectionRequest
+    from review.sweeps.feeder import SweepRequest
     from review.sweeps.limits import Limits
     from review.sweeps.sweep import sweep
-    from review.sweeps.targets import SweepRequest
     from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping
 

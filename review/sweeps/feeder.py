@@ -4,28 +4,64 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import msgspec
+
+from review.domain.grouping import Group, group_targets
+from review.domain.paths import lens_of
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
-from review.jobs.create import create_jobs
-from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
+from review.jobs.factory import ALREADY_QUEUED, FRESH
 from review.jobs.job_documents import JobJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import Processes
-from review.selection.documents import TargetInput
+from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
+from review.selection.select import SelectionRequest
 from review.store.retry import retry_while_busy
-from review.sweeps.report import GIVEN_UP, Tally
+from review.sweeps.limits import Limits
+from review.sweeps.progress import GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
-from review.sweeps.targets import SweepRequest, create_request, pack
-from review.vocabulary import JobStatus
+from review.vocabulary import REQUESTED, Grouping, JobStatus
 
 # Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
 # a job has the texts that there are when it runs.
 _WAVE = 8
 _CHUNK = 200
 _OUTDATED = "a text of it has changed since it was queued"
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """Which pairs to review, packed how, and within which limits.
+
+    :param selection: names its model partition.
+    :param batch_size: pairs in a job of grouping `gate`; None is the default.
+    """
+
+    selection: SelectionRequest
+    grouping: Grouping
+    limits: Limits
+    batch_size: int | None = None
+    dry_run: bool = False
+
+    @property
+    def model_partition(self) -> str:
+        return self.selection.model_partition or ""
+
+
+def sweep_target(target: TargetJson) -> TargetInput:
+    """The part of a selected target that job creation reads: a sweep may keep very many."""
+    return TargetInput(
+        note_path=target.note_path,
+        gate_path=target.gate_path,
+        gate_id=target.gate_id,
+        note_sha256=target.note_sha256,
+        gate_sha256=target.gate_sha256,
+    )
 
 
 def without_given_up(
@@ -47,6 +83,28 @@ def without_given_up(
     return kept
 
 
+def create_request(
+    targets: Iterable[TargetInput], request: SweepRequest, *, actor: str
+) -> CreateRequest:
+    """The targets as the input of job creation."""
+    selection = {
+        "schema": SELECTION_SCHEMA,
+        "model_partition": request.model_partition,
+        "targets": targets,
+    }
+    return CreateRequest(
+        selection=msgspec.json.encode(selection),
+        source="the selection",
+        grouping=request.grouping,
+        actor=actor,
+        batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
+        omit=frozenset(
+            {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
+        ),
+        dry_run=request.dry_run,
+    )
+
+
 class Feeder:
     """Gives jobs to run: made by this sweep, or queued by another parent for pairs of its scope."""
 
@@ -65,11 +123,10 @@ class Feeder:
         self._processes = processes
         self._tally = tally
         self._targets = {(target.note_path, target.gate_id): target for target in targets}
-        self._groups = deque(pack(targets, request))
+        self._groups = deque(_pack(targets, request))
         # Jobs to run next, and whether this sweep made them.
         self._ready: dict[int, bool] = {}
-        self._targets_of: dict[int, list[TargetInput]] = {}
-        # Queued jobs of other parents, and the job that is run in the place of each.
+        # Queued jobs that were met, and the job that is run in the place of each.
         self._others: dict[int, int | None] = {}
 
     def next_job(self) -> int | None:
@@ -96,16 +153,10 @@ class Feeder:
         """Jobs that this sweep made and handed to nobody."""
         return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
-    def settle(self, job_id: int, *, taken: bool) -> None:
-        """Forget a job that was handed out; `taken`: somebody else has it."""
-        for target in self._targets_of.pop(job_id, []):
-            if taken:
-                self._tally.skip_target(target, ALREADY_QUEUED)
-
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Make new jobs for these pairs: note paths with gate ids."""
         found = [self._targets[key] for key in keys if key in self._targets]
-        self._groups.extend(pack(found, self._request))
+        self._groups.extend(_pack(found, self._request))
 
     def _make(self) -> None:
         """Make the next jobs; one group at a time where their number is limited."""
@@ -123,30 +174,21 @@ class Feeder:
         )
         for job in created.jobs:
             if isinstance(job, JobJson):  # and no plan, which only a dry run gives
-                keys = [(pair.note_path, pair.gate_id) for pair in job.pairs]
-                self._hand_out(job.review_job_id, keys, is_ours=True)
+                self._ready[job.review_job_id] = True
         self._tally.add_problems(created.problems)
         for item in created.skipped:
-            job_id = self._other_job(item.review_job_id, item.reason)
-            if job_id is None:
+            if item.reason != ALREADY_QUEUED or not self._runs_other(item.review_job_id or 0):
                 self._tally.skip(item)
-            else:
-                is_ours = job_id != item.review_job_id
-                self._hand_out(job_id, [(item.note_path, item.gate_id)], is_ours=is_ours)
 
-    def _hand_out(self, job_id: int, keys: Iterable[tuple[str, str]], *, is_ours: bool) -> None:
-        if job_id not in self._targets_of:
-            self._ready[job_id] = is_ours
-        targets = [self._targets[key] for key in keys if key in self._targets]
-        self._targets_of.setdefault(job_id, []).extend(targets)
-
-    def _other_job(self, job_id: int | None, reason: str) -> int | None:
-        """The job to run for a pair that another parent has queued; None: there is none."""
-        if job_id is None or reason != ALREADY_QUEUED:
-            return None
+    def _runs_other(self, job_id: int) -> bool:
+        """Whether a job that another parent has queued is run by this sweep."""
         if job_id not in self._others:
-            self._others[job_id] = self._take_over(job_id)
-        return self._others[job_id]
+            found = self._take_over(job_id)
+            self._others[job_id] = found
+            if found is not None:
+                self._others[found] = found
+                self._ready[found] = found != job_id
+        return self._others[job_id] is not None
 
     def _take_over(self, job_id: int) -> int | None:
         """A queued job as it is, or the one that replaces it where a text has changed since.
@@ -192,3 +234,15 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
         )
     except UnreadableFile:
         return False
+
+
+def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
+    """The targets as they will share jobs."""
+    return group_targets(
+        targets,
+        grouping=request.grouping,
+        batch_size=request.batch_size or DEFAULT_BATCH_SIZE,
+        note_of=lambda target: target.note_path,
+        gate_of=lambda target: target.gate_path,
+        lens_of=lambda target: lens_of(target.gate_id),
+    )

@@ -66,7 +66,7 @@ class StopPolicy:
     def may_start(self, under_way: int) -> bool:
         """Whether another job may start beside those under way."""
         if self.stop.is_set():
-            self._end_as_asked()
+            self.end(StopReason.INTERRUPTED, "asked to end")
         max_jobs = self.limits.max_jobs
         if max_jobs is not None and self._codes.total() + under_way >= max_jobs:
             reason, because = StopReason.MAX_JOBS, f"{max_jobs} jobs were run (--max-jobs)"
@@ -94,7 +94,7 @@ class StopPolicy:
         self._codes[code] += 1
         # Also where every job was under way by then, and none is asked for any more.
         if code == FailureCode.INTERRUPTED:
-            self._end_as_asked()
+            self.end(StopReason.INTERRUPTED, "asked to end")
         if failure is not None and failure.concerns_all:
             exhausted = StopReason.ACCOUNT_EXHAUSTED
             self.end(exhausted if failure.exhausted else StopReason.RUNNER_UNUSABLE, failure.reason)
@@ -111,9 +111,6 @@ class StopPolicy:
         """Let no other job start."""
         if self.reason is None:
             self.reason, self.because = reason, because
-
-    def _end_as_asked(self) -> None:
-        self.end(StopReason.INTERRUPTED, "asked to end")
 
     def _affords(self, jobs: int) -> bool:
         """Whether so many jobs more fit. While nothing is known of their cost, one alone does."""

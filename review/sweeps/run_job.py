@@ -20,12 +20,12 @@ from review.jobs.left_runs import run_folder
 from review.models import Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.fail import FailRequest, fail_job
-from review.runners.cli.reset_times import told_reset
+from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
 from review.sweeps.executors import CannotRun, Execution
-from review.sweeps.job_updates import JobRun, JobStarted, JobUpdate, RunAgain
+from review.sweeps.progress import JobRun, JobStarted, JobUpdate, RunAgain
 from review.vocabulary import FailureCode, JobStatus
 
 _CUT_OFF = (
@@ -33,7 +33,7 @@ _CUT_OFF = (
     " max_prompt_tokens in kb/review.toml)"
 )
 _GROWTH = 3
-_GROWN_ENOUGH = 10
+_MOST_GROWTH = 1000
 _AFTER_RESET = timedelta(minutes=1)
 _AFTER_LIMIT = timedelta(seconds=1)
 
@@ -58,26 +58,26 @@ class RetryPolicy:
         Not tried again is what would fail in the same way, and what concerns every other job too.
         """
         failure = failures[-1]
-        told = self._told_pause(failure, now=now)
+        announced = self._announced_pause(failure, now=now)
         if failure.exhausted:
-            return told if self.wait_for_reset else None
+            return announced if self.wait_for_reset else None
         if failure.misread:
             return self.first_pause if sum(item.misread for item in failures) == 1 else None
         tried = sum(not (item.misread or item.exhausted) for item in failures)
         if tried >= self.runs or not failure.retryable or failure.unusable:
             return None
-        grown: int = _GROWTH ** min(tried - 1, _GROWN_ENOUGH)
-        return told or min(self.first_pause * grown, self.longest_pause)
+        grown = self.first_pause * min(_GROWTH ** (tried - 1), _MOST_GROWTH)
+        return announced or min(grown, self.longest_pause)
 
     def is_over(self, failure: RunnerFailure, *, now: datetime) -> bool:
         """Whether a limit lasts longer than any pause: then no other job will succeed either."""
-        told = self._told_pause(failure, now=now)
-        return told is not None and told > self.longest_pause
+        announced = self._announced_pause(failure, now=now)
+        return announced is not None and announced > self.longest_pause
 
-    def _told_pause(self, failure: RunnerFailure, *, now: datetime) -> timedelta | None:
+    def _announced_pause(self, failure: RunnerFailure, *, now: datetime) -> timedelta | None:
         if failure.code not in (FailureCode.ACCOUNT_EXHAUSTED, FailureCode.RATE_LIMITED):
             return None
-        reset = told_reset(failure.reason, now=now)
+        reset = read_reset_time(failure.reason, now=now)
         margin = _AFTER_RESET if failure.exhausted else _AFTER_LIMIT
         return None if reset is None else max(reset - now, timedelta()) + margin
 

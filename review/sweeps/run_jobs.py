@@ -18,7 +18,7 @@ from review.jobs.provenance import canonical_partition
 from review.models import ReviewJob
 from review.settings.config import Config
 from review.store.errors import translate_db_errors
-from review.sweeps.job_updates import JobOutcome, JobRun, JobUpdate
+from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
 from review.sweeps.run_job import Worker, run_job
 from review.vocabulary import JobStatus
 

@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 
 import msgspec
 
+from review.documents.base import timestamp
 from review.documents.problems import problem_json
+from review.domain.paths import gate_id_of
 from review.ingest.ingest import RefusedJob
 from review.ingest.request import JobMoved, RunFailed
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson
+from review.jobs.job_documents import CreatedJson, SkippedJson
 from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
 from review.recovery.recover import orphaned_jobs, salvage_job
+from review.runners.cli.reset_times import read_reset_time
 from review.runners.process.table import Processes
 from review.selection.documents import TargetInput
 from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
 from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
-from review.sweeps.feeder import Feeder, without_given_up
-from review.sweeps.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
+from review.sweeps.feeder import (
+    Feeder,
+    SweepRequest,
+    create_request,
+    sweep_target,
+    without_given_up,
+)
 from review.sweeps.limits import StopPolicy, StopReason
-from review.sweeps.report import NOT_STARTED, Tally
+from review.sweeps.progress import (
+    NOT_STARTED,
+    JobRun,
+    JobUpdate,
+    OnEvent,
+    SweepEvent,
+    Tally,
+    event_of,
+)
 from review.sweeps.run_job import Worker
 from review.sweeps.run_jobs import drive
-from review.sweeps.targets import SweepRequest, create_request, sweep_target
 from review.vocabulary import FailureCode, JobStatus, PairStatus
-
-# Receives each event, with the numbers after it, in the sweep's own thread.
-OnEvent = Callable[[SweepEvent, Tally], None]
 
 
 def sweep(
@@ -71,10 +84,12 @@ def sweep(
     selected = SweepEvent("selected", {"targets": len(targets), "counts": run.tally.counts})
     on_event(selected, run.tally)
     run.go(feeder)
-    # What the store or the disk refused when its run had ended is tried once more.
-    run.salvage(run.unsettled)
-    seconds = (worker.clock() - began).total_seconds()
-    return run.tally.answer(request, worker, seconds=seconds, policy=policy)
+    answer = _answer(request, run.tally, worker, began)
+    answer.stopped, answer.stopped_because = policy.reason, policy.because or None
+    if policy.reason is StopReason.ACCOUNT_EXHAUSTED:
+        resets_at = read_reset_time(policy.because, now=worker.clock())
+        answer.resets_at = None if resets_at is None else timestamp(resets_at)
+    return answer
 
 
 def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
@@ -89,9 +104,9 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     for item in created.skipped:
         tally.skip(item)
     tally.add_problems(created.problems)
-    plan = _plan(created, request, runner=worker.provenance.runner or "")
-    seconds = (worker.clock() - began).total_seconds()
-    return tally.answer(request, worker, seconds=seconds, plan=plan)
+    answer = _answer(request, tally, worker, began)
+    answer.plan = _plan(created, request, runner=answer.runner)
+    return answer
 
 
 @dataclass
@@ -102,7 +117,6 @@ class _Sweep:
     policy: StopPolicy
     on_event: OnEvent
     tally: Tally = field(default_factory=Tally)
-    unsettled: list[int] = field(default_factory=list)
 
     def go(self, feeder: Feeder) -> None:
         """Run until nothing is left, or nothing may start any more."""
@@ -166,17 +180,23 @@ class _Sweep:
             )
             if update.runs_rest_again:
                 feeder.again(update.missing)
-        if isinstance(update, JobOutcome):
-            refusal = update.error if isinstance(update, RefusedJob) else None
-            taken = isinstance(refusal, JobNotClaimable)
-            feeder.settle(update.review_job_id, taken=taken)
-            if refusal and not taken and self._is_running(update.review_job_id):
-                self.unsettled.append(update.review_job_id)
+        if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
+            self._skip_pairs(update.review_job_id)
         self.on_event(event_of(update), self.tally)
 
-    def _is_running(self, job_id: int) -> bool:
-        ours = ReviewJob.objects.filter(claimed_by=self.worker.actor, status=JobStatus.RUNNING)
-        return ours.filter(pk=job_id).exists()
+    def _skip_pairs(self, job_id: int) -> None:
+        """Count the pairs of a job that somebody else has taken."""
+        pairs = ReviewPair.objects.filter(job_id=job_id)
+        gates_folder = self.worker.config.gates_folder
+        for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
+            gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
+            item = SkippedJson(
+                note_path=note_path,
+                gate_id=gate_id,
+                reason=ALREADY_QUEUED,
+                review_job_id=job_id,
+            )
+            self.tally.skip(item)
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:
@@ -186,6 +206,30 @@ def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetI
     tally.pairs_in_all = len(targets)
     tally.add_problems(problem_json(problem) for problem in selection.problems)
     return targets
+
+
+def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime) -> SweepJson:
+    provenance = worker.provenance
+    return SweepJson(
+        dry_run=request.dry_run,
+        model_partition=request.model_partition,
+        runner=provenance.runner or "",
+        runner_model=provenance.runner_model,
+        runner_effort=provenance.runner_effort,
+        grouping=request.grouping.value,
+        counts=tally.counts,
+        left_out=tally.left_out,
+        targets=tally.pairs_in_all,
+        salvaged=tally.salvaged,
+        jobs=dict(tally.jobs),
+        pairs=dict(tally.pairs),
+        failures=tally.failures(),
+        skipped=dict(sorted(tally.skipped.items())),
+        skipped_pairs=tally.skipped_pairs,
+        cost=tally.cost(),
+        seconds=round((worker.clock() - began).total_seconds(), 3),
+        problems=tally.problems(),
+    )
 
 
 def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJson:

@@ -164,10 +164,10 @@ def _provenance(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Pro
     another partition's model is paid for and not accepted.
     """
     partition, effort = canonical_partition(request.typed, config=config), request.effort
-    if effort is None and spec.takes_effort:
+    if effort is None and spec.mentions("effort"):
         effort = effort_part(partition)
     model = request.model
-    if model is None and spec.takes_model:
+    if model is None and spec.mentions("model"):
         model = _model_name(request.typed, partition, spec, config)
     return Provenance(spec.name, model, effort)
 

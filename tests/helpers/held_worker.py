@@ -15,10 +15,10 @@ from review.models import Provenance
 from review.recovery.fail import FailRequest, fail_job
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.selection.select import SelectionRequest
+from review.sweeps.feeder import SweepRequest
 from review.sweeps.limits import Limits
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.sweep import sweep
-from review.sweeps.targets import SweepRequest
 from review.vocabulary import FailureCode, Grouping
 from tests.builders import (
     NOW,

@@ -68,16 +68,14 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
-        if options["fix"]:
-            from review.management.output.fixes import run_fixes
-
-            answer = run_fixes(options, config=settings.current())
-        else:
-            from review.management.kit.sweep_command import run_sweep
-
-            answer = run_sweep(self, options, config=settings.current())
+        from review.management.kit.sweep_command import run_fixes, run_sweep
         from review.management.output.sweep import sweep_exit_code, sweep_lines
 
+        config = settings.current()
+        if options["fix"]:
+            answer = run_fixes(options, config=config)
+        else:
+            answer = run_sweep(self, options, config=config)
         answer.schema = self.schema
         if self.as_json:
             self.write_json(answer)

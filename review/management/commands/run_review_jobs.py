@@ -10,6 +10,7 @@ from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, word
+from review.management.kit.sweep_options import add_runner_option
 
 if TYPE_CHECKING:
     from review.sweeps.run_jobs import RunResult
@@ -41,14 +42,7 @@ class Command(ReviewCommand):
             "job_ids", nargs="*", type=positive_int, metavar="JOB_ID", help="queued jobs"
         )
         parser.add_argument("--all", action="store_true", help="every queued job of the partition")
-        parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
-        parser.add_argument(
-            "--runner-model",
-            type=word,
-            metavar="M",
-            help="the model as the runner calls it (default: by the name of the partition)",
-        )
-        parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
+        add_runner_option(parser)
         parser.add_argument(
             "--model-partition",
             type=word,

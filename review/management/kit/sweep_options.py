@@ -13,17 +13,31 @@ from review.management.kit.scope_options import selection_request
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer
+
     from review.settings.config import Config
+    from review.sweeps.feeder import SweepRequest
     from review.sweeps.limits import Limits
-    from review.sweeps.targets import SweepRequest
     from review.sweeps.workers import WorkerRequest
 
 LOCAL = "local"
 
 
+def add_runner_option(parser: _ActionsContainer) -> None:
+    """Add the runner, and the model and effort that it is told."""
+    parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    parser.add_argument(
+        "--runner-model",
+        type=word,
+        metavar="M",
+        help="the model as the runner calls it, where only its partition is named",
+    )
+    parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
+
+
 def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
     group = parser.add_argument_group("runner")
-    group.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    add_runner_option(group)
     group.add_argument(
         "--model",
         type=word,
@@ -31,13 +45,6 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
         metavar="MODEL",
         help="the model, as the runner calls it, or its partition: what to be fresh for",
     )
-    group.add_argument(
-        "--runner-model",
-        type=word,
-        metavar="M",
-        help="the model as the runner calls it, where --model names a partition",
-    )
-    group.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
     group.add_argument(
         "--dispatch", choices=(LOCAL,), default=LOCAL, help="where the jobs run: on this machine"
     )
@@ -81,7 +88,7 @@ def add_sweep_options(parser: CommandParser) -> None:
 def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:
     from review.jobs.provenance import canonical_partition
     from review.runners.registry import find_runner
-    from review.sweeps.targets import SweepRequest
+    from review.sweeps.feeder import SweepRequest
 
     in_process = find_runner(options["runner"], config=config).in_process
     selection = selection_request(

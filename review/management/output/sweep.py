@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 
 from review.errors import ExitCode
 from review.management.output.problems import problem_lines
 from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
-from review.sweeps.report import GIVEN_UP
+from review.sweeps.progress import GIVEN_UP
 
 _WIDEST_REASON = 100
 
@@ -29,7 +30,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
     else:
         yield f"jobs: {_counts(answer.jobs, zeros=False) or 'none'}"
         yield f"pairs: {_counts(answer.pairs, zeros=False) or 'none'}"
-        yield f"cost: {_cost(answer)}; time: {_time(answer.seconds)}"
+        yield f"cost: {_cost(answer)}; time: {timedelta(seconds=round(answer.seconds))}"
     if answer.skipped:
         yield f"left out: {_counts(answer.skipped)}"
     if given_up := answer.skipped.get(GIVEN_UP):
@@ -110,12 +111,6 @@ def _cost(answer: SweepJson) -> str:
         return "unknown" if cost.jobs_without_cost else "none"
     unknown = f", and {cost.jobs_without_cost} jobs that did not say" * bool(cost.jobs_without_cost)
     return f"${cost.usd:.2f}{unknown}"
-
-
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def _counts(counts: Mapping[str, int], *, zeros: bool = True) -> str:

@@ -1,30 +1,20 @@
-"""Counts what a sweep does, bounded however long it runs, and puts its answer together."""
+"""The progress of a sweep: updates of each job, the events made of them, and the numbers so far."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
-from review.documents.base import timestamp
 from review.documents.problems import ProblemJson
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
-from review.jobs.job_documents import LeftQueuedJson, SkippedJson
+from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson
 from review.protocol.telemetry import Usage
-from review.runners.cli.reset_times import told_reset
+from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
-from review.sweeps.documents import (
-    FailureGroupJson,
-    PlanJson,
-    SalvagedJson,
-    SweepCostJson,
-    SweepJson,
-)
-from review.sweeps.job_updates import JobOutcome, JobRun, JobStarted, JobUpdate
-from review.sweeps.limits import StopPolicy, StopReason
-from review.sweeps.run_job import Worker
-from review.sweeps.targets import SweepRequest
+from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
 from review.vocabulary import Decision, JobStatus, PairStatus
 
 NOT_STARTED, TAKEN, IN_PART = "not-started", "taken", "in-part"
@@ -33,8 +23,107 @@ _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTE
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
 _SHOWN_IDS = 20
 _SHOWN_SKIPPED = 200
-_MAX_GROUPS = 100
 _MAX_REASON = 300
+
+
+@dataclass(frozen=True)
+class JobStarted:
+    """A job was claimed and is about to run."""
+
+    review_job_id: int
+    lens: str
+    pair_count: int
+
+
+@dataclass(frozen=True)
+class RunAgain:
+    """A run failed; the job is run again after the pause."""
+
+    review_job_id: int
+    reason: str
+    pause: timedelta
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """A job that was run and is closed.
+
+    :param failure: why the last run failed; None: it gave its reviews.
+    """
+
+    document: IngestedJobJson
+    usage: Usage
+    runs: int
+    seconds: float
+    failure: RunnerFailure | None = None
+
+    @property
+    def review_job_id(self) -> int:
+        return self.document.review_job_id
+
+    @property
+    def missing(self) -> list[tuple[str, str]]:
+        """Note and gate of the pairs that have no review after it."""
+        return [
+            (pair.note_path, pair.gate_id)
+            for pair in self.document.pairs
+            if pair.pair_status == PairStatus.MISSING
+        ]
+
+    @property
+    def runs_rest_again(self) -> bool:
+        """Whether only a part was reviewed, and what is missing may succeed in another job."""
+        failure = self.failure
+        passing = failure is not None and failure.retryable and not failure.concerns_all
+        return passing and 0 < len(self.missing) < len(self.document.pairs)
+
+
+JobOutcome = JobRun | LeftQueuedJson | RefusedJob
+JobUpdate = JobStarted | RunAgain | JobOutcome
+
+
+@dataclass(frozen=True)
+class SweepEvent:
+    """Something that happened, for whoever watches; `fields` can be written as JSON."""
+
+    name: str
+    fields: dict[str, object] = field(default_factory=dict)
+
+
+def event_of(update: JobUpdate) -> SweepEvent:
+    name: str
+    fields: dict[str, object]
+    match update:
+        case JobStarted():
+            name = "job-started"
+            fields = {"lens": update.lens, "pair_count": update.pair_count}
+        case RunAgain():
+            name = "run-again"
+            fields = {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
+        case JobRun():
+            name, fields = "job-finished", _run_fields(update)
+        case LeftQueuedJson():
+            name, fields = "left-queued", {"reason": update.reason}
+        case RefusedJob():
+            name = "job-refused"
+            fields = {"code": update.error.code, "message": update.error.message}
+    return SweepEvent(name, {"review_job_id": update.review_job_id, **fields})
+
+
+def _run_fields(run: JobRun) -> dict[str, object]:
+    document = run.document
+    decisions = Counter(pair.decision or pair.pair_status for pair in document.pairs)
+    return {
+        "status": document.status,
+        "failure_code": document.failure_code,
+        "failure_reason": document.failure_reason,
+        "pairs": dict(sorted(decisions.items())),
+        "runs": run.runs,
+        "run_seconds": round(run.seconds, 3),
+        "cost_usd": run.usage.cost_usd,
+        "input_tokens": run.usage.input_tokens,
+        "output_tokens": run.usage.output_tokens,
+    }
 
 
 @dataclass
@@ -110,47 +199,13 @@ class Tally:
             output_tokens=self._known.get("output_tokens"),
         )
 
-    def answer(
-        self,
-        request: SweepRequest,
-        worker: Worker,
-        *,
-        seconds: float,
-        plan: PlanJson | None = None,
-        policy: StopPolicy | None = None,
-    ) -> SweepJson:
-        stopped = None if policy is None else policy.reason
-        because = None if policy is None or stopped is None else policy.because
-        resets_at = None
-        if stopped is StopReason.ACCOUNT_EXHAUSTED and because:
-            resets_at = told_reset(because, now=worker.clock())
-        failures = self._failures.values()
-        return SweepJson(
-            dry_run=request.dry_run,
-            model_partition=request.model_partition,
-            runner=worker.provenance.runner or "",
-            runner_model=worker.provenance.runner_model,
-            runner_effort=worker.provenance.runner_effort,
-            grouping=request.grouping.value,
-            counts=self.counts,
-            left_out=self.left_out,
-            targets=self.pairs_in_all,
-            salvaged=self.salvaged,
-            plan=plan,
-            stopped=None if stopped is None else stopped.value,
-            stopped_because=because,
-            resets_at=None if resets_at is None else timestamp(resets_at),
-            jobs=dict(self.jobs),
-            pairs=dict(self.pairs),
-            failures=sorted(
-                failures, key=lambda group: (-group.jobs, group.failure_code, group.reason)
-            ),
-            skipped=dict(sorted(self.skipped.items())),
-            skipped_pairs=self.skipped_pairs,
-            cost=self.cost(),
-            seconds=round(seconds, 3),
-            problems=[self._problems[key] for key in sorted(self._problems)],
-        )
+    def failures(self) -> list[FailureGroupJson]:
+        """Failed jobs by reason, the most frequent first."""
+        groups = self._failures.values()
+        return sorted(groups, key=lambda group: (-group.jobs, group.failure_code, group.reason))
+
+    def problems(self) -> list[ProblemJson]:
+        return [self._problems[key] for key in sorted(self._problems)]
 
     def _count_run(self, run: JobRun) -> None:
         document = run.document
@@ -172,14 +227,16 @@ class Tally:
             self._count_failure(code, reason, document.review_job_id, missing=missing)
 
     def _count_failure(self, code: str, reason: str, job_id: int, *, missing: int = 0) -> None:
-        key = (code, reason[:_MAX_REASON])
-        if key not in self._failures and len(self._failures) >= _MAX_GROUPS:
-            key = (code, "other reasons")
+        reason = reason[:_MAX_REASON]
         new = FailureGroupJson(
-            failure_code=key[0], reason=key[1], jobs=0, pairs_missing=0, review_job_ids=[]
+            failure_code=code, reason=reason, jobs=0, pairs_missing=0, review_job_ids=[]
         )
-        group = self._failures.setdefault(key, new)
+        group = self._failures.setdefault((code, reason), new)
         group.jobs += 1
         group.pairs_missing += missing
         if len(group.review_job_ids) < _SHOWN_IDS:
             group.review_job_ids.append(job_id)
+
+
+# Receives each event with the numbers after it, in the sweep's own thread.
+OnEvent = Callable[[SweepEvent, Tally], None]
