@@ -20,7 +20,7 @@ from review.acceptance.by_path import (
 )
 from review.acceptance.carry_dispositions import CarryPlan, carried_dispositions
 from review.acceptance.documents import CarriedJson, CarryOverJson, MovedKey, NotCarriedJson
-from review.acceptance.finding_states import restate_findings
+from review.acceptance.finding_states import recompute_states
 from review.domain.paths import near_matches, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.knowledge_base import Corpus, UnreadableFile
@@ -218,7 +218,7 @@ def _carry(
         keys = FileSnapshot.objects.take([text for plan in free for text in plan.texts], now=now)
         accept([_candidate(plan, keys, request=request, now=now) for plan in free], now=now)
         Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
-        restate_findings(row.fingerprint for _plan, row in decided)
+        recompute_states(row.fingerprint for _plan, row in decided)
     came_along = Counter(plan.key for plan, _row in decided)
     answer.carried += [_carried(plan, came_along[plan.key]) for plan in free]
 

@@ -11,8 +11,8 @@ from review.jobs.recoverable import abandoned_jobs
 from review.knowledge_base import Corpus, NoteList
 from review.overview.coverage import count_jobs, count_uncovered, find_orphans, read_coverage
 from review.overview.status_documents import StatusJson
+from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import WarnQueue, read_warn_queue
 from review.reviews.needs_a_look import LookRequest, count_looks
 from review.reviews.pair_states import BEST, PairStates, read_pair_states
 from review.runners.process.table import ProcessTable

@@ -1,12 +1,9 @@
-"""What is open about one note, gathered for whoever mends it."""
+"""The prompt with all open findings of one note."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
+from review.documents.base import Document
 from review.errors import ExitCode, ReviewError
-from review.findings.documents import QueueEntryJson
 from review.knowledge_base import Corpus
 from review.models import ReviewStore
 from review.protocol.fix_prompt import (
@@ -17,8 +14,8 @@ from review.protocol.fix_prompt import (
     draw_token,
     render_fix_prompt,
 )
+from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import read_warn_queue
 from review.selection.gate_names import read_named_note
 from review.vocabulary import Severity
 
@@ -29,31 +26,34 @@ class NothingToFix(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-@dataclass(frozen=True)
-class FixPrompt:
-    """A rendered prompt, the digest of the note it shows, and the findings it asks to mend."""
+class FixPromptJson(Document, kw_only=True):
+    """The answer of `fix_prompt`; `prompt` is null if it was written to `output`."""
 
+    schema: str = "fix-prompt/1"
     note_path: str
     note_sha256: str
-    fingerprints: tuple[str, ...]
-    text: str
+    fingerprints: list[str]
+    output: str | None = None
+    prompt: str | None
 
 
-def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPrompt:
-    """The prompt for whoever mends a note; raises as `read_fix_request` does."""
+def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJson, str]:
+    """Return the document and the text of the prompt; raises as `read_fix_request` does."""
     request = read_fix_request(corpus, note, root=root)
-    # The store's id: what frames the texts must not be known to who writes them.
+    # The store's id: whoever writes the texts must not know what frames them.
     secret = ReviewStore.objects.identity()
-    return FixPrompt(
+    text = render_fix_prompt(request, token=draw_token(request, secret=secret))
+    document = FixPromptJson(
         note_path=request.note_path,
         note_sha256=request.note_sha256,
-        fingerprints=tuple(finding.fingerprint for finding in request.findings),
-        text=render_fix_prompt(request, token=draw_token(request, secret=secret)),
+        fingerprints=[finding.fingerprint for finding in request.findings],
+        prompt=text,
     )
+    return document, text
 
 
 def read_fix_request(corpus: Corpus, note: str, *, root: str) -> FixRequest:
-    """Every open finding of a note, over all gates, with the gates' texts and today's note.
+    """Read every open finding of a note, over all gates, with the gates' texts and today's note.
 
     :param note: a path below the root, as written.
     :raises NoSuchNote: there is no such note.
@@ -72,31 +72,25 @@ def read_fix_request(corpus: Corpus, note: str, *, root: str) -> FixRequest:
         note_path=path,
         note_sha256=text.sha256,
         note_text=text.text,
-        findings=[finding for entry in entries for finding in _findings(entry)],
-        reviews=_reviews(entries),
-        gates=[_gate(corpus, entry) for entry in entries],
+        findings=[
+            FixFinding(
+                fingerprint=found.fingerprint,
+                severity=Severity(found.severity),
+                gate_id=entry.gate_id,
+                text=found.text,
+                quote=found.quote,
+                line=found.line_now,
+                regressed=found.regressed,
+            )
+            for entry in entries
+            for found in entry.findings
+            if not found.of_whole_review
+        ],
+        reviews=[
+            FixReview(entry.gate_id, entry.decision, entry.rationale or "") for entry in entries
+        ],
+        gates=[
+            FixGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
+            for entry in entries
+        ],
     )
-
-
-def _findings(entry: QueueEntryJson) -> list[FixFinding]:
-    return [
-        FixFinding(
-            fingerprint=found.fingerprint,
-            severity=Severity(found.severity),
-            gate_id=entry.gate_id,
-            text=found.text,
-            quote=found.quote,
-            line=found.line_now,
-            regressed=found.regressed,
-        )
-        for found in entry.findings
-        if not found.of_whole_review
-    ]
-
-
-def _reviews(entries: Sequence[QueueEntryJson]) -> list[FixReview]:
-    return [FixReview(entry.gate_id, entry.decision, entry.rationale or "") for entry in entries]
-
-
-def _gate(corpus: Corpus, entry: QueueEntryJson) -> FixGate:
-    return FixGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
