@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from review.documents.base import timestamp
-from review.domain.disposition import Decided, finding_state
+from review.domain.disposition import finding_state
 from review.errors import InputRejected
 from review.findings.documents import (
     DispositionJson,
@@ -20,12 +20,13 @@ from review.findings.documents import (
 from review.findings.lookup import find_finding
 from review.findings.passages import PassageLine, cut_passage
 from review.findings.quotes import QuoteFinder
+from review.findings.states import latest_decided
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
 from review.models import CurrentAcceptance, Disposition, Finding, KbPath, ReviewPair
 from review.queue.entries import make_entry
 from review.queue.queue import Queue, QueueLine
 from review.selection.path_filters import digests_of
-from review.vocabulary import AcceptanceKind, Decision, DispositionState, NoteNow, Seen
+from review.vocabulary import AcceptanceKind, Decision, NoteNow, Seen
 
 _MAX_HISTORY = 50
 
@@ -157,8 +158,7 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     first_at = reports.values_list("pair__job__created_at", flat=True)[0]
     read_at, reviewed = pair.job.created_at, pair.note_snapshot.content_sha256
     digest = digests_of(corpus, NoteList((), ()), [found.note_path]).get(found.note_path)
-    last = Disposition.objects.latest_of([fingerprint]).get(fingerprint)
-    decided = Decided(DispositionState(last.state), last.note_sha256, last.at) if last else None
+    decided = latest_decided([fingerprint]).get(fingerprint)
     now = finding_state(decided, text_read_at=read_at, note_sha256=digest or "")
     keys = KbPath.objects.ids([found.note_path, found.gate_path])
     key = Q(note_id=keys[found.note_path], gate_id=keys[found.gate_path])
