@@ -13,7 +13,7 @@ from review.domain.regions import regions_of
 from review.findings.states import FindingReader, ReviewedPair
 from review.knowledge_base import Corpus, NoSuchNote, NoteFacts, UnreadableFile
 from review.knowledge_base.notes import facts_of_text
-from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath, ReviewPair
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
 from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
 from review.overview.note_pairs import (
     NoteNow,
@@ -160,7 +160,9 @@ def _findings(
     ]
     digests = {now.path: now.facts.sha256} if now.facts else {}
     reader = FindingReader(corpus, digests=digests)
-    found = reader.read_each([_reviewed(now, row, pair) for row, pair in rows])
+    found = reader.read_each(
+        [ReviewedPair.of(pair, note_path=now.path, gate_path=row.gate.path) for row, pair in rows]
+    )
     seen: dict[str, NoteFindingJson] = {}
     for (row, pair), findings in zip(rows, found, strict=True):
         for finding in findings:
@@ -178,17 +180,6 @@ def _findings(
 def _order(item: NoteFindingJson) -> tuple[int, int, str]:
     finding = item.finding
     return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
-
-
-def _reviewed(now: NoteNow, row: CurrentAcceptance, pair: ReviewPair) -> ReviewedPair:
-    """The evidence of an acceptance; its paths differ where it was carried over."""
-    return ReviewedPair(
-        pair_id=pair.pk,
-        note_path=now.path,
-        gate_path=row.gate.path,
-        moved=(now.path, row.gate.path) != (pair.note.path, pair.gate.path),
-        note_sha256=pair.note_snapshot.content_sha256,
-    )
 
 
 def _history(

@@ -14,8 +14,8 @@ from review.jobs.abandonment import abandoned_jobs
 from review.knowledge_base import Corpus, Gate, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.overview.documents import GateStatusJson, OrphanJson, PartitionStatusJson, StatusJson
+from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import WarnQueue, read_warn_queue
 from review.reviews.needs_a_look import LookRequest, count_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
 from review.runners.process.table import ProcessTable

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from review.domain.paths import path_below
 from review.errors import ExitCode, ReviewError
 from review.knowledge_base import Corpus
 from review.protocol.prompt import PromptGate
+from review.queue.entries import read_warn_queue
+from review.queue.fix_documents import FixPromptJson
 from review.queue.fix_prompt import listed, render_fix_prompt
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import read_warn_queue
 from review.selection.gate_names import read_named_note
 
 
@@ -20,18 +19,8 @@ class NothingToFix(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-@dataclass(frozen=True)
-class FixPrompt:
-    """A rendered prompt, the digest of the note it shows, and the findings it asks to mend."""
-
-    note_path: str
-    note_sha256: str
-    fingerprints: tuple[str, ...]
-    text: str
-
-
-def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPrompt:
-    """Render the prompt for whoever mends a note: its open findings, over all gates.
+def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJson, str]:
+    """Return the document and the text of the prompt for whoever mends a note: its open findings, over all gates.
 
     :param note: a path below the root, as written.
     :raises NoSuchNote: there is no such note.
@@ -49,11 +38,13 @@ def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPrompt:
         PromptGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
         for entry in entries
     ]
-    return FixPrompt(
+    text = render_fix_prompt(
+        entries, gates, note_path=now.path, note_text=now.text, note_sha256=now.sha256
+    )
+    document = FixPromptJson(
         note_path=now.path,
         note_sha256=now.sha256,
-        fingerprints=tuple(found.fingerprint for entry in entries for found in listed(entry)),
-        text=render_fix_prompt(
-            entries, gates, note_path=now.path, note_text=now.text, note_sha256=now.sha256
-        ),
+        fingerprints=[found.fingerprint for entry in entries for found in listed(entry)],
+        prompt=text,
     )
+    return document, text

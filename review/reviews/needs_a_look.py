@@ -70,7 +70,10 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
     listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    found = FindingReader(corpus, digests=digests).read_each([_reviewed(pair) for pair in pairs])
+    reviewed = [
+        ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path) for pair in pairs
+    ]
+    found = FindingReader(corpus, digests=digests).read_each(reviewed)
     findings = {pair.pk: items for pair, items in zip(pairs, found, strict=True)}
     kept = [pair for pair in pairs if not _is_settled(pair, reasons[pair.pk], findings[pair.pk])]
     texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
@@ -208,16 +211,6 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
     if request.notes:
         pairs = pairs.filter(below(request.notes, field="note__path"))
     return pairs
-
-
-def _reviewed(pair: ReviewPair) -> ReviewedPair:
-    return ReviewedPair(
-        pair_id=pair.pk,
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
-        moved=False,
-        note_sha256=pair.note_snapshot.content_sha256,
-    )
 
 
 def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFindingJson]) -> bool:

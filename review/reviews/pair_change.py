@@ -58,7 +58,7 @@ class FileChange:
 
 
 @dataclass(frozen=True)
-class PlacedFinding:
+class OpenFinding:
     """An open finding, and the line of the earlier text that it quotes."""
 
     finding: QueueFindingJson
@@ -78,7 +78,7 @@ class PairChange:
     model_partition: str
     note: FileChange
     gate: FileChange
-    findings: tuple[PlacedFinding, ...]
+    findings: tuple[OpenFinding, ...]
     decision: str
     kind: str
     actor: str
@@ -186,21 +186,15 @@ def _file_change(before: FileSnapshot, now: NoteText | Gate | None, keep: set[in
 
 def _findings(
     corpus: Corpus, row: CurrentAcceptance, note_sha256: str | None, before: str
-) -> list[PlacedFinding]:
+) -> list[OpenFinding]:
     pair = row.event.review_pair
     if pair is None:
         return []
-    reviewed = ReviewedPair(
-        pair_id=pair.pk,
-        note_path=row.note.path,
-        gate_path=row.gate.path,
-        moved=(row.note_id, row.gate_id) != (pair.note_id, pair.gate_id),
-        note_sha256=pair.note_snapshot.content_sha256,
-    )
+    reviewed = ReviewedPair.of(pair, note_path=row.note.path, gate_path=row.gate.path)
     digests = {row.note.path: note_sha256} if note_sha256 else {}
     found = FindingReader(corpus, digests=digests).read_each([reviewed])[0]
     return [
-        PlacedFinding(
+        OpenFinding(
             finding,
             follow_quote(pair.note_snapshot.text, before, quote=finding.quote, line=finding.line),
         )

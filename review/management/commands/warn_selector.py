@@ -18,8 +18,8 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
 from review.management.output.problems import problem_lines
 from review.management.output.queue import queue_chunks
+from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import WarnQueue, read_warn_queue
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
