@@ -23,9 +23,15 @@ from review.settings import config as conf
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, may, require_permission, required
-from review.web.core.filters import Filters, parse_filters
+from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import page
-from review.web.pages.needs_a_look import FROM_LOOKS, LOOKS_FILTERS, Neighbours, neighbours
+from review.web.pages.needs_a_look import (
+    FROM_LOOKS,
+    LAST_REASON,
+    LOOKS_FILTERS,
+    Neighbours,
+    neighbours,
+)
 from review.web.render.links import NoteLinks, diff_page, finding_page
 from review.web.render.markdown import Look, Mark, render_markdown, render_plain
 
@@ -201,11 +207,15 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
             " a later text was accepted in the meantime.",
         )
         return after_post(request, reverse("review", args=[pair_id]))
+    focus = "" if request.POST.get(NEXT) else "decision"
+    if following := read_number(request.GET.get("following", "")):
+        request.session[LAST_REASON] = wanted.reason
+        focus = f"look-{following}"
     return after_post(
         request,
         reverse("review", args=[pair_id]),
         message=f"Decided: {answer.gate_id} is {word} for {answer.note_path}.",
-        focus="" if request.POST.get(NEXT) else "decision",
+        focus=focus,
     )
 
 

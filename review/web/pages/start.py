@@ -110,7 +110,7 @@ def _document() -> StatusJson:
 def _context() -> dict[str, Any]:
     config, now = conf.current(), timezone.now()
     answer = pair_states()
-    states, looks = answer.value, needs_a_look().value
+    states, looks = answer.value, needs_a_look().value.needs_a_look
     queue, _files = queue_now(config, QueueFilter(), now=now)
     facets = read_facets(queue)
     with open_corpus(config) as corpus:
