@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.db.models import Prefetch
 
@@ -26,16 +26,13 @@ from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 _LATEST = 100
 
 
-def mirror_job(job_id: int, *, config: Config, leaving: Container[int] = frozenset()) -> list[str]:
-    """Write every result file of the job and its manifest again; answers what could not be written.
+def mirror_job(job_id: int, *, config: Config) -> list[str]:
+    """Write every result file of the job and its manifest again; return what could not be written.
 
     The rows are the truth: a folder in the way or a full disk costs a file, never a review.
-
-    :param leaving: keys of pairs whose result files are left as they are.
     """
     job, pairs = _load(job_id)
-    texts = {key: text for key, text in _texts(job).items() if key not in leaving}
-    return mirror(job, pairs, texts=texts, config=config)
+    return mirror(job, pairs, texts=_texts(job), config=config)
 
 
 def mirrored_documents(

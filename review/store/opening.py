@@ -87,13 +87,14 @@ def _opened(
     if connection.vendor == "sqlite" and connection.connection is None:
         _open_file(write=write, make=make, using=using, before_making=before_making)
     applied = applied_migrations(using=using)
-    if not applied and connection.vendor == "postgresql":
+    if not applied:
         from review.store import creation
 
-        if not make and creation.is_empty_on_server(using=using):
-            raise not_there(using)
-        creation.create_on_server(using=using)
-        applied = applied_migrations(using=using)
+        if creation.is_empty(using=using):
+            if not make:
+                raise not_there(using)
+            creation.create_tables(using=using)
+            applied = applied_migrations(using=using)
     if not applied:
         raise StoreForeign(
             f"{store_name(using)} holds something else than a review store; it was not touched",
@@ -117,7 +118,7 @@ def _open_file(
         raise not_there(using)
     from review.store import creation
 
-    creation.create_file(file, using=using)
+    creation.prepare_file(file, using=using)
 
 
 def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Checks store, job files and surroundings one by one; one that fails does not hide the next."""
+"""Checks of store, job files and surroundings, one by one; one that fails does not hide the next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from review.upkeep.job_files_checks import check_folders, check_prompts, check_r
 from review.upkeep.open_store import open_store
 from review.upkeep.prune import Pruning, prune_job_files
 from review.upkeep.repair import check_queue, rebuild_acceptances
-from review.upkeep.review_texts_checks import check_review_texts
 from review.upkeep.store_checks import (
     check_acceptances,
     check_integrity,
@@ -33,16 +32,14 @@ _Checking: TypeAlias = Callable[[], Iterable[Check]]
 
 @dataclass(frozen=True)
 class Examination:
-    """What is looked at, and what is done about it.
+    """What is checked, and what is done about it.
 
     :param thorough: ask the database for every invariant, too.
-    :param repair: make again what the store can tell.
-    :param quick: leave out the content of the store, the files of jobs and the file index.
+    :param repair: rebuild what the store can tell.
     """
 
     thorough: bool = False
     repair: bool = False
-    quick: bool = False
     pruning: Pruning | None = None
 
     @property
@@ -51,7 +48,7 @@ class Examination:
 
 
 def examine(wanted: Examination) -> Iterator[Check]:
-    """Every check in turn, as it is done. A store that is not there is never made."""
+    """Yield each check as it is done. A missing store is never made."""
     yield check_bytecode()
     try:
         config = settings.current()
@@ -65,12 +62,11 @@ def examine(wanted: Examination) -> Iterator[Check]:
     yield opened
     if opened.state is not CheckState.OK:
         yield Check("store-content", CheckState.SKIPPED, "the store cannot be used")
-    elif not wanted.quick:
+    else:
         with interruptible():
             yield from _look_at_store(config, wanted)
     yield check_notes(config)
-    if not wanted.quick:
-        yield check_file_index(config, repair=wanted.repair)
+    yield check_file_index(config, repair=wanted.repair)
 
 
 def _open(*, write: bool) -> Check:
@@ -83,8 +79,7 @@ def _open(*, write: bool) -> Check:
 
 
 def _look_at_store(config: Config, wanted: Examination) -> Iterator[Check]:
-    """Check after check. When somebody writes, or the server is away, the rest is left: that says
-    nothing about the store, and each would wait as long."""
+    """Yield the checks of the store; stop when it is busy or its server away: each would wait as long."""
     for name, checks in _checks_of_store(config, wanted):
         try:
             yield from checks()
@@ -105,7 +100,6 @@ def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str,
     yield "queue", lambda: [check_queue(repair=wanted.repair)]
     if wanted.thorough:
         yield "invariants", _check_invariants
-        yield "review-texts", lambda: [check_review_texts(config)]
     yield "prompts", lambda: [check_prompts(config, repair=wanted.repair)]
     yield "job-files", lambda: [check_result_files(config, repair=wanted.repair)]
     yield "job-folders", lambda: [check_folders(config)]

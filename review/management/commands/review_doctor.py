@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class Command(ReviewCommand):
     help = (
         "Check the store, the files of jobs, the file index and the installation. With --check, ask"
-        " the store for every invariant, hash every kept text of a note or gate again, and hold"
-        " reviews against what is kept of them. With --repair, make again what can be made from the"
+        " the store for every invariant, and hash every kept text of a note or gate again. With --repair, make again what can be made from the"
         " store: current acceptances, prompts, result files, manifests. No review, decision or event"
         " is ever changed, and no store is made. With --backup, write the store as it is now into a"
         " file, while others use it. With --prune, name what could be removed of jobs that are"
@@ -35,7 +34,6 @@ class Command(ReviewCommand):
     store_use = store.Use.NONE
     examples = (
         "commonplace review_doctor",
-        "commonplace review_doctor --quick",
         "commonplace review_doctor --check --json",
         "commonplace review_doctor --repair",
         "commonplace review_doctor --backup ~/backups/review-store.sqlite",
@@ -49,14 +47,9 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--quick",
-            action="store_true",
-            help="leave out the content of the store, the files of jobs and the file index",
-        )
-        parser.add_argument(
             "--check",
             action="store_true",
-            help="judge the store by every invariant and hash, and reviews by what is kept of them;"
+            help="judge the store by every invariant and hash;"
             " files it can write again are repairable, no problem",
         )
         parser.add_argument(
@@ -121,7 +114,6 @@ class Command(ReviewCommand):
         wanted = Examination(
             thorough=options["check"],
             repair=options["repair"],
-            quick=options["quick"],
             pruning=self._pruning(options),
         )
         return examine(wanted)
@@ -162,10 +154,6 @@ def _refuse_misfits(options: dict[str, Any]) -> None:
     if options["overwrite"] and not options["backup"]:
         raise UsageRefused("--overwrite goes with --backup")
     others = [name for name in ("check", "repair", "prune") if options[name]]
-    if options["quick"] and (others or options["backup"]):
-        raise UsageRefused(
-            f"--quick does nothing else; run --{(others or ['backup'])[0]} without it"
-        )
     if options["backup"] and others:
         raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
 
