@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path, sha256_hex
 from review.domain.problems import Problem
-from review.knowledge_base.disk_paths import Locator
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, GateCatalog, UnknownGate
 from review.knowledge_base.gate_loader import GateLoader
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.named_paths import NoSuchNote, Selector, scan, scan_some
-from review.knowledge_base.notes import NoteFacts, NoteList, NoteLoader, read_note_text
-from review.knowledge_base.reader import Reader, UnreadableFile
+from review.knowledge_base.notes import (
+    NoteFacts,
+    NoteList,
+    NoteLoader,
+    as_named,
+    facts_of_text,
+    read_note_text,
+)
+from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import ScanRules
 from review.settings.config import REPORTS_FOLDER
 from review.vocabulary import ProblemCode
@@ -88,12 +94,12 @@ class Corpus:
         )
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
-        self._locator = Locator(self._root)
+        self._disk_paths = DiskPaths(self._root)
         self._strip_comments = config.strips_comments
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
         )
-        self._selector = Selector(self._root, rules=self._rules, locator=self._locator)
+        self._selector = Selector(self._root, rules=self._rules, disk_paths=self._disk_paths)
 
     def __enter__(self) -> Corpus:
         return self
@@ -123,18 +129,13 @@ class Corpus:
             else self._selector.roots()
         )
         found = scan(self._root, places, problems, rules=self._rules)
-        with self._reader() as reader:
-            named = {place.path for place in places if not place.is_folder}
-            notes = self._loader.load(found, reader=reader, now_ns=now_ns, named=named)
+        named = {place.path for place in places if not place.is_folder}
+        notes = self._loader.load(found, now_ns=now_ns, named=named)
         self._index.forget_notes_but(
             {entry.path for entry in found.entries},
             folders=tuple(f"{place.path}/" for place in places if place.is_folder),
         )
         return notes
-
-    def remember_some(self, number: int) -> list[str]:
-        """Trust the index about a sample of notes, and save nothing; give their sorted paths."""
-        return self._index.keep_some(number)
 
     def notes_at(self, paths: Collection[str]) -> NoteList:
         """Give the notes at these paths that a walk of their folders finds; no other file is read.
@@ -142,9 +143,8 @@ class Corpus:
         What is not found may still be a note that a walk leaves out: `read_note` tells.
         """
         now_ns = self._clock_ns()
-        found = scan_some(self._root, paths, locator=self._locator, rules=self._rules)
-        with self._reader() as reader:
-            return self._loader.load(found, reader=reader, now_ns=now_ns)
+        found = scan_some(self._root, paths, disk_paths=self._disk_paths, rules=self._rules)
+        return self._loader.load(found, now_ns=now_ns)
 
     def read_note(self, path: str) -> NoteText:
         """Read one note as it stands now.
@@ -154,28 +154,24 @@ class Corpus:
         if reason := self._selector.file_refusal(path):
             problem = Problem(path, ProblemCode.NOT_A_FILE, f"no note: {reason}", skipped=True)
             raise UnreadableFile(problem)
-        disk_path = self._locator.locate(path)
-        with self._reader() as reader:
-            data = reader.read(path, disk_path).data
+        disk_path = self._disk_paths.locate(path)
+        data = self._read(path, disk_path).data
         return NoteText(path, disk_path, data, read_note_text(path, data), sha256_hex(data))
 
     def facts_of(self, note: NoteText) -> NoteFacts:
-        return self._loader.of_text(note.path, note.disk_path, text=note.text, sha256=note.sha256)
+        facts = facts_of_text(note.path, note.text, note.sha256, disk_path=note.disk_path)
+        return replace(facts, problems=as_named(facts.problems))
 
     @cached_property
     def gates(self) -> GateCatalog:
         """All gates of the gates folder, read once."""
         rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(self._gates_folder,))
-        selector = Selector(self._root, rules=rules, locator=self._locator)
+        selector = Selector(self._root, rules=rules, disk_paths=self._disk_paths)
         places, problems = selector.roots()
-        with self._reader() as reader:
-            loader = GateLoader(
-                self._gates_folder,
-                reader=reader,
-                index=self._index,
-                known_rules=self._known_rules,
-            )
-            return loader.load(scan(self._root, places, problems, rules=rules))
+        loader = GateLoader(
+            self._gates_folder, read=self._read, index=self._index, known_rules=self._known_rules
+        )
+        return loader.load(scan(self._root, places, problems, rules=rules))
 
     def gate(self, path: str) -> Gate:
         """Give the gate whose file is at `path`.
@@ -196,7 +192,7 @@ class Corpus:
         return Linker(
             self._root,
             rules=self._rules,
-            locator=self._locator,
+            disk_paths=self._disk_paths,
             flavour=self.flavour,
             strip_comments=self._strip_comments,
         )
@@ -207,10 +203,10 @@ class Corpus:
 
     @cached_property
     def _loader(self) -> NoteLoader:
-        return NoteLoader(self._index)
+        return NoteLoader(self._index, read=self._read)
 
-    def _reader(self) -> Reader:
-        return Reader(self._root, max_bytes=self._rules.max_bytes)
+    def _read(self, path: str, disk_path: str) -> FileContent:
+        return read_file(self._root, path, disk_path, max_bytes=self._rules.max_bytes)
 
     def _known_paths(self) -> list[str]:
         places, problems = self._selector.roots()

@@ -1,4 +1,4 @@
-"""The gate catalog: every gate of the gates folder, and what a name on the command line stands for."""
+"""The gate catalog: all gates of the gates folder, found by the names of the command line."""
 
 from __future__ import annotations
 
@@ -25,25 +25,12 @@ class AmbiguousGate(InputRejected):
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """What a gate's file declares.
-
-    `rule_line` is where `rule` stands in the file. A skipped problem means: do not use it.
-    """
-
-    name: str
-    description: str
-    watches: frozenset[Region]
-    rewrite_threshold: float | None
-    requirement: Requirement
-    rule: str
-    rule_line: int
-    problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Gate:
-    """One valid gate; `text` is byte-exact, `rule` is `""` unless one judges it in process."""
+    """One gate as its file declares it; `text` is byte-exact.
+
+    `rule` is `""` unless one judges it in process; `rule_line` is where it stands in the file. A
+    problem that is `skipped` keeps the gate from use.
+    """
 
     path: str
     gate_id: str
@@ -56,6 +43,8 @@ class Gate:
     requirement: Requirement
     rule: str
     description: str
+    rule_line: int = 0
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reads the gates folder into a catalog; definitions are remembered by the hash of the file."""
+"""Reads the gates folder into a catalog; gates whose text is that of the index are not parsed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from review.domain.paths import (
     gate_id_of,
     lens_of,
     near_matches,
-    sha256_hex,
 )
 from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import Gate, GateCatalog
-from review.knowledge_base.index import GateRow
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.reader import UnreadableFile, decode
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-    from review.knowledge_base.gate_catalog import Definition
     from review.knowledge_base.index import FileIndex
-    from review.knowledge_base.reader import Reader
+    from review.knowledge_base.reader import FileContent
     from review.knowledge_base.walker import FileEntry, ScanResult
 
 # Files that explain a folder of gates to its readers are no gates.
@@ -36,13 +33,13 @@ class GateLoader:
         self,
         folder: str,
         *,
-        reader: Reader,
+        read: Callable[[str, str], FileContent],
         index: FileIndex,
         known_rules: Collection[str] | None = None,
     ) -> None:
         """Take the names of the rules there are, to report others; `None` checks none."""
         self._folder = folder
-        self._reader = reader
+        self._read = read
         self._index = index
         self._known_rules = known_rules
         self._problems: list[Problem] = []
@@ -74,44 +71,31 @@ class GateLoader:
             self._problems.append(problem)
             return None
         try:
-            data = self._reader.read(entry.path, entry.disk_path).data
-            text = decode(entry.path, data)
+            text = decode(entry.path, self._read(entry.path, entry.disk_path).data)
         except UnreadableFile as refused:
             self._problems.append(refused.problem)
             return None
-        digest = sha256_hex(data)
-        row = self._index.gates.get(entry.path)
-        if row is None or row.sha256 != digest:
-            from review.knowledge_base.gate_definition import read_definition  # brings YAML in
+        gate = self._index.gates.get(entry.path)
+        if gate is None or (gate.gate_id, gate.text) != (gate_id, text):
+            from review.knowledge_base.gate_definition import read_gate  # brings YAML in
 
-            row = GateRow(digest, read_definition(path=entry.path, gate_id=gate_id, text=text))
-            self._index.remember_gate(entry.path, row)
-        found = row.definition
-        self._problems.extend(found.problems)
-        if any(problem.skipped for problem in found.problems):
+            gate = read_gate(path=entry.path, gate_id=gate_id, text=text)
+            self._index.remember_gate(gate)
+        self._problems.extend(gate.problems)
+        if any(problem.skipped for problem in gate.problems):
             return None
-        self._check_rule(entry.path, found)
-        return Gate(
-            path=entry.path,
-            gate_id=gate_id,
-            lens=lens_of(gate_id),
-            sha256=digest,
-            text=text,
-            name=found.name,
-            watches=found.watches,
-            rewrite_threshold=found.rewrite_threshold,
-            requirement=found.requirement,
-            rule=found.rule,
-            description=found.description,
-        )
+        self._check_rule(gate)
+        return gate
 
-    def _check_rule(self, path: str, gate: Definition) -> None:
+    def _check_rule(self, gate: Gate) -> None:
         if not gate.rule or self._known_rules is None or gate.rule in self._known_rules:
             return
         near = near_matches(gate.rule, self._known_rules) or tuple(sorted(self._known_rules))
         message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
         self._problems.append(
-            Problem(path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=gate.rule_line)
+            Problem(
+                gate.path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=gate.rule_line
+            )
         )
 
 

@@ -1,9 +1,9 @@
-"""Turns named files and folders, or the note roots, into places to look on disk."""
+"""Finds named files and folders, or the note roots, on disk."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from review.domain.paths import near_matches, path_below
@@ -16,7 +16,7 @@ from review.vocabulary import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from review.knowledge_base.disk_paths import Locator
+    from review.knowledge_base.reader import DiskPaths
     from review.knowledge_base.walker import ScanResult, ScanRules
 
 
@@ -28,7 +28,7 @@ class NoSuchNote(InputRejected):
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedPath:
     """A file or a folder: its identity and one spelling of it on disk."""
 
     path: str
@@ -39,14 +39,14 @@ class Place:
 class Selector:
     """Finds what is named; it looks at names only, `Scanner` at what stands under them."""
 
-    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
+    def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
         self._root = root
         self._rules = rules
-        self._locator = locator
+        self._disk_paths = disk_paths
 
     def named(
         self, names: Iterable[str], *, known: Callable[[], Iterable[str]]
-    ) -> tuple[list[Place], list[Problem]]:
+    ) -> tuple[list[NamedPath], list[Problem]]:
         """Find files and folders by name; `known` gives the note paths to guess from.
 
         A file may lie outside the note roots, and be one that a walk leaves out by pattern.
@@ -54,14 +54,14 @@ class Selector:
         :raises NoSuchNote: nothing of that name exists, or it can be no note.
         :raises BadPath: the name is none.
         """
-        places: list[Place] = []
+        places: list[NamedPath] = []
         problems: list[Problem] = []
         for name in names:
             path = path_below(self._root, name)
             if reason := self.refusal(path):
                 raise NoSuchNote(f"{path!r} is no note: {reason}")
             try:
-                found = [self._place(path, disk) for disk in self._locator.spellings(path)]
+                found = [self._place(path, disk) for disk in self._disk_paths.spellings(path)]
             except UnreadableFile as refused:
                 problems.append(refused.problem)
                 continue
@@ -72,14 +72,14 @@ class Selector:
             places.extend(found)
         return places, problems
 
-    def roots(self) -> tuple[list[Place], list[Problem]]:
+    def roots(self) -> tuple[list[NamedPath], list[Problem]]:
         """Find the roots of the rules. One of them may be missing; that all are is a problem."""
-        places: list[Place] = []
+        places: list[NamedPath] = []
         problems: list[Problem] = []
         for path in self._rules.roots:
             try:
-                found = self._locator.spellings(path)
-                places.extend(Place(path, disk_path, is_folder=True) for disk_path in found)
+                found = self._disk_paths.spellings(path)
+                places.extend(NamedPath(path, disk_path, is_folder=True) for disk_path in found)
             except UnreadableFile as refused:
                 problems.append(refused.problem)
         if not places and not problems:
@@ -104,40 +104,39 @@ class Selector:
         """Say why a path can be no note, as `refusal` does, where a folder is none either."""
         return self.refusal(path) or ("" if path.endswith(MARKDOWN) else _EXPECTED)
 
-    def _place(self, path: str, disk_path: str) -> Place:
+    def _place(self, path: str, disk_path: str) -> NamedPath:
         # os.path, because Path.is_dir raises where it may not look.
         is_folder = os.path.isdir(f"{self._root}/{disk_path}")  # noqa: PTH112
         if not is_folder and not path.endswith(MARKDOWN):
             raise NoSuchNote(f"{path!r} is no note: {_EXPECTED}, or a folder")
-        return Place(path, disk_path, is_folder)
+        return NamedPath(path, disk_path, is_folder)
 
 
 def scan(
-    root: str, places: Sequence[Place], problems: Sequence[Problem], *, rules: ScanRules
+    root: str, places: Sequence[NamedPath], problems: list[Problem], *, rules: ScanRules
 ) -> ScanResult:
     """Stat the files among the places, and all notes below the folders; adds to the problems."""
-    scanner = Scanner(root, rules)
+    scanner = Scanner(root, rules, problems)
     for place in places:
         add = scanner.add_folder if place.is_folder else scanner.add_file
         add(place.path, place.disk_path)
-    found = scanner.result()
-    return replace(found, problems=[*problems, *found.problems])
+    return scanner.result()
 
 
-def scan_some(root: str, paths: Iterable[str], *, locator: Locator, rules: ScanRules) -> ScanResult:
+def scan_some(
+    root: str, paths: Iterable[str], *, disk_paths: DiskPaths, rules: ScanRules
+) -> ScanResult:
     """Stat those files that a walk of their folders would take; no other file is looked at."""
     names: dict[str, set[str]] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
         names.setdefault(folder, set()).add(name)
-    scanner, problems = Scanner(root, rules), []
+    problems: list[Problem] = []
+    scanner = Scanner(root, rules, problems)
     for folder, wanted in sorted(names.items()):
         try:
-            spellings = locator.spellings(folder)
+            for disk_path in disk_paths.spellings(folder):
+                scanner.add_some(folder, disk_path, wanted)
         except UnreadableFile as refused:
             problems.append(refused.problem)
-            continue
-        for disk_path in spellings:
-            scanner.add_some(folder, disk_path, wanted)
-    found = scanner.result()
-    return replace(found, problems=[*problems, *found.problems])
+    return scanner.result()

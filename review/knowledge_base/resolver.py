@@ -28,7 +28,7 @@ from review.knowledge_base.walker import MARKDOWN, Scanner
 from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
-    from review.knowledge_base.disk_paths import Locator
+    from review.knowledge_base.reader import DiskPaths
     from review.knowledge_base.walker import ScanRules
 
 KB_FOLDER = "kb"
@@ -47,10 +47,10 @@ class RepositoryFiles(Collection[str]):
     Iteration gives the files of the knowledge base.
     """
 
-    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
+    def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
         self._root = os.path.realpath(root)
         self._rules = replace(rules, suffix="", excludes=())
-        self._locator = locator
+        self._disk_paths = disk_paths
         self._answers: dict[str, bool] = {}
 
     def __contains__(self, path: object) -> bool:
@@ -75,7 +75,7 @@ class RepositoryFiles(Collection[str]):
         scanner = Scanner(self._root, self._rules)
         for folder in (KB_FOLDER, *self._rules.roots):
             try:
-                spellings = self._locator.spellings(folder)
+                spellings = self._disk_paths.spellings(folder)
             except UnreadableFile:
                 continue
             for spelling in spellings:
@@ -90,7 +90,7 @@ class RepositoryFiles(Collection[str]):
         try:
             return any(
                 "/." not in f"/{resolve_inside(self._root, path, spelling)}"
-                for spelling in self._locator.spellings(path)
+                for spelling in self._disk_paths.spellings(path)
             )
         except (UnreadableFile, OSError):
             return False
@@ -137,11 +137,11 @@ class Linker:
         root: str,
         *,
         rules: ScanRules,
-        locator: Locator,
+        disk_paths: DiskPaths,
         flavour: Flavour = COMMONMARK,
         strip_comments: bool = False,
     ) -> None:
-        files = RepositoryFiles(root, rules=rules, locator=locator)
+        files = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self.flavour = flavour
         self._root = root
         self._strip_comments = strip_comments

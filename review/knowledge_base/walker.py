@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from review.domain.paths import MAX_PATH_BYTES, composed, name_problem
 from review.domain.problems import Problem
-from review.knowledge_base.disk_paths import name_collision
 from review.knowledge_base.reader import (
     UnreadableFile,
+    name_collision,
     problem_of_error,
     refuse_dot_file,
     resolve_inside,
@@ -87,12 +87,13 @@ class _Folder(NamedTuple):
 class Scanner:
     """Collects files from folders and by name; `result` sorts them and looks for twins."""
 
-    def __init__(self, root: str, rules: ScanRules) -> None:
+    def __init__(self, root: str, rules: ScanRules, problems: list[Problem] | None = None) -> None:
+        """Collect into `problems`, which may hold some."""
         self._root = os.path.realpath(root)
         self._rules = rules
         self._excluded = _excluder(rules.excludes)
         self._entries: dict[str, FileEntry] = {}
-        self._problems: list[Problem] = []
+        self._problems = [] if problems is None else problems
         self._linked_visits: Counter[str] = Counter()
         self._stack: list[_Folder] = []
 

@@ -15,7 +15,7 @@ from review.errors import Conflict
 from review.job_files import ArtifactStore
 from review.jobs.left_runs import run_folder
 from review.jobs.provenance import PartitionMismatch
-from review.knowledge_base.gate_definition import read_definition
+from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import ReviewJob, ReviewPair
 from review.protocol.sentinels import end_line, start_line
@@ -164,7 +164,7 @@ def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
 
 def _rule_of(pair: ReviewPair, config: Config) -> str:
     gate_id = _gate_id(pair, config)
-    return read_definition(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
+    return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
 
 
 def _gate_id(pair: ReviewPair, config: Config) -> str:

@@ -98,20 +98,6 @@ class TestDamage:
         assert FileIndex(path, root=str(root), clock_ns=later).notes.keys() == NOTES.keys()
 
 
-class TestSample:
-    @pytest.mark.parametrize(("number", "kept"), [(1, 1), (2, 2), (3, 2), (4, 4), (9, 4)])
-    def test_of_notes_is_no_larger_than_asked_for_and_is_never_saved(self, root, number, kept):
-        path = make_config(root).index_path
-        before = path.read_bytes()
-
-        with make_corpus(root) as corpus:
-            paths = corpus.remember_some(number)
-            corpus.notes()
-
-        assert len(paths) == kept
-        assert path.read_bytes() == before
-
-
 class TestForeignIndex:
     def test_of_another_root_is_not_used(self, root, tmp_path):
         path = make_config(root).index_path
