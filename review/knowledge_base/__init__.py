@@ -12,7 +12,7 @@ from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path, sha256_hex
 from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, GateCatalog, UnknownGate
-from review.knowledge_base.gate_loader import GateLoader
+from review.knowledge_base.gate_loader import load_gates
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.named_paths import NoSuchNote, Selector, scan, scan_some
 from review.knowledge_base.notes import (
@@ -168,10 +168,13 @@ class Corpus:
         rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(self._gates_folder,))
         selector = Selector(self._root, rules=rules, disk_paths=self._disk_paths)
         places, problems = selector.roots()
-        loader = GateLoader(
-            self._gates_folder, read=self._read, index=self._index, known_rules=self._known_rules
+        return load_gates(
+            scan(self._root, places, problems, rules=rules),
+            folder=self._gates_folder,
+            read=self._read,
+            index=self._index,
+            known_rules=self._known_rules,
         )
-        return loader.load(scan(self._root, places, problems, rules=rules))
 
     def gate(self, path: str) -> Gate:
         """Give the gate whose file is at `path`.

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import Gate
-from review.knowledge_base.reader import UnreadableFile, read_file
-from review.knowledge_base.stat_signature import StatSignature
+from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
 if TYPE_CHECKING:

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from review.domain.paths import MAX_PATH_BYTES, composed, name_problem
 from review.domain.problems import Problem
 from review.knowledge_base.reader import (
+    StatSignature,
     UnreadableFile,
     name_collision,
     problem_of_error,
     refuse_dot_file,
     resolve_inside,
+    signature_of,
     too_large,
 )
-from review.knowledge_base.stat_signature import StatSignature, signature_of
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
 

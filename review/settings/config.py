@@ -106,7 +106,7 @@ class Config:
         }
 
     def holds_sources(self, place: Path) -> bool:
-        """Whether `place`, or what it leads to, is in `kb/` outside the reports: a person's files."""
+        """Return whether `place`, links followed, is in `kb/` outside the reports: a person's files."""
         found, root = (Path(os.path.realpath(path)) for path in (place, self.root))
         return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
 
@@ -116,7 +116,7 @@ class Config:
 
 
 def current() -> Config:
-    """The configuration of this process, from its environment and current directory.
+    """Return the configuration of this process, from its environment and current directory.
 
     :raises RootNotFound: no folder at or above the current one holds `kb/`.
     :raises ConfigRefused: `kb/review.toml` has a key or value that is not understood.
@@ -128,18 +128,16 @@ def current() -> Config:
 
 
 def _stamp(settings_file: Path) -> object:
-    """What changes when the file does; None where there is none."""
+    """Return what changes when the file does; None where there is none."""
     try:
         info = settings_file.stat()
-    except FileNotFoundError:
-        return "a dead link" if settings_file.is_symlink() else None
-    except OSError as error:
-        return error.errno  # it is there: leaving it out would quietly change every answer
+    except OSError:  # a dead link must not pass for no settings
+        return "unreadable" if os.path.lexists(settings_file) else None
     return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
 
 
 def find_root(named: str = "") -> Path:
-    """The repository's root: `named`, else the nearest parent that has a `kb/` folder.
+    """Find the repository's root: `named`, else the nearest parent that has a `kb/` folder.
 
     :raises RootNotFound: there is none, or the current folder is gone.
     """
@@ -162,8 +160,7 @@ def find_root(named: str = "") -> Path:
 
 
 def root_to_start() -> Path:
-    """Where a knowledge base is started unless it is said: COMMONPLACE_ROOT, else the one we are
-    in, else the current folder."""
+    """Find where to start a knowledge base: COMMONPLACE_ROOT, else the present one, else this folder."""
     named = os.environ.get("COMMONPLACE_ROOT", "")
     if named:
         return Path(named).expanduser().resolve()

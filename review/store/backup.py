@@ -32,8 +32,10 @@ class BackupExists(Conflict):
     """Something has the backup's name already."""
 
 
-class PlaceTaken(Conflict):
+class BackupPathTaken(Conflict):
     """The file at the backup's name, or beside it, is not to be replaced."""
+
+    code = "place-taken"
 
 
 class BackupFolderMissing(InputRejected):
@@ -45,14 +47,6 @@ class BackupFailed(ReviewError):
 
 
 @dataclass(frozen=True)
-class BackupRequest:
-    """Where the backup goes; `overwrite` replaces an earlier one."""
-
-    target: Path
-    overwrite: bool = False
-
-
-@dataclass(frozen=True)
 class BackedUp:
     """A backup that was checked: its size in bytes, and the rows of each table."""
 
@@ -60,8 +54,8 @@ class BackedUp:
     rows: dict[str, int]
 
 
-def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
-    """Back the store up as it is at one moment, while others go on writing.
+def back_up(target: Path, *, overwrite: bool, config: Config) -> BackedUp:
+    """Back the store up into `target` as it is at one moment, while others go on writing.
 
     A store of an older or newer version is backed up as it is. A process that is killed leaves at
     most a draft, which the next backup removes.
@@ -72,19 +66,19 @@ def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
             hint='pg_dump --format=custom --file FILE "$COMMONPLACE_REVIEW_DB"; or copy it into'
             " another store: commonplace review_store_copy --to PATH",
         )
-    source, target = Path(os.path.realpath(config.database)), request.target
+    source = Path(os.path.realpath(config.database))
     if not source.exists() or not source.stat().st_size:
         raise StoreNotOpened(f"there is no store at {source} to back up")
     with suppress(StoreOlder, StoreNewer):
         ensure_store(write=False)
     try:
-        _refuse_target(source, target, overwrite=request.overwrite)
+        _refuse_target(source, target, overwrite=overwrite)
         with _draft_beside(target) as draft:
             _copy(source, draft)
             made = _check(draft)
             _sync(draft)
             # SQLite would apply a log that another process left there meanwhile to the new file.
-            _refuse_target(source, target, overwrite=request.overwrite)
+            _refuse_target(source, target, overwrite=overwrite)
             draft.replace(target)
             _sync(target.parent)
     except sqlite3.Error as error:
@@ -113,14 +107,14 @@ def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
             hint="make it first, or name a file in one that is there",
         )
     for left in companions_of(target):
-        raise PlaceTaken(
+        raise BackupPathTaken(
             f"{left} is there: the log of a file of that name, which may be in use",
             hint="name another file; or, if no process has it open, move both away",
         )
     if not os.path.lexists(target):
         return
     if not target.is_file() or (target.stat().st_size and not is_marked_store(target)):
-        raise PlaceTaken(
+        raise BackupPathTaken(
             f"{target} is there and is no review store; it was not touched",
             hint="name another file",
         )

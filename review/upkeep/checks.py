@@ -24,7 +24,7 @@ class CheckState(StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """One named check; `details` name what is wrong, the first ones only.
 
     :param again: a retry may succeed: the store is busy, or its server does not answer.
@@ -44,10 +44,10 @@ def check_faults(
     fine: str,
     wrong: str,
     state: CheckState = CheckState.PROBLEM,
-) -> Check:
+) -> CheckResult:
     """Make the check of these faults: `fine` without any, else `wrong` with their number before it."""
     lines = list(faults)
     if not lines:
-        return Check(name, CheckState.OK, fine)
+        return CheckResult(name, CheckState.OK, fine)
     more = [f"and {len(lines) - MAX_DETAILS} more"] if len(lines) > MAX_DETAILS else []
-    return Check(name, state, f"{len(lines)} {wrong}", (*lines[:MAX_DETAILS], *more))
+    return CheckResult(name, state, f"{len(lines)} {wrong}", (*lines[:MAX_DETAILS], *more))

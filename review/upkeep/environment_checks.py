@@ -10,10 +10,10 @@ import review
 from review.knowledge_base import Corpus, NoteFacts
 from review.knowledge_base.opening import open_corpus
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, check_faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 
 
-def check_bytecode() -> Check:
+def check_bytecode() -> CheckResult:
     """Check that modules are compiled, or will be; else every command takes twice the time to start."""
     folder = Path(review.__file__).parent
     missing = 0
@@ -21,8 +21,8 @@ def check_bytecode() -> Check:
         compiled = (importlib.util.cache_from_source(str(file)) for file in folder.rglob("*.py"))
         missing = sum(not Path(file).exists() for file in compiled)
     if not missing:
-        return Check("bytecode", CheckState.OK, "modules are compiled, or will be when used")
-    return Check(
+        return CheckResult("bytecode", CheckState.OK, "modules are compiled, or will be when used")
+    return CheckResult(
         "bytecode",
         CheckState.WARNING,
         f"{missing} modules are not compiled, and PYTHONDONTWRITEBYTECODE keeps them so; run:"
@@ -30,7 +30,7 @@ def check_bytecode() -> Check:
     )
 
 
-def check_notes(config: Config) -> Check:
+def check_notes(config: Config) -> CheckResult:
     """Count notes and gates, and name the files that could not be used."""
     corpus = open_corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
@@ -44,18 +44,20 @@ def check_notes(config: Config) -> Check:
     )
 
 
-def check_file_index(config: Config, *, repair: bool) -> Check:
+def check_file_index(config: Config, *, repair: bool) -> CheckResult:
     """Compare what the file index holds of each note with the file."""
     path = config.index_path
     if not path.exists():
-        return Check("file-index", CheckState.OK, "none yet; the next command makes it")
+        return CheckResult("file-index", CheckState.OK, "none yet; the next command makes it")
     number, wrong = _misremembered(config)
     # Who edits a note between the two readings is no fault: that is over at the next look.
     if wrong:
         wrong &= _misremembered(config)[1]
     if wrong and repair:
         path.unlink(missing_ok=True)
-        return Check("file-index", CheckState.REPAIRED, f"{path} was removed; it is made again")
+        return CheckResult(
+            "file-index", CheckState.REPAIRED, f"{path} was removed; it is made again"
+        )
     return check_faults(
         "file-index",
         (f"{name} was changed in a way that no stat shows" for name in sorted(wrong)),

@@ -21,7 +21,7 @@ from review.models import (
     ReviewJob,
     ReviewPair,
 )
-from review.upkeep.checks import Check, check_faults
+from review.upkeep.checks import CheckResult, check_faults
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     AcceptanceKind,
@@ -215,7 +215,7 @@ def altered_outputs(using: str = "default") -> Iterator[str]:
             yield f"output {key} has not the digest {sha256}"
 
 
-def broken_invariants(*, using: str = "default") -> tuple[Check, ...]:
+def broken_invariants(*, using: str = "default") -> tuple[CheckResult, ...]:
     """A check for each invariant that does not hold; none in a sound store.
 
     It reads and never writes. Each statement sees a moment of its own: call it while nobody

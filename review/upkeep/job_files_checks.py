@@ -13,7 +13,7 @@ from review.jobs.mirror import mirror_job, mirrored_documents
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, check_faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.upkeep.repair import restore_prompt
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
@@ -22,7 +22,7 @@ _JOBS_AT_ONCE = 25
 _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
-def check_prompts(config: Config, *, repair: bool) -> Check:
+def check_prompts(config: Config, *, repair: bool) -> CheckResult:
     """Check that each open job has the prompt that it was made with, for its worker to read.
 
     One that is missing or altered is written again where the store and the notes still make it.
@@ -57,7 +57,7 @@ def check_prompts(config: Config, *, repair: bool) -> Check:
     )
 
 
-def check_result_files(config: Config, *, repair: bool) -> Check:
+def check_result_files(config: Config, *, repair: bool) -> CheckResult:
     """Compare result files and manifests with the rows, from which they can be written again."""
     files, wrong, lasting, number = ArtifactStore(config), [], [], 0
     for job_id, differing in _differing_jobs(files, config):
@@ -77,7 +77,9 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
             "job-files", lasting, fine="", wrong="files of jobs cannot be written again"
         )
     if repair and wrong:
-        return Check("job-files", CheckState.REPAIRED, f"{len(wrong)} files were written again")
+        return CheckResult(
+            "job-files", CheckState.REPAIRED, f"{len(wrong)} files were written again"
+        )
     return check_faults(
         "job-files",
         wrong,
@@ -87,7 +89,7 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
     )
 
 
-def check_folders(config: Config) -> Check:
+def check_folders(config: Config) -> CheckResult:
     """Check that each folder of a job belongs to a job of this store."""
     files, faults = ArtifactStore(config), []
     names = files.folders()

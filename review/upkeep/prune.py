@@ -20,7 +20,7 @@ from review.models import (
     batched,
 )
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, check_faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote, JobStatus, NotAccepted, PairStatus
 
 _AT_ONCE = 100
@@ -42,7 +42,7 @@ class Pruning:
     superseded: bool = False
 
 
-def prune_job_files(config: Config, pruning: Pruning) -> Check:
+def prune_job_files(config: Config, pruning: Pruning) -> CheckResult:
     """Name the folders of closed jobs or remove them.
 
     What goes is the prompt, the raw output of pairs that are all stored, and files that mirror the

@@ -11,7 +11,7 @@ from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewJob, ReviewStore, batched
 from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, check_faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.upkeep.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
 
 
@@ -29,7 +29,7 @@ def rebuild_acceptances() -> int:
     return removed + len(events)
 
 
-def check_queue(*, repair: bool) -> Check:
+def check_queue(*, repair: bool) -> CheckResult:
     """Compare the queue's projection with what it derives from; `repair` makes what differs again."""
     faults = []
     for notes in notes_off_the_queue():

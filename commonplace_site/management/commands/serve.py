@@ -19,7 +19,7 @@ from commonplace_site.serving import WholeRequestServer
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, word
-from review.store.migration_checks import checks_without_reviews
+from review.store.opening import checks_without_reviews
 from review.web.auth.login import entry_path
 
 DEFAULT_HOST = "127.0.0.1"

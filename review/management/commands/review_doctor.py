@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from review.store.backup import BackedUp
-    from review.upkeep.checks import Check
+    from review.upkeep.checks import CheckResult
     from review.upkeep.documents import CheckJson, DoctorJson
     from review.upkeep.prune import Pruning
 
@@ -96,7 +96,7 @@ class Command(ReviewCommand):
         remaining = {CheckState.PROBLEM, CheckState.SKIPPED}
         if not options["check"]:
             remaining.add(CheckState.REPAIRABLE)
-        done: list[Check] = []
+        done: list[CheckResult] = []
         for check in self._examine(options):
             done.append(check)
             if not self.as_json:
@@ -108,7 +108,7 @@ class Command(ReviewCommand):
             self.finish(ExitCode.TRY_AGAIN)
         self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
 
-    def _examine(self, options: dict[str, Any]) -> Iterator[Check]:
+    def _examine(self, options: dict[str, Any]) -> Iterator[CheckResult]:
         from review.upkeep.doctor import Examination, examine
 
         wanted = Examination(
@@ -135,12 +135,11 @@ class Command(ReviewCommand):
 
     def _back_up(self, options: dict[str, Any]) -> None:
         from review.management.kit.output_files import refuse_knowledge_base
-        from review.store.backup import BackupRequest, back_up
+        from review.store.backup import back_up
 
         target, config = options["backup"].absolute(), settings.current()
         refuse_knowledge_base(target, config=config)
-        request = BackupRequest(target, overwrite=options["overwrite"])
-        made = back_up(request, config=config)
+        made = back_up(target, overwrite=options["overwrite"], config=config)
         if self.as_json:
             self.write_json(_backup_document(target, made))
         else:
@@ -158,27 +157,27 @@ def _refuse_misfits(options: dict[str, Any]) -> None:
         raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
 
 
-def _lines(check: Check) -> Iterator[str]:
+def _lines(check: CheckResult) -> Iterator[str]:
     yield f"{check.state:<10}  {check.name}: {check.message}"
     yield from (f"            {detail}" for detail in check.details)
 
 
-def _document(checks: list[Check], problems: int) -> DoctorJson:
+def _document(checks: list[CheckResult], problems: int) -> DoctorJson:
     from review.upkeep.documents import DoctorJson
 
     return DoctorJson(checks=[_check_json(check) for check in checks], problems=problems)
 
 
 def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
-    from review.upkeep.checks import Check, CheckState
+    from review.upkeep.checks import CheckResult, CheckState
     from review.upkeep.documents import BackupJson, DoctorBackupJson
 
-    check = Check("backup", CheckState.OK, f"{target} was written and checked")
+    check = CheckResult("backup", CheckState.OK, f"{target} was written and checked")
     backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
     return DoctorBackupJson(checks=[_check_json(check)], problems=0, backup=backup)
 
 
-def _check_json(check: Check) -> CheckJson:
+def _check_json(check: CheckResult) -> CheckJson:
     from review.upkeep.documents import CheckJson
 
     return CheckJson(

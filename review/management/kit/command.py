@@ -7,7 +7,6 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TextIO, cast
 
@@ -33,7 +32,6 @@ from review.upkeep.open_store import open_store
 if TYPE_CHECKING:
     import msgspec
 
-_PIECES_AT_ONCE = 500
 _MAX_USER_NAME = 100
 
 
@@ -193,10 +191,8 @@ class ReviewCommand(BaseCommand):
         self.stdout.write(text, ending="")
 
     def write_raw_chunks(self, chunks: Iterable[str]) -> None:
-        """Write text that comes in pieces, none of them empty, in few large writes."""
-        pieces = iter(chunks)
-        while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
-            self.write_raw(text)
+        for chunk in chunks:
+            self.write_raw(chunk)
 
     def notice(self, text: str) -> None:
         """Say something on stderr that `-q` silences."""

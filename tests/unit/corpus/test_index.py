@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from review.knowledge_base import index
 from review.knowledge_base.index import FileIndex, NoteRow
 from review.knowledge_base.notes import NO_KIND
-from review.knowledge_base.stat_signature import StatSignature
+from review.knowledge_base.reader import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 
 NOTES = {f"kb/notes/{number}.md": f"---\nstatus: s{number}\n---\nNote\n" for number in range(4)}

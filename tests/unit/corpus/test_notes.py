@@ -12,8 +12,7 @@ from review.domain.paths import sha256_hex
 from review.knowledge_base import Corpus
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.notes import NoteLoader
-from review.knowledge_base.reader import FileContent, UnreadableFile
-from review.knowledge_base.stat_signature import RACY_WINDOW_NS, StatSignature
+from review.knowledge_base.reader import RACY_WINDOW_NS, FileContent, StatSignature, UnreadableFile
 from review.knowledge_base.walker import FileEntry, ScanResult
 from tests.unit.corpus.builders import (
     later,
