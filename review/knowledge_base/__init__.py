@@ -14,7 +14,7 @@ from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, GateCatalog, UnknownGate
 from review.knowledge_base.gate_loader import load_gates
 from review.knowledge_base.index import FileIndex
-from review.knowledge_base.named_paths import NoSuchNote, Selector, scan, scan_some
+from review.knowledge_base.named_paths import NoSuchNote, PathScanner, refuse_file
 from review.knowledge_base.notes import (
     NoteFacts,
     NoteList,
@@ -99,7 +99,6 @@ class Corpus:
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
         )
-        self._selector = Selector(self._root, rules=self._rules, disk_paths=self._disk_paths)
 
     def __enter__(self) -> Corpus:
         return self
@@ -123,17 +122,16 @@ class Corpus:
         :raises BadPath: a name is no path below the root.
         """
         now_ns = self._clock_ns()
-        places, problems = (
-            self._selector.named(names, known=self._known_paths)
-            if names
-            else self._selector.roots()
-        )
-        found = scan(self._root, places, problems, rules=self._rules)
-        named = {place.path for place in places if not place.is_folder}
-        notes = self._loader.load(found, now_ns=now_ns, named=named)
+        scanner = self._scanner()
+        if names:
+            scanner.add_named(names)
+        else:
+            scanner.add_roots()
+        found = scanner.result()
+        notes = self._loader.load(found, now_ns=now_ns, named=scanner.files)
         self._index.forget_notes_but(
             {entry.path for entry in found.entries},
-            folders=tuple(f"{place.path}/" for place in places if place.is_folder),
+            folders=tuple(f"{path}/" for path in scanner.folders),
         )
         return notes
 
@@ -143,17 +141,16 @@ class Corpus:
         What is not found may still be a note that a walk leaves out: `read_note` tells.
         """
         now_ns = self._clock_ns()
-        found = scan_some(self._root, paths, disk_paths=self._disk_paths, rules=self._rules)
-        return self._loader.load(found, now_ns=now_ns)
+        scanner = self._scanner()
+        scanner.add_notes(paths)
+        return self._loader.load(scanner.result(), now_ns=now_ns)
 
     def read_note(self, path: str) -> NoteText:
         """Read one note as it stands now.
 
         :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
         """
-        if reason := self._selector.file_refusal(path):
-            problem = Problem(path, ProblemCode.NOT_A_FILE, f"no note: {reason}", skipped=True)
-            raise UnreadableFile(problem)
+        refuse_file(path, self._rules)
         disk_path = self._disk_paths.locate(path)
         data = self._read(path, disk_path).data
         return NoteText(path, disk_path, data, read_note_text(path, data), sha256_hex(data))
@@ -166,10 +163,10 @@ class Corpus:
     def gates(self) -> GateCatalog:
         """All gates of the gates folder, read once."""
         rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(self._gates_folder,))
-        selector = Selector(self._root, rules=rules, disk_paths=self._disk_paths)
-        places, problems = selector.roots()
+        scanner = PathScanner(self._root, rules, self._disk_paths)
+        scanner.add_roots()
         return load_gates(
-            scan(self._root, places, problems, rules=rules),
+            scanner.result(),
             folder=self._gates_folder,
             read=self._read,
             index=self._index,
@@ -211,10 +208,8 @@ class Corpus:
     def _read(self, path: str, disk_path: str) -> FileContent:
         return read_file(self._root, path, disk_path, max_bytes=self._rules.max_bytes)
 
-    def _known_paths(self) -> list[str]:
-        places, problems = self._selector.roots()
-        found = scan(self._root, places, problems, rules=self._rules)
-        return [entry.path for entry in found.entries]
+    def _scanner(self) -> PathScanner:
+        return PathScanner(self._root, self._rules, self._disk_paths)
 
 
 def _pruned(root: str, artifacts: Path) -> frozenset[str]:

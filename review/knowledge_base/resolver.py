@@ -23,8 +23,9 @@ from review.domain.markdown.links import (
     stems_of,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
+from review.knowledge_base.named_paths import PathScanner
 from review.knowledge_base.reader import UnreadableFile, decode, read_file, resolve_inside
-from review.knowledge_base.walker import MARKDOWN, Scanner
+from review.knowledge_base.walker import MARKDOWN
 from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RepositoryFiles(Collection[str]):
 
     def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
         self._root = os.path.realpath(root)
-        self._rules = replace(rules, suffix="", excludes=())
+        self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
         self._answers: dict[str, bool] = {}
 
@@ -72,14 +73,8 @@ class RepositoryFiles(Collection[str]):
 
     @cached_property
     def _paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules)
-        for folder in (KB_FOLDER, *self._rules.roots):
-            try:
-                spellings = self._disk_paths.spellings(folder)
-            except UnreadableFile:
-                continue
-            for spelling in spellings:
-                scanner.add_folder(folder, spelling)
+        scanner = PathScanner(self._root, self._rules, self._disk_paths)
+        scanner.add_roots()
         return scanner.paths()
 
     def _exists(self, path: str) -> bool:

@@ -88,13 +88,12 @@ class _Folder(NamedTuple):
 class Scanner:
     """Collects files from folders and by name; `result` sorts them and looks for twins."""
 
-    def __init__(self, root: str, rules: ScanRules, problems: list[Problem] | None = None) -> None:
-        """Collect into `problems`, which may hold some."""
+    def __init__(self, root: str, rules: ScanRules) -> None:
         self._root = os.path.realpath(root)
         self._rules = rules
         self._excluded = _excluder(rules.excludes)
         self._entries: dict[str, FileEntry] = {}
-        self._problems = [] if problems is None else problems
+        self._problems: list[Problem] = []
         self._linked_visits: Counter[str] = Counter()
         self._stack: list[_Folder] = []
 
