@@ -1,4 +1,4 @@
-"""Which commands there are, found by their files: nothing is imported to know."""
+"""The list of commands, found by their files without an import."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UnknownCommand(UsageRefused):
 
 
 class CommandKind(Enum):
-    """Whose a command is, which decides its settings."""
+    """The owner of a command, which decides its settings."""
 
     REVIEW = "review"
     SITE = "site"

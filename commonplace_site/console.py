@@ -78,13 +78,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refusal_of(error: OSError) -> ReviewError:
-    """What an operator is told; an error that none can act on is raised again."""
-    unwritten = not_written(error)
-    if unwritten is not None:
+    """Translate an error that an operator can act on; raise any other again."""
+    if unwritten := not_written(error):
         return unwritten
     if error.errno not in _MACHINE_FAULTS:
         raise error
-    return MachineFault(_told(error))
+    where = f": {error.filename}" if error.filename else ""
+    return MachineFault(f"{error.strerror}{where}")
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -123,15 +123,7 @@ def _run_review(name: str, kind: CommandKind, rest: Sequence[str]) -> int:
         # third of its time in collections that freed nothing.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
     gc.enable()
-    try:
-        code = int(command.answer([PROGRAM, name, *rest]))
-        sys.stdout.flush()
-    except OSError as error:
-        unwritten = not_written(error, stored=kind is CommandKind.REVIEW and command.has_stored)
-        if unwritten is None:
-            raise
-        raise unwritten from error
-    return code
+    return int(command.answer([PROGRAM, name, *rest]))
 
 
 def _run_django(name: str, rest: Sequence[str]) -> int:
@@ -178,11 +170,6 @@ def _refused(refusal: ReviewError, arguments: Sequence[str]) -> int:
 
     report(refusal, stream=sys.stderr, as_json="--json" in arguments)
     return int(refusal.exit_code)
-
-
-def _told(error: OSError) -> str:
-    where = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror}{where}"
 
 
 def _leave(code: int) -> NoReturn:

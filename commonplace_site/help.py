@@ -1,4 +1,4 @@
-"""What `commonplace help` says: for people, and as one JSON document."""
+"""The answer of `commonplace help`: for people, and as one JSON document."""
 
 from __future__ import annotations
 

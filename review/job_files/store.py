@@ -66,7 +66,7 @@ class ArtifactStore:
         return files.exists_there(name)
 
     def is_out_of_reach(self, path: str) -> bool:
-        """Whether nothing is written there, because a link on the way leads out of the folder."""
+        """Return whether nothing is written there, because a link on the way leads out of the folder."""
         files, name = self._locate(path)
         return files.leads_out(name.rpartition("/")[0])
 

@@ -116,7 +116,7 @@ class Corpus:
         self._index.save()
 
     def notes(self, names: Sequence[str] = ()) -> NoteList:
-        """Give the notes in the named files and folders; of all note roots if none is named.
+        """Return the notes in the named files and folders; of all note roots if none is named.
 
         :raises NoSuchNote: a name stands for nothing, or for what can be no note.
         :raises BadPath: a name is no path below the root.
@@ -136,7 +136,7 @@ class Corpus:
         return notes
 
     def notes_at(self, paths: Collection[str]) -> NoteList:
-        """Give the notes at these paths that a walk of their folders finds; no other file is read.
+        """Return the notes at these paths that a walk of their folders finds; no other file is read.
 
         What is not found may still be a note that a walk leaves out: `read_note` tells.
         """
@@ -174,7 +174,7 @@ class Corpus:
         )
 
     def gate(self, path: str) -> Gate:
-        """Give the gate whose file is at `path`.
+        """Return the gate whose file is at `path`.
 
         :raises UnreadableFile: there is none, or it cannot be used.
         """

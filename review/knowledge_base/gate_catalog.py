@@ -57,7 +57,7 @@ class GateCatalog:
     skipped: tuple[str, ...]
 
     def resolve(self, names: Iterable[str]) -> tuple[Gate, ...]:
-        """Give the gates that the names stand for, sorted by path, each once.
+        """Return the gates that the names stand for, sorted by path, each once.
 
         A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`,
         `prose/nested`). A gate that cannot be used resolves to nothing; its problem says why.
@@ -69,7 +69,7 @@ class GateCatalog:
         return tuple(gate for gate in self.gates if gate.gate_id in wanted)
 
     def problems_of(self, names: Iterable[str]) -> tuple[Problem, ...]:
-        """Give the problems of the gates that the names stand for; raises as `resolve` does."""
+        """Return the problems of the gates that the names stand for; raises as `resolve` does."""
         wanted = {f"{self.folder}/{gate_id}.md" for name in names for gate_id in self._ids(name)}
         return tuple(problem for problem in self.problems if problem.path in wanted)
 

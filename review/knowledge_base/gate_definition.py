@@ -175,5 +175,5 @@ def _may_be_requirement(key: str, near: tuple[str, ...]) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a trait or type could be called this; a number is a slip of the pen."""
+    """Return whether a trait or type could be called this; a number is a slip of the pen."""
     return any(char.isalpha() for char in word) and word.lower() not in _NO_NAMES

@@ -78,7 +78,7 @@ def facts_of_text(path: str, text: str, digest: str, *, disk_path: str = "") -> 
 
 
 def read_note_text(path: str, data: bytes) -> str:
-    """Give the text of a note.
+    """Return the text of a note.
 
     :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
     """
@@ -150,7 +150,7 @@ class NoteLoader:
         self._read_file = read
 
     def load(self, found: ScanResult, *, now_ns: int, named: Collection[str] = ()) -> NoteList:
-        """Give the notes of a scan; a file that cannot be reviewed is one more problem.
+        """Return the notes of a scan; a file that cannot be reviewed is one more problem.
 
         :param now_ns: the wall clock, in nanoseconds, before the scan began.
         :param named: paths of notes that were asked for one by one.

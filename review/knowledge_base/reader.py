@@ -45,7 +45,7 @@ class StatSignature(NamedTuple):
     device: int
 
     def is_settled(self, *, read_at_ns: int) -> bool:
-        """Whether a change after a read at that moment is sure to show in the times."""
+        """Return whether a change after a read at that moment is sure to show in the times."""
         return (
             max(self.mtime_ns, self.ctime_ns) + RACY_WINDOW_NS < read_at_ns
             and self.ctime_ns % _COARSE_GRAIN_NS != 0
@@ -102,7 +102,7 @@ class DiskPaths:
         self._listings: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def spellings(self, path: str) -> tuple[str, ...]:
-        """Give every path on disk whose NFC form is `path`, sorted; usually one, often none.
+        """Return every path on disk whose NFC form is `path`, sorted; usually one, often none.
 
         Listing settles it, not opening: a file system that ignores case or normalisation would
         open a file under names that are not its own.
@@ -119,7 +119,7 @@ class DiskPaths:
         return found
 
     def locate(self, path: str) -> str:
-        """Give the one path on disk.
+        """Return the one path on disk.
 
         :raises UnreadableFile: there is none, or more than one.
         """
@@ -202,7 +202,7 @@ def too_large(path: str, *, size: int, max_bytes: int) -> Problem:
 
 
 def decode(path: str, data: bytes) -> str:
-    """Give the text, BOM and line ends included, so that encoding it gives the same bytes.
+    """Return the text, BOM and line ends included, so that encoding it gives the same bytes.
 
     :raises UnreadableFile: not UTF-8, or with a NUL, which no database takes as text.
     """
@@ -220,7 +220,7 @@ def decode(path: str, data: bytes) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to read but white space and a byte order mark."""
+    """Return whether there is nothing to read but white space and a byte order mark."""
     return not text.lstrip("\ufeff").strip()
 
 

@@ -55,7 +55,7 @@ class RepositoryFiles(Collection[str]):
         self._answers: dict[str, bool] = {}
 
     def __contains__(self, path: object) -> bool:
-        """Whether a root-relative path is there and leads to nothing outside."""
+        """Return whether a root-relative path is there and leads to nothing outside."""
         if not isinstance(path, str):
             return False
         answer = self._answers.get(path)
@@ -68,7 +68,6 @@ class RepositoryFiles(Collection[str]):
         return iter(self._paths)
 
     def __len__(self) -> int:
-        """Count the files of the knowledge base."""
         return len(self._paths)
 
     @cached_property
@@ -144,7 +143,7 @@ class Linker:
         self._anchors: dict[str, Anchors | None] = {}
 
     def links(self, text: str) -> tuple[Link, ...]:
-        """Give the links of a note, those within it included."""
+        """Return the links of a note, those within it included."""
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
@@ -152,7 +151,7 @@ class Linker:
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def anchors_of(self, path: str) -> Anchors | None:
-        """Give the anchors of a note as it stands now; None where it cannot be read."""
+        """Return the anchors of a note as it stands now; None where it cannot be read."""
         if path not in self._anchors:
             self._anchors[path] = self._read_anchors(path)
         return self._anchors[path]
@@ -167,12 +166,12 @@ class Linker:
         return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
-        """Give a note as a prompt holds it."""
+        """Return a note as a prompt holds it."""
         shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
         return PromptNote(path, shown, self.table(path, shown))
 
     def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
-        """Give one row per target as written, in order; outside addresses and anchors have none."""
+        """Return one row per target as written, in order; outside addresses and anchors have none."""
         rows: dict[str, str | None] = {}
         for link in self.links(text):
             if link.target.startswith("#") or rows.get(link.target):

@@ -14,15 +14,7 @@ from typing import ClassVar
 from review.errors import ExitCode, InputRejected, ReviewError
 from review.settings.file import Partition, RunnerSettings, read_settings
 
-DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
-DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
-DEFAULT_ABANDONED_AFTER = timedelta(hours=2)
-DEFAULT_MAX_NOTE_BYTES = 5_000_000
-DEFAULT_MAX_PROMPT_TOKENS = 120_000
-DEFAULT_SWEEP_JOBS = 4
 MAX_SWEEP_JOBS = 64
-DEFAULT_SWEEP_TIMEOUT = timedelta(minutes=15)
-DEFAULT_SWEEP_ATTEMPTS = 3
 REPORTS_FOLDER = "kb/reports"
 JOBS_FOLDER = "bundle-reviews"
 RULES_PARTITION = "rules"
@@ -66,16 +58,16 @@ class Config:
     database: str
     artifacts: Path
     actor: str
-    note_roots: tuple[str, ...] = DEFAULT_NOTE_ROOTS
+    note_roots: tuple[str, ...] = ("kb/notes", "kb/reference")
     excludes: tuple[str, ...] = ()
-    gates_folder: str = DEFAULT_GATES_FOLDER
-    max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
+    gates_folder: str = "kb/instructions/review-gates"
+    max_note_bytes: int = 5_000_000
     uses_cache: bool = True
-    max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
-    abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
-    sweep_jobs: int = DEFAULT_SWEEP_JOBS
-    sweep_timeout: timedelta = DEFAULT_SWEEP_TIMEOUT
-    sweep_attempts: int = DEFAULT_SWEEP_ATTEMPTS
+    max_prompt_tokens: int = 120_000
+    abandoned_after: timedelta = timedelta(hours=2)
+    sweep_jobs: int = 4
+    sweep_timeout: timedelta = timedelta(minutes=15)
+    sweep_attempts: int = 3
     sweep_max_cost_usd: Decimal | None = None
     flavour: str = "commonmark"
     anchors: str = ""

@@ -27,7 +27,7 @@ from review.store.sqlite import file as sqlite_file
 
 
 class Use(Enum):
-    """What a command needs of the store."""
+    """The access to the store that a command needs."""
 
     NONE = "none"
     READ = "read"
@@ -135,7 +135,7 @@ def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:
 
 
 def says_no_table(error: DatabaseError) -> bool:
-    """Whether the database says that a statement names a table that it does not have."""
+    """Return whether the database says that a statement names a table that it does not have."""
     state = getattr(error.__cause__, "sqlstate", None)
     return state == "42P01" or "no such table" in str(error)
 

@@ -99,7 +99,7 @@ def _wanted(pruning: Pruning) -> QuerySet[ReviewJob]:
 
 
 def _holds_new_output(job: ReviewJob, files: ArtifactStore) -> bool:
-    """Whether the folder holds an output that is not in the store; a completed job needs none."""
+    """Return whether the folder holds an output that is not in the store; a completed job needs none."""
     if job.status == JobStatus.COMPLETED:
         return False
     try:

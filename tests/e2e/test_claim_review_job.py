@@ -13,7 +13,7 @@ from review.documents.base import encode
 from review.jobs import board as job_board
 from review.jobs.job_documents import JobListJson
 from review.models import ReviewJob
-from review.settings.config import DEFAULT_GATES_FOLDER
+from review.settings.config import Config
 from review.vocabulary import FailureCode
 from tests.builders import NOW, make_gate, make_jobs, make_root, make_selection
 from tests.helpers.commands import (
@@ -185,7 +185,7 @@ class TestJobList:
 
     def test_is_printed_in_pieces_as_the_one_document_that_it_is(self, jobs, monkeypatch):
         monkeypatch.setattr(job_board, "JOBS_AT_ONCE", 2)
-        shown = job_board.show_jobs([1, 2, 3], gates_folder=DEFAULT_GATES_FOLDER)
+        shown = job_board.show_jobs([1, 2, 3], gates_folder=Config.gates_folder)
 
         done = run("review_job_list", "--json")
 
@@ -195,7 +195,7 @@ class TestJobList:
         monkeypatch.setattr(job_board, "JOBS_AT_ONCE", 1)
 
         with django_assert_num_queries(2):
-            assert next(job_board.iter_jobs([1, 2, 3], gates_folder=DEFAULT_GATES_FOLDER))
+            assert next(job_board.iter_jobs([1, 2, 3], gates_folder=Config.gates_folder))
 
     def test_refuses_a_state_that_there_is_not(self, root):
         assert run("review_job_list", "--status", "paused").exit == 2

@@ -24,8 +24,6 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Command(ReviewCommand):
-    """Copy one store into another."""
-
     help = (
         "Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to"
         " another file. The target is made when it is not there, and keeps all ids, the store's own"

@@ -41,7 +41,7 @@ def text_lines(selection: Selection) -> Iterator[str]:
 
 
 def summary_line(selection: Selection) -> str:
-    """How much of the scope is stale and how much is fresh."""
+    """Count what is stale and what is fresh."""
     counts = selection.counts
     stale = sum(counts[reason.value] for reason in Staleness)
     return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
