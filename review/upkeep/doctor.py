@@ -13,7 +13,6 @@ from review import settings, store
 from review.errors import ReviewError, TryAgain
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore
 from review.settings.config import Config
-from review.store.interrupt import interruptible
 from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.upkeep.environment_checks import check_bytecode, check_file_index, check_notes
 from review.upkeep.invariants import (
@@ -28,6 +27,7 @@ from review.upkeep.open_store import open_store
 from review.upkeep.prune import Pruning, prune_job_files
 from review.upkeep.repair import check_queue, rebuild_acceptances
 
+_STEPS_BETWEEN_SIGNALS = 100_000  # of SQLite's virtual machine
 _Checking: TypeAlias = Callable[[], Iterable[CheckResult]]
 
 
@@ -64,8 +64,7 @@ def examine(wanted: Examination) -> Iterator[CheckResult]:
     if opened.state is not CheckState.OK:
         yield CheckResult("store-content", CheckState.SKIPPED, "the store cannot be used")
     else:
-        with interruptible():
-            yield from _look_at_store(config, wanted)
+        yield from _look_at_store(config, wanted)
     yield check_notes(config)
     yield check_file_index(config, repair=wanted.repair)
 
@@ -81,10 +80,15 @@ def _open(*, write: bool) -> CheckResult:
 
 def _look_at_store(config: Config, wanted: Examination) -> Iterator[CheckResult]:
     """Yield the checks of the store; stop when it is busy or its server away: each would wait as long."""
+    if connection.vendor == "sqlite":
+        # Python handles Ctrl-C only in code of its own, not during a statement of SQLite.
+        connection.connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_SIGNALS)
     for name, checks in _checks_of_store(config, wanted):
         try:
             yield from checks()
         except DatabaseError as error:
+            if str(error) == "interrupted":
+                raise KeyboardInterrupt from error
             check = _failed(name, error)
             if check.again:
                 yield replace(check, state=CheckState.SKIPPED)
