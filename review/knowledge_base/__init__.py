@@ -31,7 +31,6 @@ from review.vocabulary import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from review.knowledge_base.resolver import Linker
     from review.settings.config import Config
@@ -103,12 +102,7 @@ class Corpus:
     def __enter__(self) -> Corpus:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.save()
 
     def save(self) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.anchors import Anchors, anchors_of
@@ -52,16 +52,11 @@ class RepositoryFiles(Collection[str]):
         self._root = os.path.realpath(root)
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
-        self._answers: dict[str, bool] = {}
+        self._is_there = cache(self._exists)
 
     def __contains__(self, path: object) -> bool:
         """Return whether a root-relative path is there and leads to nothing outside."""
-        if not isinstance(path, str):
-            return False
-        answer = self._answers.get(path)
-        if answer is None:
-            answer = self._answers[path] = self._exists(path)
-        return answer
+        return isinstance(path, str) and self._is_there(path)
 
     def __iter__(self) -> Iterator[str]:
         """Walk the knowledge base, sorted by path."""
@@ -140,7 +135,7 @@ class Linker:
         self._root = root
         self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
-        self._anchors: dict[str, Anchors | None] = {}
+        self.anchors_of = cache(self._read_anchors)
 
     def links(self, text: str) -> tuple[Link, ...]:
         """Return the links of a note, those within it included."""
@@ -150,13 +145,8 @@ class Linker:
         """Say which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
-    def anchors_of(self, path: str) -> Anchors | None:
-        """Return the anchors of a note as it stands now; None where it cannot be read."""
-        if path not in self._anchors:
-            self._anchors[path] = self._read_anchors(path)
-        return self._anchors[path]
-
     def _read_anchors(self, path: str) -> Anchors | None:
+        """Return the anchors of a note as it stands now; None where it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:
