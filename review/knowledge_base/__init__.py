@@ -94,6 +94,7 @@ class Corpus:
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
         self._disk_paths = DiskPaths(self._root)
+        self._folders: dict[str, str] = {}
         self._strip_comments = config.strips_comments
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
@@ -200,7 +201,8 @@ class Corpus:
         return NoteLoader(self._index, read=self._read)
 
     def _read(self, path: str, disk_path: str) -> FileContent:
-        return read_file(self._root, path, disk_path, max_bytes=self._rules.max_bytes)
+        limit = self._rules.max_bytes
+        return read_file(self._root, path, disk_path, max_bytes=limit, folders=self._folders)
 
     def _scanner(self) -> PathScanner:
         return PathScanner(self._root, self._rules, self._disk_paths)

@@ -74,16 +74,30 @@ class FileContent(NamedTuple):
     signature: StatSignature | None
 
 
-def read_file(root: str, path: str, disk_path: str = "", *, max_bytes: int) -> FileContent:
+def read_file(
+    root: str,
+    path: str,
+    disk_path: str = "",
+    *,
+    max_bytes: int,
+    folders: dict[str, str] | None = None,
+) -> FileContent:
     """Read one file below `root`; links that stay inside it are followed.
 
     :param disk_path: how `path` is spelled on disk, if otherwise; problems speak of `path`.
+    :param folders: a cache of real folders, for many files below one real root.
     :raises UnreadableFile: it is gone, no regular file, too large, or lies outside the root.
     """
+    disk_path = disk_path or path
+    folder, _, name = disk_path.rpartition("/")
+    if folders is None:
+        folders, root = {}, os.path.realpath(root)
     try:
-        root = os.path.realpath(root)
-        real = resolve_inside(root, path, disk_path or path)
-        if real != (disk_path or path):
+        if folder not in folders:
+            folders[folder] = resolve_inside(root, path, folder)
+        real = f"{folders[folder]}/{name}"
+        if os.path.islink(f"{root}/{real}"):  # noqa: PTH114 - strings, by the thousand
+            real = resolve_inside(root, path, disk_path)
             refuse_dot_file(path, real)
         descriptor = os.open(f"{root}/{real}", _FILE_FLAGS)
         try:
