@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.domain.markdown import links
 from review.domain.markdown.anchors import Anchors, read_anchors
+from review.domain.markdown.links import LinkKind
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block
 from review.runners.rules.inline import InlineLink, InlineLinkKind
@@ -41,7 +41,7 @@ def _anchors_elsewhere(page: Page, own: Anchors) -> Iterator[TypedFinding]:
         if link.resolved is None or not link.anchor or link.target.startswith("#"):
             continue
         anchors = own if link.resolved == page.given.note_path else page.anchors_of(link.resolved)
-        by_words = link.kind in (links.InlineLinkKind.WIKILINK, links.InlineLinkKind.EMBED)
+        by_words = link.kind in (LinkKind.WIKILINK, LinkKind.EMBED)
         if anchors is not None and not anchors.have(link.anchor, by_words=by_words):
             said = f"no heading of {shown(link.resolved)} answers to {shown(link.target)}"
             yield line_finding(page, link, said)
