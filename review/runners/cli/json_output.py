@@ -45,7 +45,7 @@ def _decode(source: str, start: int = 0) -> tuple[object, int]:
 
 
 def look(value: object, path: str) -> object:
-    """What stands at a dotted path (`message.content.0.text`), or None."""
+    """Return the value at a dotted path (`message.content.0.text`), or None."""
     for part in path.split("."):
         if isinstance(value, Mapping):
             value = value.get(part)
