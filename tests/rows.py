@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from review.acceptance.finding_states import restate_findings
+from review.acceptance.finding_states import recompute_states
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -178,7 +178,7 @@ def disposition_row(**overrides: Any) -> Disposition:
         "at": NOW,
     }
     row = Disposition.objects.create(**fields | overrides)
-    restate_findings([row.fingerprint])
+    recompute_states([row.fingerprint])
     return row
 
 

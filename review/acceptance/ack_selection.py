@@ -11,31 +11,34 @@ import msgspec
 from django.db import transaction
 
 from review.acceptance.ack import (
-    AckCandidate,
+    Ack,
     AckOptions,
     GateEdited,
     NoteEdited,
+    add_acks,
     apply_acks,
     evaluate_acks,
     refused_json,
 )
-from review.acceptance.deleted_quotes import find_deleted_quotes
 from review.acceptance.documents import AcksJson, KeyJson, TrivialAcksJson
 from review.documents.base import NotThisDocument, decode
 from review.documents.problems import problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.findings.documents import QueueFindingJson
+from review.findings.states import FindingReader, ReviewedPair
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, PartitionNotConcrete
-from review.knowledge_base import Corpus
-from review.models import batched
+from review.knowledge_base import Corpus, UnreadableFile
+from review.models import ReviewPair, batched
+from review.protocol.quote_location import quote_lines
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput, TargetJson
 from review.selection.note_cache import DraftPair, NoteCache
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
-from review.vocabulary import AcceptanceKind, Staleness
+from review.vocabulary import AcceptanceKind, DispositionState, Staleness
 
+_Key = tuple[str, str]
 _CHUNK = 200
 _CHANGES = frozenset({Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGED.value})
 
@@ -78,11 +81,6 @@ class AckTarget(TargetInput):
         """Whether an ack can settle it: something changed since it was accepted."""
         return bool(_CHANGES.intersection(self.reasons or [self.reason]))
 
-    @property
-    def identity(self) -> tuple[str, str, str | None, str | None]:
-        """What makes two targets the same."""
-        return (self.note_path, self.gate_path, self.note_sha256, self.gate_sha256)
-
 
 _Target = TypeVar("_Target", AckTarget, TargetJson)
 
@@ -111,8 +109,12 @@ def ack_selection(
         already_fresh=[],
         ignored=sum(not item.is_change for item in targets),
     )
-    changes = list({item.identity: item for item in targets if item.is_change}.values())
-    _ack_as_listed(changes, options=options, answer=answer, corpus=corpus, now=now)
+    changes = {
+        (item.note_path, item.gate_path, item.note_sha256, item.gate_sha256): item
+        for item in targets
+        if item.is_change
+    }
+    _ack_as_listed(list(changes.values()), options=options, answer=answer, corpus=corpus, now=now)
     return answer
 
 
@@ -134,13 +136,13 @@ def ack_trivial_changes(
     # All of them before the first write: the selection reads the store as it goes.
     trivial = [target for target in selection.targets() if is_trivial(target)]
     measured = [target for target in trivial if target.accepted_review_pair_id is not None]
-    gone = find_deleted_quotes(corpus, measured)
+    gone = _deleted_quotes(corpus, measured)
     acks = AcksJson(
         model_partition=partition,
         acked=[],
         already_fresh=[],
         refused=[
-            refused_json(target, _quote_gone(target, gone[target.note_path, target.gate_path]))
+            refused_json(target, gone[target.note_path, target.gate_path])
             for target in measured
             if (target.note_path, target.gate_path) in gone
         ],
@@ -162,7 +164,7 @@ def ack_trivial_changes(
         model_partition=partition,
         acked=acks.acked,
         left=[
-            KeyJson(note_path=target.note_path, gate_path=target.gate_path, gate_id=target.gate_id)
+            KeyJson(target.note_path, target.gate_path, target.gate_id)
             for target in trivial
             if target.accepted_review_pair_id is None
         ],
@@ -223,30 +225,30 @@ def _ack_as_listed(
 ) -> None:
     """Ack the targets whose texts and review are those that are listed; refuse the others.
 
-    :param now: None only says what would become of them.
+    :param now: None only evaluates them.
     """
     notes = NoteCache(corpus)
     for chunk in batched(targets, _CHUNK):
-        candidates: list[AckCandidate] = []
+        acks: list[Ack] = []
         for target in chunk:
             try:
                 pair = _pair_as_listed(target, corpus=corpus, notes=notes)
             except ReviewError as error:
                 answer.refused.append(refused_json(target, error))
             else:
-                candidates.append(AckCandidate(pair, target.accepted_review_pair_id))
+                acks.append(Ack(pair, target.accepted_review_pair_id))
         if now is None:
-            evaluate_acks(candidates, options=options).add_to(answer)
+            add_acks(answer, evaluate_acks(acks, options=options))
             continue
         with transaction.atomic():
-            outcome = apply_acks(candidates, options=options, now=now)
-        outcome.add_to(answer)
+            done = apply_acks(acks, options=options, now=now)
+        add_acks(answer, done)
 
 
 def _pair_as_listed(
     target: AckTarget | TargetJson, *, corpus: Corpus, notes: NoteCache
 ) -> DraftPair:
-    """The pair with the bytes it has now.
+    """Return the pair with the bytes it has now.
 
     :raises UnreadableFile, NoteEdited, GateEdited: they are not those that were listed.
     """
@@ -257,6 +259,50 @@ def _pair_as_listed(
     if pair.gate.sha256 != target.gate_sha256:
         raise GateEdited(f"{name}: the gate was edited since it was selected")
     return pair
+
+
+def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[_Key, QuoteGone]:
+    """Return the refusals of targets with an open finding whose quote the change deletes.
+
+    A quote is deleted if it was in the reviewed text and is gone from its line; one that is in the
+    note as often as before has moved.
+    """
+    found: dict[_Key, QuoteGone] = {}
+    reviews = ReviewPair.objects.select_related("note", "gate", "note_snapshot")
+    for chunk in batched(targets, _CHUNK):
+        pairs = reviews.in_bulk([target.accepted_review_pair_id for target in chunk])
+        reader = FindingReader(
+            corpus, digests={target.note_path: target.note_sha256 for target in chunk}
+        )
+        judged = [(target, pairs[target.accepted_review_pair_id or 0]) for target in chunk]
+        findings = reader.read_each(
+            [
+                ReviewedPair.of(pair, note_path=target.note_path, gate_path=target.gate_path)
+                for target, pair in judged
+            ]
+        )
+        for (target, pair), of_pair in zip(judged, findings, strict=True):
+            suspects = [
+                finding
+                for finding in of_pair
+                if finding.line_now is None and finding.status == DispositionState.OPEN
+            ]
+            gone = [
+                finding
+                for finding in suspects
+                if _is_deleted(corpus, target.note_path, pair, finding.quote)
+            ]
+            if gone:
+                found[target.note_path, target.gate_path] = _quote_gone(target, gone[0])
+    return found
+
+
+def _is_deleted(corpus: Corpus, note_path: str, pair: ReviewPair, quote: str) -> bool:
+    try:
+        now = corpus.read_note(note_path).text
+    except UnreadableFile:
+        return False
+    return len(quote_lines(now, quote)) < len(quote_lines(pair.note_snapshot.text, quote))
 
 
 def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:

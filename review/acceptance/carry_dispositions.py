@@ -1,85 +1,74 @@
-"""Takes along what people decided about findings, when the review of a text is carried over."""
+"""Copy what people decided about findings when the review of a text is carried over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from review.acceptance.by_path import AcceptanceRow
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
-from review.models import Disposition, Finding, SnapshotText, batched
+from review.models import CurrentAcceptance, Disposition, Finding, SnapshotText, batched
 
 
 @dataclass(frozen=True)
 class CarryPlan:
     """An acceptance to be made at the new paths, with the texts of the files that moved."""
 
-    row: AcceptanceRow
+    row: CurrentAcceptance
     note_path: str
     gate_path: str
     texts: tuple[SnapshotText, ...] = ()
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """Partition and paths."""
-        return (self.row.partition_id, self.note_path, self.gate_path)
+        return (self.row.model_partition_id, self.note_path, self.gate_path)
 
 
-def carried_dispositions(plans: Iterable[CarryPlan]) -> list[tuple[CarryPlan, Disposition]]:
-    """The latest disposition of each finding, as a row to be stored for its new fingerprint.
+def carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, Disposition]]:
+    """Return the latest disposition of each finding, as a new row for its new fingerprint.
 
-    It says who decided, why and when, as the old one did. A fingerprint about which somebody
-    decided already is left alone. In the order in which they were made: the last one counts.
+    It says who decided, why and when, as the old one did, in the order in which they were made.
+    Fingerprints about which somebody decided already are left out.
     """
-    moved = _moved_fingerprints(plans)
+    moved = _moved_fingerprints([plan for plan in plans if plan.row.event.review_pair_id])
     decided = Disposition.objects.latest_of(old for _plan, old, _new in moved)
     there = Disposition.objects.latest_of(new for _plan, _old, new in moved)
     copies = {
-        (new, decided[old].pk): (plan, _copy(decided[old], new))
+        (decided[old].pk, new): plan
         for plan, old, new in moved
         if old in decided and new not in there
     }
-    return [copies[key] for key in sorted(copies, key=lambda key: key[1])]
+    rows = {row.pk: row for row in decided.values()}
+    return [(plan, _copy(rows[pk], new)) for (pk, new), plan in sorted(copies.items(), key=_order)]
 
 
-def _moved_fingerprints(plans: Iterable[CarryPlan]) -> list[tuple[CarryPlan, str, str]]:
-    """The fingerprints of the findings of each review at the old paths and at the new ones."""
-    by_pair: dict[int, list[CarryPlan]] = {}
-    for plan in plans:
-        if plan.row.review_pair_id is not None:
-            by_pair.setdefault(plan.row.review_pair_id, []).append(plan)
-    found = [
-        (
-            plan,
-            _of_review(plan.row, plan.row.note_path, plan.row.gate_path),
-            _of_review(plan.row, plan.note_path, plan.gate_path),
-        )
-        for plans_of_pair in by_pair.values()
-        for plan in plans_of_pair
-    ]
-    for chunk in batched(sorted(by_pair), 500):
+def _order(item: tuple[tuple[int, str], CarryPlan]) -> tuple[int, str]:
+    return item[0]
+
+
+def _moved_fingerprints(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, str, str]]:
+    """Return the fingerprints of the findings of each review at the old and at the new paths."""
+    found = []
+    findings: dict[int | None, list[Finding]] = {}
+    for chunk in batched({plan.row.event.review_pair_id for plan in plans}, 500):
         rows = Finding.objects.filter(pair_id__in=chunk).order_by("pair_id", "ordinal")
-        for pair_id, group in groupby(rows, key=attrgetter("pair_id")):
-            findings = list(group)
-            for plan in by_pair[pair_id]:
-                row = plan.row
-                old = [finding.fingerprint for finding in findings]
-                if (row.note_path, row.gate_path) != (row.pair_note_path, row.pair_gate_path):
-                    old = own_fingerprints(
-                        findings, note_path=row.note_path, gate_path=row.gate_path
-                    )
-                new = own_fingerprints(findings, note_path=plan.note_path, gate_path=plan.gate_path)
-                found += [(plan, *values) for values in zip(old, new, strict=True)]
+        findings |= {key: list(group) for key, group in groupby(rows, attrgetter("pair_id"))}
+    for plan in plans:
+        row = plan.row
+        reported = findings.get(row.event.review_pair_id, [])
+        before = {"note_path": row.note.path, "gate_path": row.gate.path}
+        after = {"note_path": plan.note_path, "gate_path": plan.gate_path}
+        old = [finding.fingerprint for finding in reported]
+        pair = row.event.review_pair
+        if pair and (row.note_id, row.gate_id) != (pair.note_id, pair.gate_id):
+            old = own_fingerprints(reported, **before)
+        new = own_fingerprints(reported, **after)
+        old.append(review_fingerprint(**before, partition=row.model_partition.name))
+        new.append(review_fingerprint(**after, partition=row.model_partition.name))
+        found += [(plan, *fingerprints) for fingerprints in zip(old, new, strict=True)]
     return found
-
-
-def _of_review(row: AcceptanceRow, note_path: str, gate_path: str) -> str:
-    return review_fingerprint(
-        note_path=note_path, gate_path=gate_path, partition=row.model_partition
-    )
 
 
 def _copy(row: Disposition, fingerprint: str) -> Disposition:

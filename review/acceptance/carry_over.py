@@ -1,43 +1,45 @@
-"""Takes acceptances along to a new path, with what was decided about findings, or retires them."""
+"""Carry acceptances over to a new path, with what was decided about findings, or retire them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 from django.db import transaction
+from django.db.models import Q
 
-from review.acceptance.accept import Candidate, accept
+from review.acceptance.accept import accept
 from review.acceptance.ack import code_of
-from review.acceptance.by_path import (
-    AcceptanceRow,
-    acceptances_at,
-    accepted_keys,
-    still_current,
-)
 from review.acceptance.carry_dispositions import CarryPlan, carried_dispositions
-from review.acceptance.documents import CarriedJson, CarryOverJson, MovedKey, NotCarriedJson
-from review.acceptance.finding_states import restate_findings
+from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
+from review.acceptance.finding_states import recompute_states
 from review.domain.paths import near_matches, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (
+    Acceptance,
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
     FileSnapshotKey,
+    KbPath,
+    ModelPartition,
     ReviewStore,
     SnapshotText,
     batched,
 )
 from review.selection.note_cache import NoteCache, gate_snapshot
 from review.selection.orphans import EMPTY_SHA256, is_there
+from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
+_RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
+    Q(note_snapshot__content_sha256=EMPTY_SHA256) | Q(gate_snapshot__content_sha256=EMPTY_SHA256)
+)
 
 
 class NothingToCarry(InputRejected):
@@ -86,17 +88,15 @@ class PathMove:
     old: str
     new: str
 
-    def covers(self, path: str) -> bool:
-        """Whether `path` moved: it is at the old place, and was not at the new one all along.
-
-        A folder can be moved into itself.
-        """
-        into_itself = _is_at(self.new, self.old)
-        return _is_at(path, self.old) and not (into_itself and _is_at(path, self.new))
-
     def moved(self, path: str) -> str:
-        """The path after the move; its own where it did not move."""
-        return f"{self.new}{path[len(self.old) :]}" if self.covers(path) else path
+        """Return the path after the move; its own if it did not move.
+
+        A folder can be moved into itself: what is at the new path was there all along.
+        """
+        into_itself = is_below(self.new, (self.old,))
+        if not is_below(path, (self.old,)) or (into_itself and is_below(path, (self.new,))):
+            return path
+        return f"{self.new}{path[len(self.old) :]}"
 
 
 def carry_over_acceptances(
@@ -104,7 +104,7 @@ def carry_over_acceptances(
 ) -> CarryOverJson:
     """Accept at the new path what is accepted at the old one, with what was decided of findings.
 
-    Only where the file there has exactly the accepted bytes (unless `edited`) and the key has no
+    Only if the file there has exactly the accepted bytes (unless `edited`) and the key has no
     acceptance yet; the others are named. It commits in parts: running it again carries the rest.
 
     :raises UsageRefused: both paths are the same.
@@ -115,10 +115,10 @@ def carry_over_acceptances(
     move = None if request.new_path is None else PathMove(old, normalise_path(request.new_path))
     if move and move.old == move.new:
         raise UsageRefused("the old and the new path are the same")
-    found = acceptances_at(old, model_partition=request.model_partition)
-    rows = [row for row in found if not row.is_retired]
+    rows = _acceptances_at(old, request.model_partition)
     if move:
-        rows = [row for row in rows if move.covers(row.note_path) or move.covers(row.gate_path)]
+        paths = {path: move.moved(path) for row in rows for path in (row.note.path, row.gate.path)}
+        rows = [row for row in rows if any(paths[p] != p for p in (row.note.path, row.gate.path))]
     if not rows:
         raise _nothing(request, old)
     answer = CarryOverJson(
@@ -129,72 +129,72 @@ def carry_over_acceptances(
         not_identical=[],
         refused=[],
     )
-    files = _Files(corpus, keep_edited=request.edited)
+    notes = NoteCache(corpus)
     for chunk in batched(rows, _CHUNK):
         if move:
-            plans = _plans(chunk, move=move, files=files, answer=answer)
-            write = partial(_carry, plans, request=request, answer=answer, now=now)
+            plans = _plans(chunk, move, notes=notes, corpus=corpus, request=request, answer=answer)
         else:
             plans = _retirements(chunk, old, corpus=corpus, answer=answer)
-            write = partial(_retire, plans, request=request, answer=answer, now=now)
-        _write_part(write, dry_run=request.dry_run)
+        with nullcontext() if request.dry_run else transaction.atomic():
+            if not request.dry_run:
+                # First, so that no review of the path is accepted between the look and the write.
+                ReviewStore.objects.move_acceptances()
+            _write(plans, request=request, answer=answer, now=now)
     return answer
 
 
-def _write_part(write: Callable[[], None], *, dry_run: bool) -> None:
-    if dry_run:
-        write()
-        return
-    with transaction.atomic():
-        # First, so that no review of the path is accepted between the look and the write.
-        ReviewStore.objects.move_acceptances()
-        write()
-
-
-class _Files:
-    """The texts at the new paths, each read once."""
-
-    def __init__(self, corpus: Corpus, *, keep_edited: bool) -> None:
-        self._corpus = corpus
-        self._notes = NoteCache(corpus)
-        self._keep_edited = keep_edited
-
-    def note(self, path: str, row: AcceptanceRow) -> SnapshotText:
-        """The accepted text of the note, for its new path.
-
-        :raises UnreadableFile, NotIdentical: there is no file, or it is another text.
-        """
-        text = self._notes.note(path).snapshot
-        return self._accepted(text, row.note_sha256, row.note_snapshot_id)
-
-    def gate(self, path: str, row: AcceptanceRow) -> SnapshotText:
-        """The same of the gate."""
-        text = gate_snapshot(self._corpus.gate(path))
-        return self._accepted(text, row.gate_sha256, row.gate_snapshot_id)
-
-    def _accepted(self, text: SnapshotText, sha256: str, snapshot_id: int) -> SnapshotText:
-        if text.sha256 == sha256:
-            return text
-        if not self._keep_edited:
-            raise NotIdentical(
-                f"{text.path} is not the text that was accepted", hint="--edited carries it too"
-            )
-        row = FileSnapshot.objects.get(pk=snapshot_id)
-        return SnapshotText(text.path, sha256, row.text, row.byte_size)
+def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAcceptance]:
+    """Return what is accepted for notes or gates at `path` or below it, without what is retired."""
+    names = KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
+    path_ids = [key for key, name in names if is_below(name, (path,))]
+    # The index starts with the partition.
+    partitions = ModelPartition.objects.all()
+    if model_partition is not None:
+        partitions = partitions.filter(name=model_partition)
+    accepted = (
+        CurrentAcceptance.objects.filter(
+            model_partition_id__in=list(partitions.values_list("pk", flat=True))
+        )
+        .exclude(_RETIRED)
+        .select_related(
+            "model_partition",
+            "note",
+            "gate",
+            "note_snapshot",
+            "gate_snapshot",
+            "event__review_pair",
+        )
+        .defer("note_snapshot__text", "gate_snapshot__text")
+    )
+    found: dict[int, CurrentAcceptance] = {}
+    for chunk in batched(path_ids, _CHUNK):
+        for at_path in (Q(note_id__in=chunk), Q(gate_id__in=chunk)):
+            found |= {row.pk: row for row in accepted.filter(at_path)}
+    return sorted(
+        found.values(), key=lambda row: (row.note.path, row.gate.path, row.model_partition_id)
+    )
 
 
 def _plans(
-    rows: Sequence[AcceptanceRow], *, move: PathMove, files: _Files, answer: CarryOverJson
+    rows: Sequence[CurrentAcceptance],
+    move: PathMove,
+    *,
+    notes: NoteCache,
+    corpus: Corpus,
+    request: CarryRequest,
+    answer: CarryOverJson,
 ) -> list[CarryPlan]:
     plans: list[CarryPlan] = []
     for row in rows:
-        plan = CarryPlan(row, move.moved(row.note_path), move.moved(row.gate_path))
+        plan = CarryPlan(row, move.moved(row.note.path), move.moved(row.gate.path))
         texts: list[SnapshotText] = []
         try:
-            if plan.note_path != row.note_path:
-                texts.append(files.note(plan.note_path, row))
-            if plan.gate_path != row.gate_path:
-                texts.append(files.gate(plan.gate_path, row))
+            if plan.note_path != row.note.path:
+                note = notes.note(plan.note_path).snapshot
+                texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
+            if plan.gate_path != row.gate.path:
+                gate = gate_snapshot(corpus.gate(plan.gate_path))
+                texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
         except NotIdentical as error:
             answer.not_identical.append(_not_carried(plan, error))
         except UnreadableFile as error:
@@ -204,35 +204,30 @@ def _plans(
     return plans
 
 
-def _carry(
-    plans: Sequence[CarryPlan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
-) -> None:
-    taken = accepted_keys(plan.key for plan in plans)
-    for plan in plans:
-        if plan.key in taken:
-            error = AlreadyAccepted(f"{_name(plan)} has an acceptance already")
-            answer.refused.append(_not_carried(plan, error))
-    free = _unmoved([plan for plan in plans if plan.key not in taken], answer)
-    decided = carried_dispositions(free)
-    if not request.dry_run:
-        keys = FileSnapshot.objects.take([text for plan in free for text in plan.texts], now=now)
-        accept([_candidate(plan, keys, request=request, now=now) for plan in free], now=now)
-        Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
-        restate_findings(row.fingerprint for _plan, row in decided)
-    came_along = Counter(plan.key for plan, _row in decided)
-    answer.carried += [_carried(plan, came_along[plan.key]) for plan in free]
+def _accepted(text: SnapshotText, accepted: FileSnapshot, *, edited: bool) -> SnapshotText:
+    """Return the accepted text under its new path.
+
+    :raises NotIdentical: the file is another text, and edited ones are not carried.
+    """
+    if text.sha256 == accepted.content_sha256:
+        return text
+    if not edited:
+        raise NotIdentical(
+            f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+        )
+    return SnapshotText(text.path, accepted.content_sha256, accepted.text, accepted.byte_size)
 
 
 def _retirements(
-    rows: Sequence[AcceptanceRow], path: str, *, corpus: Corpus, answer: CarryOverJson
+    rows: Sequence[CurrentAcceptance], path: str, *, corpus: Corpus, answer: CarryOverJson
 ) -> list[CarryPlan]:
-    """The acceptances whose note or gate at `path` is gone, with an empty text in its place."""
+    """Plan an empty text in place of the note or gate at `path` that is gone."""
     gates = {gate.path for gate in corpus.gates.gates}
     plans = []
     for row in rows:
-        plan = CarryPlan(row, row.note_path, row.gate_path)
-        of_note = _is_at(row.note_path, path)
-        file = row.note_path if of_note else row.gate_path
+        plan = CarryPlan(row, row.note.path, row.gate.path)
+        of_note = is_below(row.note.path, (path,))
+        file = row.note.path if of_note else row.gate.path
         if is_there(corpus, file) if of_note else file in gates:
             error = StillThere(f"{file} is there: only what is gone can be retired")
             answer.refused.append(_not_carried(plan, error))
@@ -241,90 +236,104 @@ def _retirements(
     return plans
 
 
-def _retire(
+def _write(
     plans: Sequence[CarryPlan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
 ) -> None:
-    current = _unmoved(plans, answer)
+    is_move = request.new_path is not None
+    current = _still_possible(plans, answer, is_move=is_move)
+    decided = carried_dispositions(current) if is_move else []
     if not request.dry_run:
         keys = FileSnapshot.objects.take([text for plan in current for text in plan.texts], now=now)
-        retired = [
-            replace(
-                _candidate(plan, keys, request=request, now=now),
-                kind=AcceptanceKind.OVERRIDE,
-                decision=Decision.PASS,
-                review_pair_id=None,
-                actor=request.actor,
-                reason=request.reason or "retired: the file is gone",
-            )
-            for plan in current
-        ]
-        accept(retired, now=now)
-    answer.retired += [_carried(plan, 0) for plan in current]
+        accept([_acceptance(plan, keys, request=request, now=now) for plan in current], now=now)
+        Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
+        recompute_states(row.fingerprint for _plan, row in decided)
+    copied = Counter(plan.key for plan, _row in decided)
+    (answer.carried if is_move else answer.retired).extend(
+        CarriedJson(
+            **_names(plan),
+            decision=plan.row.decision,
+            review_pair_id=plan.row.event.review_pair_id,
+            dispositions=copied[plan.key],
+        )
+        for plan in current
+    )
 
 
-def _unmoved(plans: Sequence[CarryPlan], answer: CarryOverJson) -> list[CarryPlan]:
-    """The plans whose acceptance is still the current one; the others are refused."""
-    current = still_current(plan.row for plan in plans)
+def _still_possible(
+    plans: Sequence[CarryPlan], answer: CarryOverJson, *, is_move: bool
+) -> list[CarryPlan]:
+    """Return the plans whose new key is free and whose acceptance is still the current one."""
+    taken = CurrentAcceptance.objects.filter(
+        model_partition_id__in={plan.key[0] for plan in plans},
+        note__path__in={plan.note_path for plan in plans},
+        gate__path__in={plan.gate_path for plan in plans},
+    ).exclude(_RETIRED)
+    taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
+    unmoved = CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
+    event_ids = set(unmoved.values_list("event_id", flat=True))
+    found = []
     for plan in plans:
-        if plan.row not in current:
-            message = f"{_name(plan)}: it was decided anew meanwhile; run it again"
-            answer.refused.append(_not_carried(plan, AcceptanceMoved(message)))
-    return [plan for plan in plans if plan.row in current]
+        name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
+        error: ReviewError
+        if is_move and plan.key in taken_keys:
+            error = AlreadyAccepted(f"{name} has an acceptance already")
+        elif plan.row.event_id not in event_ids:
+            error = AcceptanceMoved(f"{name}: it was decided anew meanwhile; run it again")
+        else:
+            found.append(plan)
+            continue
+        answer.refused.append(_not_carried(plan, error))
+    return found
 
 
-def _candidate(
+def _acceptance(
     plan: CarryPlan,
     keys: dict[tuple[str, str], FileSnapshotKey],
     *,
     request: CarryRequest,
     now: datetime,
-) -> Candidate:
-    row = plan.row
+) -> Acceptance:
+    row, event = plan.row, plan.row.event
     new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
     note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
     gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
-    overridden = row.review_pair_id is None
-    moved = f"carried over from {row.note_path} {row.gate_path}"
-    return Candidate(
+    acceptance = Acceptance(
         note_id=note.path_id,
         gate_id=gate.path_id,
-        model_partition_id=row.partition_id,
+        model_partition_id=row.model_partition_id,
         note_snapshot_id=note.snapshot_id,
         gate_snapshot_id=gate.snapshot_id,
-        kind=AcceptanceKind.OVERRIDE if overridden else AcceptanceKind.CARRY_OVER,
-        decision=Decision(row.decision),
-        review_pair_id=row.review_pair_id,
+        kind=AcceptanceKind.OVERRIDE,
+        decision=Decision.PASS,
         text_read_at=now,
-        actor=row.actor if overridden else request.actor,
-        reason=f"{row.reason} ({moved} by {request.actor})" if overridden else moved,
+        actor=request.actor,
+        reason=request.reason or "retired: the file is gone",
     )
-
-
-def _carried(plan: CarryPlan, dispositions: int) -> CarriedJson:
-    return CarriedJson(
-        **_names(plan),
-        decision=plan.row.decision,
-        review_pair_id=plan.row.review_pair_id,
-        dispositions=dispositions,
-    )
+    if request.new_path is None:
+        return acceptance
+    acceptance.decision = row.decision
+    acceptance.reason = f"carried over from {row.note.path} {row.gate.path}"
+    if event.review_pair_id is None:
+        acceptance.actor = event.actor
+        acceptance.reason = f"{event.reason} ({acceptance.reason} by {request.actor})"
+    else:
+        acceptance.kind = AcceptanceKind.CARRY_OVER
+        acceptance.review_pair_id = event.review_pair_id
+    return acceptance
 
 
 def _not_carried(plan: CarryPlan, error: ReviewError) -> NotCarriedJson:
     return NotCarriedJson(**_names(plan), code=code_of(error), message=error.message)
 
 
-def _names(plan: CarryPlan) -> MovedKey:
-    return MovedKey(
-        model_partition=plan.row.model_partition,
-        old_note_path=plan.row.note_path,
-        old_gate_path=plan.row.gate_path,
-        note_path=plan.note_path,
-        gate_path=plan.gate_path,
-    )
-
-
-def _name(plan: CarryPlan) -> str:
-    return f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition})"
+def _names(plan: CarryPlan) -> dict[str, str]:
+    return {
+        "model_partition": plan.row.model_partition.name,
+        "old_note_path": plan.row.note.path,
+        "old_gate_path": plan.row.gate.path,
+        "note_path": plan.note_path,
+        "gate_path": plan.gate_path,
+    }
 
 
 def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
@@ -337,7 +346,3 @@ def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
         if near
         else "commonplace review_status lists orphans",
     )
-
-
-def _is_at(path: str, place: str) -> bool:
-    return path == place or path.startswith(f"{place}/")

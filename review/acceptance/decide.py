@@ -1,4 +1,4 @@
-"""Records what people decide: an override, or the decision of a review that could not be read."""
+"""Record what people decide: an override, or the decision of a review that could not be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from review.acceptance.accept import Candidate, accept
+from review.acceptance.accept import accept, key_of
 from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json, pin_texts
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.acceptance.evidence import latest_decisions
@@ -21,12 +21,11 @@ from review.models import (
     CurrentAcceptance,
     DecisionEvent,
     ModelPartition,
-    ReviewJob,
     ReviewPair,
     ReviewStore,
 )
 from review.selection.names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair, NoteCache
+from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
@@ -82,27 +81,26 @@ def override_acceptance(
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
     _require_words(reason=request.reason, actor=request.actor)
-    note = named_note(corpus, NoteCache(corpus), request.note)
+    note = named_note(corpus, request.note)
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
         partition = ModelPartition.objects.intern(request.model_partition)
-        candidates = [
-            Candidate(
+        acceptances = [
+            Acceptance(
                 **texts,
                 model_partition_id=partition.pk,
                 kind=AcceptanceKind.OVERRIDE,
                 decision=Decision.PASS,
-                review_pair_id=None,
                 text_read_at=now,
                 actor=request.actor,
                 reason=request.reason,
             )
             for texts in pin_texts(pairs, now=now)
         ]
-        if accept(candidates, now=now):
+        if accept(acceptances, now=now):
             raise Superseded(
                 f"{note.path}: a later text was accepted in the meantime; nothing was written"
             )
@@ -205,8 +203,8 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     return pair
 
 
-def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Candidate]:
-    """What rests on the review takes the decision; and the pair's own key, if it rests on none."""
+def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
+    """Make acceptances of what rests on the review, and of the pair's own key if none does."""
     events = Acceptance.objects.filter(review_pair=pair)
     resting = CurrentAcceptance.objects.filter(
         model_partition_id__in=events.values("model_partition_id"),
@@ -214,34 +212,21 @@ def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Candidate]:
         gate_id__in=events.values("gate_id"),
         event__review_pair=pair,
     ).select_related("event")
-    candidates = [
-        _candidate(row, request, AcceptanceKind(row.event.kind), row.event.text_read_at, row)
-        for row in resting.order_by("pk")
-    ]
-    own = (pair.job.model_partition_id, pair.note_id, pair.gate_id)
-    if own not in {item.key for item in candidates}:
-        kind, read_at = AcceptanceKind.FULL_REVIEW, pair.job.created_at
-        candidates.append(_candidate(pair, request, kind, read_at, pair.job))
-    return candidates
-
-
-def _candidate(
-    texts: ReviewPair | CurrentAcceptance,
-    request: DecisionRequest,
-    kind: AcceptanceKind,
-    text_read_at: datetime,
-    of_partition: ReviewJob | CurrentAcceptance,
-) -> Candidate:
-    return Candidate(
-        note_id=texts.note_id,
-        gate_id=texts.gate_id,
-        model_partition_id=of_partition.model_partition_id,
-        note_snapshot_id=texts.note_snapshot_id,
-        gate_snapshot_id=texts.gate_snapshot_id,
-        kind=kind,
-        decision=request.decision,
-        review_pair_id=request.review_pair_id,
-        text_read_at=text_read_at,
-        actor=request.actor,
-        reason=request.reason,
+    own = Acceptance(
+        model_partition_id=pair.job.model_partition_id,
+        note_id=pair.note_id,
+        gate_id=pair.gate_id,
+        note_snapshot_id=pair.note_snapshot_id,
+        gate_snapshot_id=pair.gate_snapshot_id,
+        kind=AcceptanceKind.FULL_REVIEW,
+        text_read_at=pair.job.created_at,
     )
+    found = [row.event for row in resting.order_by("pk")]
+    if key_of(own) not in map(key_of, found):
+        found.append(own)
+    for acceptance in found:
+        acceptance.pk = None
+        acceptance.review_pair = pair
+        acceptance.decision = request.decision
+        acceptance.actor, acceptance.reason = request.actor, request.reason
+    return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
 
@@ -56,16 +54,6 @@ class TrivialAcksJson(Document, kw_only=True):
     refused: list[RefusedKeyJson]
     problems: list[ProblemJson]
     left_out: dict[str, int]
-
-
-class MovedKey(TypedDict):
-    """How documents name the key of an acceptance before and after a move."""
-
-    model_partition: str
-    old_note_path: str
-    old_gate_path: str
-    note_path: str
-    gate_path: str
 
 
 class MovedKeyJson(Document):

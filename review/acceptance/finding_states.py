@@ -73,7 +73,7 @@ def notes_off_the_queue() -> Iterator[list[int]]:
         yield sorted({row[at] for row in (stored - derived) + (derived - stored)})
 
 
-def restate_findings(fingerprints: Iterable[str]) -> None:
+def recompute_states(fingerprints: Iterable[str]) -> None:
     """Set the state of findings again; call it where dispositions were added, in the transaction."""
     for chunk in batched(sorted(set(fingerprints)), _AT_ONCE):
         columns = ("pk", "fingerprint", "text_read_at", "seen_before")

@@ -1,4 +1,4 @@
-"""Where a finding stands: what a person decided about it, and whether that still holds."""
+"""The state of a finding: what a person decided about it, and whether that still holds."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class FindingState:
-    """`regressed`: it was called fixed, and a review of a later text reports it again."""
+class EffectiveState:
+    """The state that is in force; `regressed`: called fixed, and reported again of a later text."""
 
     state: DispositionState
     regressed: bool = False
 
 
-_OPEN = FindingState(DispositionState.OPEN)
+_OPEN = EffectiveState(DispositionState.OPEN)
 
 
 def finding_state(
     decided: Decided | None, *, text_read_at: datetime, note_sha256: str
-) -> FindingState:
+) -> EffectiveState:
     """The state of a finding that a review reports.
 
     :param text_read_at: when the text that the review judged was read.
@@ -40,10 +40,10 @@ def finding_state(
     if decided is None:
         return _OPEN
     if decided.state == DispositionState.FIXED and text_read_at > decided.at:
-        return FindingState(DispositionState.OPEN, regressed=True)
+        return EffectiveState(DispositionState.OPEN, regressed=True)
     if decided.state == DispositionState.DEFERRED and decided.note_sha256 != note_sha256:
-        return FindingState(DispositionState.OPEN)
-    return FindingState(decided.state)
+        return EffectiveState(DispositionState.OPEN)
+    return EffectiveState(decided.state)
 
 
 def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str:

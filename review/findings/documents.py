@@ -1,4 +1,4 @@
-"""`warn-selector/1`: what a person or a fixing agent must do next."""
+"""The documents of findings: `warn-selector/1`, its pages, and `finding/1`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,51 @@ class QueueEntryJson(Document, kw_only=True):
     later_pass_in: tuple[str, ...]
     findings: list[QueueFindingJson]
     rationale: str | None
+
+
+class DispositionJson(Document, kw_only=True):
+    """What a person decided about the finding."""
+
+    disposition: str
+    actor: str
+    reason: str
+    at: str
+
+
+class OccurrenceJson(Document, kw_only=True):
+    """A review that reported the finding."""
+
+    review_pair_id: int
+    model_partition: str
+    decision: str
+    severity: str
+    text: str
+    reviewed_at: str | None
+
+
+class FindingPageJson(Document, kw_only=True):
+    """A finding as its latest review reports it.
+
+    `in_queue`: it is part of the queue, in any status; `out_because` says why it is not.
+    `dispositions` and `occurrences` are listed from the last one to the first.
+    """
+
+    schema: str = "finding/1"
+    note_path: str
+    gate_path: str
+    gate_id: str
+    lens: str
+    model_partition: str
+    decision: str
+    review_pair_id: int
+    note_now: str
+    seen: str
+    in_queue: bool
+    out_because: str
+    later_pass_in: list[str]
+    finding: QueueFindingJson
+    dispositions: list[DispositionJson]
+    occurrences: list[OccurrenceJson]
 
 
 class LookJson(Document, kw_only=True):

@@ -17,7 +17,7 @@ _PATH_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedFinding:
+class FoundFinding:
     """A finding at the note and gate where it is known by its fingerprint.
 
     :param pair_id: of the review that reported it, as its `ordinal`-th; 0 for its own decision.
@@ -42,36 +42,38 @@ def _tail(path: str) -> str:
     return path if len(path) <= _PATH_SHOWN else f"…{path[-_PATH_SHOWN:]}"
 
 
-def find_finding(mark: str) -> PlacedFinding | None:
+def find_finding(fingerprint: str) -> FoundFinding | None:
     """The latest finding with this fingerprint, or None.
 
     A review that was carried over has its findings under fingerprints of the new path. Where it
     counts no more, no row holds them: they are made again, all of them, which takes long.
     """
-    states = FindingState.objects.filter(fingerprint=mark).order_by("later_objections", "-event_id")
+    states = FindingState.objects.filter(fingerprint=fingerprint).order_by(
+        "later_objections", "-event_id"
+    )
     columns = ("note_path", "gate_path", "severity", "finding__text", "pair_id", "ordinal")
     for note, gate, severity, text, pair_id, ordinal in states.values_list(*columns)[:1]:
         text = own_finding_text(severity) if text is None else text
-        return PlacedFinding(note, gate, severity, text, pair_id, ordinal)
-    rows = Finding.objects.filter(fingerprint=mark).order_by("-pk")
+        return FoundFinding(note, gate, severity, text, pair_id, ordinal)
+    rows = Finding.objects.filter(fingerprint=fingerprint).order_by("-pk")
     columns = ("pair__note__path", "pair__gate__path", "severity", "text", "pair_id", "ordinal")
     row = rows.values_list(*columns).first()
-    return PlacedFinding(*row) if row is not None else _find_carried(mark)
+    return FoundFinding(*row) if row is not None else _find_carried(fingerprint)
 
 
 def known_fingerprints() -> list[str]:
     """Fingerprints of stored findings, to name near ones."""
-    marks = Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)
-    return list(marks[:_NEAR_AMONG])
+    found = Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)
+    return list(found[:_NEAR_AMONG])
 
 
-def _find_carried(mark: str) -> PlacedFinding | None:
+def _find_carried(fingerprint: str) -> FoundFinding | None:
     carried = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER).order_by("-pk")
     keys = carried.values_list("review_pair_id", "note__path", "gate__path")
     for pair_id, note_path, gate_path in keys.iterator():
         findings = list(Finding.objects.filter(pair_id=pair_id).order_by("ordinal"))
         values = own_fingerprints(findings, note_path=note_path, gate_path=gate_path)
-        if mark in values:
-            row = findings[values.index(mark)]
-            return PlacedFinding(note_path, gate_path, row.severity, row.text, pair_id, row.ordinal)
+        if fingerprint in values:
+            row = findings[values.index(fingerprint)]
+            return FoundFinding(note_path, gate_path, row.severity, row.text, pair_id, row.ordinal)
     return None

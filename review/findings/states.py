@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from review.domain.disposition import Decided, finding_state
@@ -28,6 +27,12 @@ class ReviewedPair(NamedTuple):
     moved: bool
     note_sha256: str
 
+    @classmethod
+    def of(cls, pair: ReviewPair, *, note_path: str, gate_path: str) -> ReviewedPair:
+        """Return the pair as the evidence of an acceptance of a note and gate."""
+        moved = (note_path, gate_path) != (pair.note.path, pair.gate.path)
+        return cls(pair.pk, note_path, gate_path, moved, pair.note_snapshot.content_sha256)
+
 
 class FindingReader:
     """Reads findings in bulk; reads a note only where it changed since its review."""
@@ -41,8 +46,10 @@ class FindingReader:
         """Findings of each pair, in the order of `pairs`, which may be several of one key."""
         rows = _rows({pair.pair_id for pair in pairs})
         found = [_reported(rows.get(pair.pair_id, []), pair) for pair in pairs]
-        decided = _decided(finding.fingerprint for findings in found for finding in findings)
-        read_at = _texts_read_at(pairs) if decided else {}
+        decided = latest_decided(finding.fingerprint for findings in found for finding in findings)
+        # When the text that a pair's reviewer read was taken; an ack since then does not move it.
+        jobs = ReviewPair.objects.filter(pk__in=NamedKeys({pair.pair_id for pair in pairs}))
+        read_at = dict(jobs.values_list("pk", "job__created_at")) if decided else {}
         changed = {
             pair.pair_id
             for pair in pairs
@@ -54,26 +61,17 @@ class FindingReader:
             digest = self._digests.get(pair.note_path, "")
             for finding in findings:
                 if digest != pair.note_sha256:
-                    now = self._follow(pair, finding)
+                    now = QuoteNow(None, is_gone=False)
+                    if pair.note_path in self._digests:
+                        now = self._quotes.follow(
+                            pair.note_path, finding.quote, pair_id=pair.pair_id, line=finding.line
+                        )
                     finding.line_now, finding.quote_gone = now.line, now.is_gone
                 if last := decided.get(finding.fingerprint):
                     read = read_at[pair.pair_id]
                     state = finding_state(last, text_read_at=read, note_sha256=digest)
                     finding.status, finding.regressed = state.state.value, state.regressed
         return found
-
-    def _follow(self, pair: ReviewedPair, finding: QueueFindingJson) -> QuoteNow:
-        if pair.note_path not in self._digests:
-            return QuoteNow(None, is_gone=False)
-        return self._quotes.follow(
-            pair.note_path, finding.quote, pair_id=pair.pair_id, line=finding.line
-        )
-
-
-def _texts_read_at(pairs: Iterable[ReviewedPair]) -> dict[int, datetime]:
-    """When the text that a pair's reviewer read was taken; an ack since then does not move it."""
-    rows = ReviewPair.objects.filter(pk__in=NamedKeys({pair.pair_id for pair in pairs}))
-    return dict(rows.values_list("pk", "job__created_at"))
 
 
 def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJson]:
@@ -104,8 +102,9 @@ def _rows(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
     return found
 
 
-def _decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
+def latest_decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
+    """Return the latest disposition of each finding that has one."""
     return {
-        mark: Decided(DispositionState(row.state), row.note_sha256, row.at)
-        for mark, row in Disposition.objects.latest_of(fingerprints).items()
+        fingerprint: Decided(DispositionState(row.state), row.note_sha256, row.at)
+        for fingerprint, row in Disposition.objects.latest_of(fingerprints).items()
     }

@@ -23,8 +23,8 @@ from review.jobs.provenance import (
     telemetry_contradicts,
     telemetry_models,
 )
-from review.models import Ending, batched
-from review.protocol.telemetry.usage import output_tokens_by_model
+from review.models import Ending, ReviewStore, batched
+from review.protocol.telemetry import output_tokens_by_model
 from review.settings.config import Config
 from review.store import refusal_of
 from review.vocabulary import FailureCode, JobStatus, PairStatus
@@ -143,8 +143,8 @@ def _ingest_chunk(
     plans = _plan(reads, request, config)
     with transaction.atomic():
         stored = store_plans(plans, request, now=now)
-    findings = by_pair(stored)
-    return [_finish(plan, findings, request, config=config) for plan in plans]
+    findings, store_id = by_pair(stored), ReviewStore.objects.identity()
+    return [_finish(plan, findings, request, config=config, store_id=store_id) for plan in plans]
 
 
 def _plan(reads: Sequence[ReadJob], request: IngestRequest, config: Config) -> list[Plan]:
@@ -212,6 +212,7 @@ def _finish(
     request: IngestRequest,
     *,
     config: Config,
+    store_id: str,
 ) -> IngestedJobJson:
     """Write the files of a stored job, and report it."""
     read = plan.read
@@ -227,7 +228,7 @@ def _finish(
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
     texts = read.stored_texts | {review.pair.pk: review.text for review in plan.taken}
-    problems += write_job_files(read.job, read.pairs, texts=texts, config=config)
+    problems += write_job_files(read.job, read.pairs, texts=texts, config=config, store_id=store_id)
     claimed = read.parsed.self_reported_model
     if claimed and partition_contradicts(read.job.model_partition.name, (claimed,), config=config):
         problems.append(

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from review.acceptance.accept import Candidate, accept
+from review.acceptance.accept import accept
 from review.ingest.load import ReadJob
 from review.ingest.parse import NewReview
 from review.ingest.request import IngestRequest, JobMoved
 from review.job_files import result_name
 from review.models import (
+    Acceptance,
     Claim,
     Ending,
     Evidence,
@@ -192,9 +193,9 @@ def _accept(
     return why_not
 
 
-def _candidate(each: _Taken, *, actor: str) -> Candidate:
+def _candidate(each: _Taken, *, actor: str) -> Acceptance:
     job, pair = each.plan.read.job, each.item.pair
-    return Candidate(
+    return Acceptance(
         note_id=pair.note_id,
         gate_id=pair.gate_id,
         model_partition_id=job.model_partition_id,

@@ -25,7 +25,7 @@ from review.jobs.job_documents import (
 from review.jobs.selection_input import Target, read_selection
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import batched
-from review.selection.freshness import in_flight, named_ids
+from review.selection.freshness import in_flight
 from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import Grouping, ProblemCode
@@ -77,7 +77,7 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
     )
     queued = {}
     if ALREADY_QUEUED in request.omit:
-        queued = in_flight(partition, note_ids=named_ids(item.note_path for item in targets))
+        queued = in_flight(partition, note_paths={item.note_path for item in targets})
     admission = TargetAdmission(corpus, queued=queued)
     pairs = [pair for target in targets if (pair := admission.admit(target)) is not None]
     factory = JobFactory(partition, corpus=corpus, config=config, actor=request.actor, now=now)

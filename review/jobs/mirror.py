@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from review.documents.base import timestamp
 from review.domain.paths import gate_id_of
@@ -23,20 +23,19 @@ from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 _LATEST = 100
 
 
-def rewrite_job_files(
-    job_id: int, *, config: Config, leaving: Container[int] = frozenset()
-) -> list[str]:
-    """Write every result file of the job and its manifest again; return what could not be written.
-
-    :param leaving: keys of pairs whose result files are left as they are.
-    """
+def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
+    """Write every result file of the job and its manifest again; return what could not be written."""
     ((job, pairs, texts),) = _load([job_id])
-    texts = {key: text for key, text in texts.items() if key not in leaving}
     return write_job_files(job, pairs, texts=texts, config=config)
 
 
 def write_job_files(
-    job: ReviewJob, pairs: Sequence[ReviewPair], *, texts: Mapping[int, str], config: Config
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    *,
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str = "",
 ) -> list[str]:
     """Write the files of rows that are loaded with paths and snapshots; return the failures.
 
@@ -45,11 +44,13 @@ def write_job_files(
     read again afterwards and newer files are written: the last to write has written the last state.
 
     :param texts: the review texts as they are stored, by pair key.
+    :param store_id: where it is known; else it is read.
     """
-    failures = _write(job, pairs, texts, config)
+    store_id = store_id or ReviewStore.objects.identity()
+    failures = _write(job, pairs, texts, config, store_id)
     while _has_moved(job):
         ((job, pairs, texts),) = _load([job.pk])
-        failures = _write(job, pairs, texts, config)
+        failures = _write(job, pairs, texts, config, store_id)
     return failures
 
 
@@ -143,9 +144,13 @@ def _has_moved(job: ReviewJob) -> bool:
 
 
 def _write(
-    job: ReviewJob, pairs: Sequence[ReviewPair], texts: Mapping[int, str], config: Config
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str,
 ) -> list[str]:
-    files, store_id = ArtifactStore(config), ReviewStore.objects.identity()
+    files = ArtifactStore(config)
     failures = []
     for path, text in _documents(job, pairs, texts, config, store_id):
         try:

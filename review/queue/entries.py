@@ -1,65 +1,130 @@
-"""Entries of the queue as documents give them: the findings of one review, with its text."""
+"""The queue as documents and pages give it: an entry a note and gate, with the findings of its review."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+
+from django.db.models import Count, Q
 
 from review.documents.base import timestamp
 from review.domain.disposition import own_finding_text
 from review.domain.paths import lens_of
+from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson, QueueFindingJson
 from review.findings.quotes import QuoteFinder, QuoteNow
-from review.knowledge_base import Corpus
-from review.models import batched
-from review.queue.queue import Queue, QueueLine
+from review.knowledge_base import Corpus, NoteList
+from review.knowledge_base.notes import in_order
+from review.models import Disposition, FindingState, batched
+from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
 from review.reviews.texts import rationales
+from review.selection.path_filters import digests_of, is_below
 from review.vocabulary import NoteNow, Seen
 
 _AT_ONCE = 2500
+_NO_GATE = ("",)
+_LAST_ORDINAL = 2**31 - 1
 
 
-def read_entries(
-    queue: Queue, corpus: Corpus, lines: Iterable[QueueLine], *, with_rationale: bool = True
-) -> Iterator[QueueEntryJson]:
-    """The entries of lines that are in the order of the queue, a part at a time."""
-    quotes = QuoteFinder(corpus)
-    reviews = (list(found) for _event, found in groupby(lines, key=lambda line: line.event_id))
-    for part in batched(reviews, _AT_ONCE):
-        texts = rationales(found[0].pair_id for found in part) if with_rationale else {}
-        quotes.load({found[0].pair_id for found in part if found[0].since == NoteNow.CHANGED})
-        for found in part:
-            yield _entry(queue, found, quotes, texts.get(found[0].pair_id))
+@dataclass(frozen=True)
+class WarnQueue:
+    """The queue as the command gives it; entries are read while they are iterated over.
+
+    :param problems: of the notes of entries, and of gates that cannot be used.
+    :param hidden: how many reviews by such gates there are, by decision.
+    :param waiting: findings that are not listed since their gate changed: they wait for a review.
+    """
+
+    entries: Iterable[QueueEntryJson]
+    deleted_notes: Iterable[QueueEntryJson]
+    problems: tuple[Problem, ...]
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    waiting: int = 0
+    count_entries: Callable[[], Mapping[str, int]] = dict
 
 
-def finding_json(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:
-    """The finding of a line, with its place in today's note."""
-    quote = line.quote or ""
-    now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
-    if line.since == NoteNow.CHANGED:
-        now = quotes.follow(line.note_path, quote, pair_id=line.pair_id, line=line.line)
-    return QueueFindingJson(
-        fingerprint=line.fingerprint,
-        severity=line.severity,
-        text=text_of(line),
-        quote=quote,
-        line=line.line,
-        line_now=now.line,
-        status=line.state,
-        regressed=line.seen == Seen.REGRESSED,
-        quote_gone=now.is_gone,
-        of_whole_review=line.finding_id is None,
+@dataclass(frozen=True)
+class QueuePageRow:
+    """A line on a page, with its entry and finding; `disposition` is the last one, if any."""
+
+    line: QueueLine
+    entry: QueueEntryJson
+    finding: QueueFindingJson
+    disposition: Disposition | None
+
+    @property
+    def row_id(self) -> str:
+        return self.line.row_id
+
+
+@dataclass(frozen=True)
+class QueueNote:
+    """The rows of one note on a page; `total` is how many match in all."""
+
+    note_path: str
+    since: str
+    total: int
+    rows: tuple[QueuePageRow, ...]
+
+
+def read_warn_queue(
+    corpus: Corpus, wanted: QueueFilter, *, listed: NoteList | None = None
+) -> WarnQueue:
+    """Return what needs an edit now: the latest accepted review of each note and gate.
+
+    Overrides are left out, and reviews whose gate changed or is gone.
+
+    :param wanted: its gates are ids, paths and bundle names.
+    :param listed: the notes on disk; by default those of the queue are read.
+    :raises UnknownGate: a gate filter does not resolve.
+    """
+    catalog = corpus.gates
+    problems = catalog.problems_of(wanted.gates) if wanted.gates else catalog.problems
+    unusable = [problem for problem in problems if problem.skipped]
+    notes = listed or NoteList((), ())
+
+    def digests(paths: Collection[str]) -> Mapping[str, str]:
+        nonlocal notes
+        if listed is None:
+            notes = corpus.notes_at(paths)
+        return digests_of(corpus, notes, paths)
+
+    gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) if wanted.gates else ()
+    if wanted.gates:
+        gates = gates or _NO_GATE
+    wanted = replace(wanted, gates=gates, since=tuple(NoteNow.values))
+    queue = Queue(wanted, gates=catalog, digests_of=digests, is_whole=False)
+    others = set(queue.notes.paths.values()) - queue.note_paths if notes.problems else set()
+    problems_of_notes = [problem for problem in notes.problems if problem.path not in others]
+    return WarnQueue(
+        entries=_entries_since(queue, corpus, PRESENT),
+        deleted_notes=_entries_since(queue, corpus, (NoteNow.GONE.value,)),
+        problems=in_order([*unusable, *problems_of_notes]),
+        hidden=_hidden([problem.path for problem in unusable], wanted.partitions),
+        waiting=queue.waiting,
+        count_entries=queue.count_entries,
     )
 
 
-def text_of(line: QueueLine) -> str:
-    """What the finding says; of a review's own decision, that it is no finding's."""
-    return own_finding_text(line.decision) if line.text is None else line.text
+def read_entries(
+    queue: Queue, corpus: Corpus, lines: Iterable[QueueLine]
+) -> Iterator[QueueEntryJson]:
+    """Yield the entries of lines in the order of the queue; each text is read once."""
+    quotes = QuoteFinder(corpus)
+    reviews = (list(found) for _event, found in groupby(lines, key=lambda line: line.event_id))
+    for chunk in batched(reviews, _AT_ONCE):
+        texts = rationales(found[0].pair_id for found in chunk)
+        quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
+        for found in chunk:
+            yield make_entry(queue, found, quotes, texts.get(found[0].pair_id))
 
 
-def _entry(
-    queue: Queue, lines: Sequence[QueueLine], quotes: QuoteFinder, rationale: str | None
+def make_entry(
+    queue: Queue, lines: Sequence[QueueLine], quotes: QuoteFinder, rationale: str | None = None
 ) -> QueueEntryJson:
+    """Make the entry of lines of one review."""
     first = lines[0]
     gate_id = queue.gate_id(first.gate_path)
     return QueueEntryJson(
@@ -73,6 +138,80 @@ def _entry(
         accepted_at=timestamp(first.accepted_at),
         note_changed_since=first.since != NoteNow.SAME,
         later_pass_in=queue.passed_in(first),
-        findings=[finding_json(line, quotes) for line in lines],
+        findings=[_finding(line, quotes) for line in lines],
         rationale=rationale,
     )
+
+
+def read_page(
+    queue: Queue, corpus: Corpus, *, after: QueueCursor | None, limit: int
+) -> tuple[list[QueueNote], QueueCursor | None]:
+    """Read the next `limit` lines after a cursor, by note, and the cursor of the page after them."""
+    found = queue.after(after, limit + 1)
+    lines = found[:limit]
+    quotes = QuoteFinder(corpus)
+    latest = Disposition.objects.latest_of(line.fingerprint for line in lines)
+    counted = queue.rows().filter(note_path__in={line.note_path for line in lines}).order_by()
+    totals = dict(counted.values_list("note_path").annotate(Count("pk")))
+    notes = []
+    for note_path, group in groupby(lines, key=lambda line: line.note_path):
+        rows = []
+        for line in group:
+            entry = make_entry(queue, [line], quotes)
+            disposition = latest.get(line.fingerprint)
+            rows.append(QueuePageRow(line, entry, entry.findings[0], disposition))
+        notes.append(QueueNote(note_path, rows[0].line.since, totals[note_path], tuple(rows)))
+    return notes, lines[-1].cursor if len(found) > limit else None
+
+
+def read_entry_page(
+    queue: Queue, corpus: Corpus, *, after: QueueCursor | None, limit: int
+) -> tuple[list[QueueEntryJson], QueueCursor | None]:
+    """Read the next whole entries, of at most `limit` lines together or one of more."""
+    found = queue.after(after, limit + 1)
+    if len(found) > limit:
+        last = found[-1].event_id
+        found = [line for line in found if line.event_id != last] or list(
+            queue.lines(queue.rows().filter(event_id=last))
+        )
+    end = (*found[-1].cursor[:2], _LAST_ORDINAL) if found else None
+    return list(read_entries(queue, corpus, found)), end if end and queue.after(end, 1) else None
+
+
+def _entries_since(
+    queue: Queue, corpus: Corpus, since: tuple[str, ...]
+) -> Iterator[QueueEntryJson]:
+    yield from read_entries(queue, corpus, queue.lines(queue.rows().filter(Q(since__in=since))))
+
+
+def _finding(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:
+    quote = line.quote or ""
+    now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
+    if line.since == NoteNow.CHANGED:
+        now = quotes.follow(line.note_path, quote, pair_id=line.pair_id, line=line.line)
+    return QueueFindingJson(
+        fingerprint=line.fingerprint,
+        severity=line.severity,
+        text=own_finding_text(line.decision) if line.text is None else line.text,
+        quote=quote,
+        line=line.line,
+        line_now=now.line,
+        status=line.state,
+        regressed=line.seen == Seen.REGRESSED,
+        quote_gone=now.is_gone,
+        of_whole_review=line.finding_id is None,
+    )
+
+
+def _hidden(unusable: Collection[str], partitions: tuple[str, ...]) -> Mapping[str, int]:
+    if not unusable:
+        return {}
+    rows = FindingState.objects.order_by("event_id")
+    if partitions:
+        rows = rows.filter(model_partition__name__in=partitions)
+    last = {
+        (note_id, gate_path): decision
+        for note_id, gate_path, decision in rows.values_list("note_id", "gate_path", "decision")
+        if is_below(gate_path, tuple(unusable))
+    }
+    return Counter(last.values())

@@ -1,4 +1,4 @@
-"""One finding: what it says, where in the note, why the gate asks, and what was said about it before."""
+"""One finding: what it says, its passage in the note, the gate's question, and what was decided before."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from datetime import datetime
 from django.db.models import Q
 
 from review.documents.base import timestamp
-from review.domain.disposition import Decided, finding_state
-from review.domain.paths import lens_of
+from review.domain.disposition import finding_state
 from review.errors import InputRejected
-from review.findings.documents import QueueFindingJson
+from review.findings.documents import (
+    DispositionJson,
+    FindingPageJson,
+    OccurrenceJson,
+    QueueEntryJson,
+    QueueFindingJson,
+)
 from review.findings.lookup import find_finding
-from review.findings.page_documents import DispositionJson, FindingJson, OccurrenceJson
 from review.findings.passages import PassageLine, cut_passage
 from review.findings.quotes import QuoteFinder
+from review.findings.states import latest_decided
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
-from review.models import (
-    CurrentAcceptance,
-    Disposition,
-    Finding,
-    KbPath,
-    ReviewPair,
-)
-from review.queue.entries import finding_json
+from review.models import CurrentAcceptance, Disposition, Finding, KbPath, ReviewPair
+from review.queue.entries import make_entry
 from review.queue.queue import Queue, QueueLine
 from review.selection.path_filters import digests_of
-from review.vocabulary import AcceptanceKind, Decision, DispositionState, NoteNow, Seen
+from review.vocabulary import AcceptanceKind, Decision, NoteNow, Seen
 
-_SAID_AT_MOST = 50
+_MAX_HISTORY = 50
 
 
 class NoSuchFinding(InputRejected):
@@ -37,96 +36,105 @@ class NoSuchFinding(InputRejected):
 
 
 @dataclass(frozen=True)
-class Occurrence:
-    """A review that reported the finding."""
-
-    pair_id: int
-    partition: str
-    decision: str
-    severity: str
-    text: str
-    reviewed_at: datetime | None
-
-
-@dataclass(frozen=True)
 class FindingPage:
-    """A finding and what surrounds it.
+    """A finding and its context.
 
-    :param line: in the queue; None where it is not part of it.
-    :param passage: of today's note; of the reviewed one where `passage_is_old`.
-    :param gate_text: as the reviewer read it; the description is today's, or "".
-    :param review_text: all that the review says.
+    :param line: in the queue; None if it is not part of it.
+    :param passage: of today's note; of the reviewed one if `passage_is_old`.
+    :param gate_description: today's, or "".
+    :param pair: the review, with the texts that its reviewer read.
+    :param occurrences: other reviews' reports of it.
     """
 
-    document: FindingJson
+    document: FindingPageJson
     line: QueueLine | None
     passage: tuple[PassageLine, ...]
     passage_is_old: bool
     gate_description: str
-    gate_text: str
-    review_text: str
+    pair: ReviewPair
     first_at: datetime
-    dispositions: tuple[Disposition, ...]
-    occurrences: tuple[Occurrence, ...]
-
-    @property
-    def last_disposition_id(self) -> int:
-        """0 where there is none."""
-        return self.dispositions[0].pk if self.dispositions else 0
+    dispositions: list[Disposition]
+    occurrences: list[Finding]
 
 
-def read_finding(mark: str, *, queue: Queue, corpus: Corpus) -> FindingPage:
-    """The finding with this fingerprint, in the queue or not.
+def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPage:
+    """Read the finding with this fingerprint, in the queue or not.
 
     :raises NoSuchFinding: no review reported it.
     """
-    in_queue = _in_queue(mark, queue)
-    line, out_because = in_queue or _out_of_queue(mark, corpus)
+    in_queue = _in_queue(fingerprint, queue)
+    line, out_because = in_queue or _out_of_queue(fingerprint, corpus)
     pair = _pair(line.pair_id)
-    finding = finding_json(line, QuoteFinder(corpus))
-    passage, is_old = _passage(finding, pair, corpus, line.note_path)
-    dispositions = Disposition.objects.filter(fingerprint=mark).order_by("-pk")[:_SAID_AT_MOST]
-    occurrences = _occurrences(line)
-    gate_id = queue.gate_id(line.gate_path)
+    entry = make_entry(queue, [line], QuoteFinder(corpus))
+    passage, is_old = _passage(entry.findings[0], pair, corpus, line.note_path)
+    rows = Disposition.objects.filter(fingerprint=fingerprint).order_by("-pk")
+    dispositions, occurrences = list(rows[:_MAX_HISTORY]), _occurrences(line)
     descriptions = {gate.path: gate.description for gate in corpus.gates.gates}
     return FindingPage(
-        document=FindingJson(
-            note_path=line.note_path,
-            gate_path=line.gate_path,
-            gate_id=gate_id,
-            lens=lens_of(gate_id),
-            model_partition=queue.partitions[line.partition_id],
-            decision=line.decision,
-            review_pair_id=line.pair_id,
-            note_now=line.since,
-            seen=line.seen,
-            in_queue=not out_because,
-            out_because=out_because,
-            later_pass_in=list(queue.passed_in(line)),
-            finding=finding,
-            dispositions=list(map(_disposition_json, dispositions)),
-            occurrences=list(map(_occurrence_json, occurrences)),
-        ),
+        document=_document(entry, line, out_because, dispositions, occurrences),
         line=line if in_queue else None,
         passage=passage,
         passage_is_old=is_old,
         gate_description=descriptions.get(line.gate_path, ""),
-        gate_text=pair.gate_snapshot.text,
-        review_text=pair.review_text.text,
+        pair=pair,
         first_at=line.first_at,
-        dispositions=tuple(dispositions),
+        dispositions=dispositions,
         occurrences=occurrences,
     )
 
 
-def _in_queue(mark: str, queue: Queue) -> tuple[QueueLine, str] | None:
-    """A line of the queue, and why it is not shown, if it is not."""
-    shown = queue.every_row().filter(queue.filters["shown"].condition, fingerprint=mark)
+def _document(
+    entry: QueueEntryJson,
+    line: QueueLine,
+    out_because: str,
+    dispositions: list[Disposition],
+    occurrences: list[Finding],
+) -> FindingPageJson:
+    return FindingPageJson(
+        note_path=entry.note_path,
+        gate_path=entry.gate_path,
+        gate_id=entry.gate_id,
+        lens=entry.lens,
+        model_partition=entry.model_partition,
+        decision=entry.decision,
+        review_pair_id=entry.review_pair_id,
+        note_now=line.since,
+        seen=line.seen,
+        in_queue=not out_because,
+        out_because=out_because,
+        later_pass_in=list(entry.later_pass_in),
+        finding=entry.findings[0],
+        dispositions=[
+            DispositionJson(
+                disposition=row.state,
+                actor=row.actor,
+                reason=row.reason,
+                at=timestamp(row.at) or "",
+            )
+            for row in dispositions
+        ],
+        occurrences=[
+            OccurrenceJson(
+                review_pair_id=row.pair_id,
+                model_partition=row.pair.job.model_partition.name,
+                decision=row.pair.decision,
+                severity=row.severity,
+                text=row.text,
+                reviewed_at=timestamp(row.pair.reviewed_at),
+            )
+            for row in occurrences
+        ],
+    )
+
+
+def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
+    """Return a line of the queue, and the reason if it is not shown."""
+    shown = queue.every_row().filter(queue.filters["shown"].condition, fingerprint=fingerprint)
     current = shown.filter(queue.filters["gate_now"].condition)
     found = list(queue.lines(current))
     if found:
         return found[0], "its note is gone" if found[0].since == NoteNow.GONE else ""
-    rows = queue.every_row().filter(fingerprint=mark).order_by("-event_id")
+    rows = queue.every_row().filter(fingerprint=fingerprint).order_by("-event_id")
     found = sorted(queue.lines(rows), key=lambda line: line.event_id, reverse=True)
     if not found:
         return None
@@ -136,37 +144,37 @@ def _in_queue(mark: str, queue: Queue) -> tuple[QueueLine, str] | None:
     return found[0], "its gate changed since" if is_there else "its gate is gone"
 
 
-def _out_of_queue(mark: str, corpus: Corpus) -> tuple[QueueLine, str]:
-    """The latest report of a finding that no current acceptance rests on, as a line."""
-    placed = find_finding(mark)
-    if placed is None:
+def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
+    """Return the latest report of a finding that no current acceptance rests on, as a line."""
+    found = find_finding(fingerprint)
+    if found is None:
         raise NoSuchFinding(
-            f"no review reported a finding {mark!r}", hint="the queue lists those that want an edit"
+            f"no review reported a finding {fingerprint!r}",
+            hint="the queue lists those that want an edit",
         )
-    pair = _pair(placed.pair_id)
-    row = Finding.objects.get(pair=pair, ordinal=placed.ordinal)
+    pair = _pair(found.pair_id)
+    row = Finding.objects.get(pair=pair, ordinal=found.ordinal)
     reports = Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")
     first_at = reports.values_list("pair__job__created_at", flat=True)[0]
     read_at, reviewed = pair.job.created_at, pair.note_snapshot.content_sha256
-    digest = digests_of(corpus, NoteList((), ()), [placed.note_path]).get(placed.note_path)
-    last = Disposition.objects.latest_of([mark]).get(mark)
-    decided = Decided(DispositionState(last.state), last.note_sha256, last.at) if last else None
+    digest = digests_of(corpus, NoteList((), ()), [found.note_path]).get(found.note_path)
+    decided = latest_decided([fingerprint]).get(fingerprint)
     now = finding_state(decided, text_read_at=read_at, note_sha256=digest or "")
-    keys = KbPath.objects.ids([placed.note_path, placed.gate_path])
-    key = Q(note_id=keys[placed.note_path], gate_id=keys[placed.gate_path])
+    keys = KbPath.objects.ids([found.note_path, found.gate_path])
+    key = Q(note_id=keys[found.note_path], gate_id=keys[found.gate_path])
     passed = CurrentAcceptance.objects.filter(key, decision=Decision.PASS)
     others = passed.exclude(model_partition=pair.job.model_partition)
     line = QueueLine(
-        note_path=placed.note_path,
-        gate_path=placed.gate_path,
-        ordinal=placed.ordinal,
+        note_path=found.note_path,
+        gate_path=found.gate_path,
+        ordinal=found.ordinal,
         event_id=0,
         pair_id=pair.pk,
         finding_id=row.pk,
         partition_id=pair.job.model_partition_id,
         decision=pair.decision,
         severity=row.severity,
-        fingerprint=mark,
+        fingerprint=fingerprint,
         state=now.state.value,
         seen=Seen.REGRESSED if now.regressed else _seen(first_at, read_at),
         since=_note_now(digest, reviewed),
@@ -223,38 +231,10 @@ def _passage(
     return cut_passage(pair.note_snapshot.text, line=finding.line, quote=finding.quote), True
 
 
-def _occurrences(line: QueueLine) -> tuple[Occurrence, ...]:
-    """Other reviews that reported it, under its fingerprint here or where it was before."""
+def _occurrences(line: QueueLine) -> list[Finding]:
+    """Return other reports of it, under its fingerprint here or where it was before."""
     finding_id = line.finding_id or 0
     own = Finding.objects.filter(pk=finding_id).values("fingerprint")
-    rows = (
-        Finding.objects.filter(Q(fingerprint=line.fingerprint) | Q(fingerprint__in=own))
-        .exclude(pk=finding_id)
-        .order_by("-pk")
-        .values_list(
-            "pair_id",
-            "pair__job__model_partition__name",
-            "pair__decision",
-            "severity",
-            "text",
-            "pair__reviewed_at",
-        )
-    )
-    return tuple(Occurrence(*row) for row in rows[:_SAID_AT_MOST])
-
-
-def _disposition_json(row: Disposition) -> DispositionJson:
-    return DispositionJson(
-        disposition=row.state, actor=row.actor, reason=row.reason, at=timestamp(row.at) or ""
-    )
-
-
-def _occurrence_json(one: Occurrence) -> OccurrenceJson:
-    return OccurrenceJson(
-        review_pair_id=one.pair_id,
-        model_partition=one.partition,
-        decision=one.decision,
-        severity=one.severity,
-        text=one.text,
-        reviewed_at=timestamp(one.reviewed_at),
-    )
+    rows = Finding.objects.filter(Q(fingerprint=line.fingerprint) | Q(fingerprint__in=own))
+    rows = rows.exclude(pk=finding_id).select_related("pair__job__model_partition")
+    return list(rows.order_by("-pk")[:_MAX_HISTORY])

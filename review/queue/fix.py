@@ -20,10 +20,10 @@ from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.note_writer import NoteNotWritten, replace_note
 from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
-from review.protocol.telemetry.usage import Usage, read_usage
-from review.queue.fix_queries import FixPrompt, NothingToFix, make_fix_prompt
+from review.protocol.telemetry import Usage, read_usage
+from review.queue.entries import read_warn_queue
+from review.queue.fix_queries import NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import read_warn_queue
 from review.runners.outcome import RunnerOutcome
 from review.runners.run import RunRequest, run_edit, scratch_folder
 from review.selection.path_filters import named_places
@@ -76,7 +76,8 @@ class Fixed:
 @dataclass(frozen=True)
 class _Draft:
     note: NoteText
-    prompt: FixPrompt
+    prompt: str
+    fingerprints: list[str]
     reading: dict[str, bytes]
 
 
@@ -174,7 +175,7 @@ class _Work:
         while self.waiting:
             path = self.waiting.popleft()
             try:
-                prompt = make_fix_prompt(self.corpus, path, root=root)
+                document, prompt = make_fix_prompt(self.corpus, path, root=root)
                 note = self.corpus.read_note(path)
             except NothingToFix:
                 continue
@@ -182,14 +183,14 @@ class _Work:
                 self._add(path, REFUSED, reason=refused.message)
                 continue
             linked = read_linked_files([(path, note.text)], linker=self.corpus.linker, root=root)
-            yield _Draft(note, prompt, linked | {path: note.data})
+            yield _Draft(note, prompt, document.fingerprints, linked | {path: note.data})
 
     def _run(self, draft: _Draft) -> RunnerOutcome:
         resolved = self.request.resolved
         with ExitStack() as folders:
             run_request = RunRequest(
                 spec=resolved.spec,
-                prompt=draft.prompt.text.encode(),
+                prompt=draft.prompt.encode(),
                 scratch=folders.enter_context(scratch_folder()),
                 files=folders.enter_context(scratch_folder()),
                 output=draft.note.path,
@@ -208,7 +209,7 @@ class _Work:
         else:
             self.policy.note(usage, failure=failure, code=failure.code, reason=failure.reason)
         answer = self._judge(draft, outcome)
-        answer.fingerprints = list(draft.prompt.fingerprints)
+        answer.fingerprints = draft.fingerprints
         answer.said = outcome.said
         answer.cost_usd = usage.cost_usd
         self._keep(answer)
@@ -252,7 +253,7 @@ def _handed(draft: _Draft) -> dict[str, object]:
     return {
         "note_path": draft.note.path,
         "note_sha256": draft.note.sha256,
-        "fingerprints": list(draft.prompt.fingerprints),
+        "fingerprints": draft.fingerprints,
     }
 
 

@@ -12,5 +12,5 @@ class FixPromptJson(Document, kw_only=True):
     note_path: str
     note_sha256: str
     fingerprints: list[str]
-    output: str | None
+    output: str | None = None
     prompt: str | None

@@ -22,10 +22,11 @@ from review.settings.config import Config
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
 
 # Note path, gate path and ordinal: what the queue is sorted by.
-Place = tuple[str, str, int]
+QueueCursor = tuple[str, str, int]
 
 AGES = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 OLDER = "older"
+PRESENT = (NoteNow.SAME.value, NoteNow.CHANGED.value)
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,14 @@ class QueueFilter:
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """The values that a filter lets through; where there are none it is off."""
+class ColumnFilter:
+    """The values of a column that a filter lets through."""
 
     column: str
     values: Sequence[Any]
 
     @property
     def condition(self) -> Q:
-        """The same for the database."""
         is_key = self.column.endswith("_id")
         return Q(**{f"{self.column}__in": NamedKeys(self.values) if is_key else self.values})
 
@@ -95,9 +95,13 @@ class QueueLine(NamedTuple):
     accepted_at: datetime
 
     @property
-    def place(self) -> Place:
-        """Where the page after this line starts."""
+    def cursor(self) -> QueueCursor:
         return self[:3]
+
+    @property
+    def row_id(self) -> str:
+        """The id of the line's element on a page."""
+        return f"finding-{self.finding_id}" if self.finding_id else f"review-{self.pair_id}"
 
 
 _ORDER = ("note_path", "gate_path", "ordinal")
@@ -136,15 +140,13 @@ class Queue:
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
         self._folder = gates.folder
         self.gates, self._gate_texts = gate_keys(gates.gates)
-        kept = {name: allowed for name, allowed in self._stored_filters() if allowed.values}
+        kept = {name: column for name, column in self._stored_filters() if column.values}
         rows = FindingState.objects.all()
         if not is_whole:
             narrow = [kept[name].condition for name in _NARROWING if name in kept]
             rows = rows.filter(*narrow, gate_id__in=NamedKeys(self.gates))
         self.notes = read_note_states(rows, digests_of)
         self.filters = {**kept, **self._filters_of_files()}
-        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
-        self._carried = carried_away(gone.values_list("event_id", "pair_id").distinct())
 
     def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
         """The rows under all filters but these; none of a gate that is gone."""
@@ -153,6 +155,8 @@ class Queue:
             kept.append(self._with(self.wanted.words))
         if "gate_now" in without:
             kept.append(Q(gate_id__in=NamedKeys(self.gates)))
+        if self._carried_away:
+            kept.append(~Q(event_id__in=NamedKeys(self._carried_away)))
         return self.every_row().filter(*kept)
 
     def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
@@ -160,43 +164,51 @@ class Queue:
         found = (self.rows() if rows is None else rows).order_by(*_ORDER).values_list(*_COLUMNS)
         return map(QueueLine._make, found.iterator(chunk_size=2000))
 
-    def after(self, place: Place | None, limit: int) -> list[QueueLine]:
-        """The next matching lines behind a place."""
-        rows = self.rows() if place is None else self.rows().filter(_beyond(place, "gt"))
+    def after(self, cursor: QueueCursor | None, limit: int) -> list[QueueLine]:
+        """Return the next matching lines after a cursor."""
+        rows = self.rows() if cursor is None else self.rows().filter(_beyond(cursor, "gt"))
         return [QueueLine(*row) for row in rows.order_by(*_ORDER).values_list(*_COLUMNS)[:limit]]
 
-    def before(self, place: Place) -> QueueLine | None:
-        """The last matching line before a place."""
-        rows = self.rows().filter(_beyond(place, "lt")).order_by(*(f"-{name}" for name in _ORDER))
+    def next(self, cursor: QueueCursor) -> QueueLine | None:
+        return next(iter(self.after(cursor, 1)), None)
+
+    def before(self, cursor: QueueCursor) -> QueueLine | None:
+        rows = self.rows().filter(_beyond(cursor, "lt")).order_by(*(f"-{name}" for name in _ORDER))
         return next((QueueLine(*row) for row in rows.values_list(*_COLUMNS)[:1]), None)
 
-    def rank(self, place: Place) -> int:
-        """How many matching lines stand before a place."""
-        return self.rows().filter(_beyond(place, "lt")).count()
+    def rank(self, cursor: QueueCursor) -> int:
+        """Return the number of matching lines before a cursor."""
+        return self.rows().filter(_beyond(cursor, "lt")).count()
 
-    def page_start(self, place: Place, size: int) -> Place | None:
-        """The place behind which the page with a line starts, when each has `size` lines."""
-        first = self.rank(place) // size * size
-        places = self.rows().order_by(*_ORDER).values_list(*_ORDER)
-        return places[first - 1] if first else None
+    def page_start(self, cursor: QueueCursor, size: int) -> QueueCursor | None:
+        """Return the cursor before the page that has a line, if each page has `size` lines."""
+        first = self.rank(cursor) // size * size
+        cursors = self.rows().order_by(*_ORDER).values_list(*_ORDER)
+        return cursors[first - 1] if first else None
 
     def of(self, fingerprints: Iterable[str]) -> list[QueueLine]:
-        """The matching lines of these findings."""
+        """Return the matching lines of these findings."""
         return list(self.lines(self.rows().filter(fingerprint__in=list(fingerprints))))
 
     def fingerprints(self) -> list[str]:
-        """Those of all matching findings, each once, in order."""
+        """Return the fingerprints of all matching findings, each once, in order."""
         found = self.rows().order_by(*_ORDER).values_list("fingerprint", flat=True)
         return list(dict.fromkeys(found))
 
     @cached_property
+    def _carried_away(self) -> set[int]:
+        """Acceptances of deleted notes whose reviews were carried over to another path."""
+        if not self.notes.gone:
+            return set()
+        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
+        return carried_away(gone.values_list("event_id", "pair_id").distinct())
+
+    @cached_property
     def total(self) -> int:
-        """The number of lines that match."""
         return self.rows().count()
 
     @cached_property
     def note_count(self) -> int:
-        """The number of notes they are of."""
         return self.rows().values("note_id").distinct().count()
 
     @cached_property
@@ -205,36 +217,28 @@ class Queue:
         return self.rows(without=["gate_now"]).count() - self.total
 
     def count_by_gate(self) -> dict[str, int]:
-        """Gate id to the number of its lines that match, the most frequent first."""
+        """Return gate ids with the number of matching lines, the most frequent first."""
         counts = self.rows().order_by().values_list("gate_path").annotate(number=Count("pk"))
         return {self.gate_id(path): n for path, n in counts.order_by("-number", "gate_path")}
 
-    @cached_property
-    def entry_counts(self) -> dict[str, int]:
-        """Pairs of note and gate that have a line, by decision; none of notes that are gone."""
-        pairs = (
-            self.rows()
-            .filter(~Q(since=NoteNow.GONE))
-            .order_by()
-            .values_list("note_id", "gate_id", "decision")
-            .distinct()
-        )
+    def count_entries(self) -> dict[str, int]:
+        """Count the pairs of note and gate that have a line, by decision; gone notes apart."""
+        rows = self.rows().filter(~Q(since=NoteNow.GONE)).order_by()
+        pairs = rows.values_list("note_id", "gate_id", "decision").distinct()
         counts = Counter(decision for *_pair, decision in pairs)
         return {word.value: counts[word.value] for word in QUEUED_DECISIONS}
 
     @cached_property
-    def looked_at(self) -> set[str]:
-        """The notes of the reviews in question, whatever became of their findings."""
+    def note_paths(self) -> set[str]:
+        """The notes of the reviews in question, whatever the state of their findings."""
         rows = self.rows(without=["states", "severities"])
         return set(rows.order_by().values_list("note_path", flat=True).distinct())
 
     @cached_property
     def partitions(self) -> Mapping[int, str]:
-        """The names of the model partitions."""
         return dict(ModelPartition.objects.values_list("pk", "name"))
 
     def gate_id(self, gate_path: str) -> str:
-        """The gate's id."""
         return gate_label(gate_path, self._folder)
 
     def passed_in(self, line: QueueLine) -> tuple[str, ...]:
@@ -270,26 +274,26 @@ class Queue:
         steps = [When(first_at__gt=since - span, then=Value(name)) for name, span in AGES.items()]
         return {"age": Case(*steps, default=Value(OLDER))}
 
-    def _stored_filters(self) -> Iterator[tuple[str, Allowed]]:
+    def _stored_filters(self) -> Iterator[tuple[str, ColumnFilter]]:
         wanted = self.wanted
         ids = {key: self.gate_id(path) for key, path in self.gates.items()}
         partitions = {name: key for key, name in self.partitions.items()}
-        yield "shown", Allowed("shown", (1,))
-        yield "notes", Allowed("note_id", _at_or_below(wanted.notes, "note_path", "note_id"))
-        yield "folders", Allowed("folder", _at_or_below(wanted.folders, "folder", "folder"))
+        yield "shown", ColumnFilter("shown", (1,))
+        yield "notes", ColumnFilter("note_id", _at_or_below(wanted.notes, "note_path", "note_id"))
+        yield "folders", ColumnFilter("folder", _at_or_below(wanted.folders, "folder", "folder"))
         if wanted.gates:
             gates = [key for key, gate_id in ids.items() if gate_id in wanted.gates]
-            yield "gates", Allowed("gate_id", gates or [0])
+            yield "gates", ColumnFilter("gate_id", gates or [0])
         if wanted.lenses:
             lenses = [key for key, gate_id in ids.items() if lens_of(gate_id) in wanted.lenses]
-            yield "lenses", Allowed("gate_id", lenses or [0])
+            yield "lenses", ColumnFilter("gate_id", lenses or [0])
         if wanted.partitions:
             keys = [partitions.get(name, 0) for name in wanted.partitions]
-            yield "partitions", Allowed("model_partition_id", keys)
-        yield "severities", Allowed("severity", wanted.severities)
-        yield "decisions", Allowed("decision", wanted.decisions)
-        yield "seen", Allowed("seen", wanted.seen)
-        yield "ages", Allowed("age", wanted.ages)
+            yield "partitions", ColumnFilter("model_partition_id", keys)
+        yield "severities", ColumnFilter("severity", wanted.severities)
+        yield "decisions", ColumnFilter("decision", wanted.decisions)
+        yield "seen", ColumnFilter("seen", wanted.seen)
+        yield "ages", ColumnFilter("age", wanted.ages)
 
     def _latest(self) -> Q:
         """One review a note and gate: the latest of the partitions that are asked for."""
@@ -307,12 +311,13 @@ class Queue:
         )
         return Q(~Exists(later))
 
-    def _filters_of_files(self) -> dict[str, Allowed]:
-        there = tuple(word.value for word in NoteNow if word is not NoteNow.GONE)
+    def _filters_of_files(self) -> dict[str, ColumnFilter]:
         return {
-            "gate_now": Allowed("gate_snapshot_id", self._gate_texts),
-            "states": Allowed("state_now", self.wanted.states or (DispositionState.OPEN.value,)),
-            "since": Allowed("since", self.wanted.since or there),
+            "gate_now": ColumnFilter("gate_snapshot_id", self._gate_texts),
+            "states": ColumnFilter(
+                "state_now", self.wanted.states or (DispositionState.OPEN.value,)
+            ),
+            "since": ColumnFilter("since", self.wanted.since or PRESENT),
         }
 
     def _with(self, words: str) -> Q:
@@ -336,9 +341,9 @@ def _at_or_below(places: tuple[str, ...], path: str, value: str) -> list[Any]:
     return [kept for place, kept in found if is_wanted(place)] or [0]
 
 
-def _beyond(place: Place, way: str) -> Q:
-    """Behind a place (`gt`) or before it (`lt`)."""
-    note, gate, ordinal = place
+def _beyond(cursor: QueueCursor, way: str) -> Q:
+    """Return the condition of rows after a cursor (`gt`) or before it (`lt`)."""
+    note, gate, ordinal = cursor
     # The first condition lets the database start in the index.
     return Q(**{f"note_path__{way}e": note}) & (
         Q(**{f"note_path__{way}": note})
@@ -347,8 +352,8 @@ def _beyond(place: Place, way: str) -> Q:
     )
 
 
-def first_place(fingerprints: Collection[str]) -> Place | None:
-    """The place of the first of these findings, whatever is filtered."""
+def first_cursor(fingerprints: Collection[str]) -> QueueCursor | None:
+    """Return the cursor of the first of these findings, whatever is filtered."""
     rows = FindingState.objects.filter(fingerprint__in=fingerprints).order_by(*_ORDER)
     return rows.values_list(*_ORDER).first()
 

@@ -1,22 +1,23 @@
-"""Decides about many findings at once, each only if nobody spoke since it was seen; and takes it back."""
+"""Record what people decide about findings, each only if nobody decided since it was shown; undo it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Max
 
-from review.acceptance.finding_states import restate_findings
+from review.acceptance.documents import DisposedJson
+from review.acceptance.finding_states import recompute_states
 from review.domain.disposition import Decided, finding_state
-from review.errors import Conflict, UsageRefused
-from review.findings.lookup import find_finding
-from review.knowledge_base import NoteList
+from review.domain.paths import gate_id_of, near_matches
+from review.errors import Conflict, InputRejected, UsageRefused
+from review.findings.lookup import find_finding, known_fingerprints
+from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition, FindingState, ReviewStore, batched
-from review.queue.dispose import UnknownFinding
 from review.queue.queue import QueueFilter, queue_now
 from review.selection.path_filters import digests_of
 from review.settings.config import Config
@@ -25,6 +26,10 @@ from review.vocabulary import DispositionState
 # More notes than this are listed in one scan; fewer are read one by one.
 _READ_AT_MOST = 200
 _UNDONE = "undone"
+
+
+class UnknownFinding(InputRejected):
+    """No review reported a finding with this fingerprint."""
 
 
 class NothingChosen(UsageRefused):
@@ -36,107 +41,123 @@ class QueueMoved(Conflict):
 
 
 class NothingToUndo(Conflict):
-    """There is nothing by this person that could be taken back."""
+    """There is nothing by this person that could be undone."""
 
 
 @dataclass(frozen=True)
-class SeenFinding:
-    """A finding as a person saw it; `last_disposition_id` is of the one that counted, 0 for none."""
+class DispositionRequest:
+    """What to record, and in whose name.
 
-    fingerprint: str
-    last_disposition_id: int
+    :param findings: fingerprint to the id of the disposition that was shown; 0 for none.
+    """
 
-
-@dataclass(frozen=True)
-class TriageRequest:
-    """What to record about findings, and in whose name."""
-
-    findings: tuple[SeenFinding, ...]
     state: DispositionState
     actor: str
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class BulkRequest:
-    """What to record about all findings that match, if they still are as many as `expected`."""
-
-    wanted: QueueFilter
-    expected: int
-    state: DispositionState
-    actor: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class NotMoved:
-    """A finding that somebody decided about meanwhile, and how."""
-
-    fingerprint: str
-    disposition: Disposition
+    findings: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Triaged:
-    """What became of a request; `at` names it, for an undo."""
+    """The result of a request; `at` names it, for an undo.
+
+    :param moved: the fingerprints that were disposed of.
+    :param not_moved: what somebody else decided meanwhile.
+    """
 
     at: datetime
     moved: tuple[str, ...]
-    not_moved: tuple[NotMoved, ...]
+    not_moved: tuple[Disposition, ...]
 
 
-def dispose_findings(request: TriageRequest, *, config: Config, now: datetime) -> Triaged:
-    """Append a disposition for each finding about which nobody decided since it was seen.
+def dispose_finding(
+    fingerprint: str, request: DispositionRequest, *, corpus: Corpus, config: Config, now: datetime
+) -> DisposedJson:
+    """Append a disposition for one finding, whatever was decided about it before.
+
+    :raises UsageRefused: no actor is given.
+    :raises UnknownFinding: no finding has this fingerprint; near ones are named.
+    """
+    if not request.actor.strip():
+        raise UsageRefused("a person's decision needs to say whose it is: --actor A")
+    fingerprint = fingerprint.strip().lower()
+    finding = find_finding(fingerprint)
+    if finding is None:
+        near = near_matches(fingerprint, known_fingerprints())
+        raise UnknownFinding(
+            f"no finding has the fingerprint {fingerprint!r}",
+            hint=f"did you mean {', '.join(near)}?"
+            if near
+            else "commonplace warn_selector lists them",
+        )
+    digest = digests_of(corpus, NoteList((), ()), [finding.note_path]).get(finding.note_path, "")
+    row = _disposition(fingerprint, request, note_sha256=digest, now=now)
+    with transaction.atomic():
+        ReviewStore.objects.take_turn()
+        earlier = Disposition.objects.latest_of([fingerprint]).get(fingerprint)
+        _store([row])
+    return DisposedJson(
+        fingerprint=fingerprint,
+        note_path=finding.note_path,
+        gate_path=finding.gate_path,
+        gate_id=gate_id_of(finding.gate_path, gates_folder=config.gates_folder),
+        severity=finding.severity,
+        text=finding.text,
+        disposition=row.state,
+        was=earlier.state if earlier is not None else None,
+        reason=row.reason,
+        note_sha256=row.note_sha256,
+    )
+
+
+def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
+    """Append a disposition for each finding about which nobody decided since it was shown.
 
     :raises NothingChosen: the request names no finding.
     :raises UnknownFinding: no review reported one of them; nothing is written.
     """
     if not request.findings:
         raise NothingChosen("no finding is selected", hint="select some with the boxes, or key x")
-    seen = {item.fingerprint: item.last_disposition_id for item in request.findings}
-    notes = _notes_of(seen)
-    digests = _digests(config, set(notes.values()))
-    rows = [
-        Disposition(
-            fingerprint=mark,
-            state=request.state,
-            reason=request.reason,
-            actor=request.actor,
-            note_sha256=digests.get(notes[mark], ""),
-            at=now,
-        )
-        for mark in seen
-    ]
+    notes = _notes_of(request.findings)
+    with open_corpus(config) as corpus:
+        paths = set(notes.values())
+        listed = corpus.notes() if len(paths) > _READ_AT_MOST else NoteList((), ())
+        digests = digests_of(corpus, listed, paths)
     with transaction.atomic():
         # First, so that what is read below holds until the commit.
         ReviewStore.objects.take_turn()
-        latest = Disposition.objects.latest_of(seen)
-        moved = [row for row in rows if _last_id(latest, row.fingerprint) == seen[row.fingerprint]]
+        latest = Disposition.objects.latest_of(request.findings)
+        moved = [
+            _disposition(item, request, note_sha256=digests.get(notes[item], ""), now=now)
+            for item, shown_id in request.findings.items()
+            if (latest[item].pk if item in latest else 0) == shown_id
+        ]
         _store(moved)
-    return _triaged(seen, moved, latest, now=now)
+    return _triaged(request.findings, moved, latest, now=now)
 
 
-def dispose_matching(request: BulkRequest, *, config: Config, now: datetime) -> Triaged:
-    """Append a disposition for every finding that matches, counted again now.
+def dispose_matching(
+    wanted: QueueFilter,
+    expected: int,
+    request: DispositionRequest,
+    *,
+    config: Config,
+    now: datetime,
+) -> Triaged:
+    """Append a disposition for every finding that matches, if they still are as many as `expected`.
 
     :raises QueueMoved: others match than when they were counted; nothing is written.
     """
-    queue, _files = queue_now(config, request.wanted, now=now)
-    marks = queue.fingerprints()
-    if len(marks) != request.expected:
+    fingerprints = queue_now(config, wanted, now=now)[0].fingerprints()
+    if len(fingerprints) != expected:
         raise QueueMoved(
-            f"{len(marks):,} findings match now, not {request.expected:,}: somebody decided about"
+            f"{len(fingerprints):,} findings match now, not {expected:,}: somebody decided about"
             " some, or reviews came in; nothing was changed",
             hint="go back, look at the new number and confirm it",
         )
-    latest = Disposition.objects.latest_of(marks)
-    triage = TriageRequest(
-        findings=tuple(SeenFinding(mark, _last_id(latest, mark)) for mark in marks),
-        state=request.state,
-        actor=request.actor,
-        reason=request.reason,
-    )
-    return dispose_findings(triage, config=config, now=now)
+    latest = Disposition.objects.latest_of(fingerprints)
+    shown = {item: latest[item].pk if item in latest else 0 for item in fingerprints}
+    return dispose_findings(replace(request, findings=shown), config=config, now=now)
 
 
 def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
@@ -158,58 +179,56 @@ def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
     return _triaged([row.fingerprint for row in rows], counting, latest, now=now)
 
 
+def _disposition(
+    fingerprint: str, request: DispositionRequest, *, note_sha256: str, now: datetime
+) -> Disposition:
+    return Disposition(
+        fingerprint=fingerprint,
+        state=request.state,
+        reason=request.reason,
+        actor=request.actor,
+        note_sha256=note_sha256,
+        at=now,
+    )
+
+
 def _store(rows: Sequence[Disposition]) -> None:
     Disposition.objects.bulk_create(rows, batch_size=500)
-    restate_findings(row.fingerprint for row in rows)
+    recompute_states(row.fingerprint for row in rows)
 
 
 def _triaged(
-    seen: Iterable[str],
+    fingerprints: Iterable[str],
     moved: Sequence[Disposition],
     latest: Mapping[str, Disposition],
     *,
     now: datetime,
 ) -> Triaged:
-    done = {row.fingerprint for row in moved}
-    return Triaged(
-        at=now,
-        moved=tuple(mark for mark in seen if mark in done),
-        not_moved=tuple(
-            NotMoved(mark, latest[mark]) for mark in seen if mark not in done and mark in latest
-        ),
-    )
+    done = {row.fingerprint: None for row in moved}
+    others = [item for item in fingerprints if item not in done and item in latest]
+    return Triaged(at=now, moved=tuple(done), not_moved=tuple(latest[item] for item in others))
 
 
-def _notes_of(marks: Collection[str]) -> dict[str, str]:
-    """The note of each finding; it may have left the queue."""
+def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
+    """Return the note of each finding; it may have left the queue."""
     notes: dict[str, str] = {}
-    for chunk in batched(marks, 500):
+    for chunk in batched(fingerprints, 500):
         rows = FindingState.objects.filter(fingerprint__in=chunk)
         notes.update(rows.values_list("fingerprint", "note_path"))
-    for mark in marks:
-        if mark in notes:
+    for fingerprint in fingerprints:
+        if fingerprint in notes:
             continue
-        finding = find_finding(mark)
+        finding = find_finding(fingerprint)
         if finding is None:
             raise UnknownFinding(
-                f"no finding has the fingerprint {mark!r}", hint="open the queue again"
+                f"no finding has the fingerprint {fingerprint!r}", hint="open the queue again"
             )
-        notes[mark] = finding.note_path
+        notes[fingerprint] = finding.note_path
     return notes
 
 
-def _digests(config: Config, paths: Collection[str]) -> dict[str, str]:
-    with open_corpus(config) as corpus:
-        listed = corpus.notes() if len(paths) > _READ_AT_MOST else NoteList((), ())
-        return digests_of(corpus, listed, paths)
-
-
-def _last_id(latest: Mapping[str, Disposition], mark: str) -> int:
-    return latest[mark].pk if mark in latest else 0
-
-
 def _earlier(rows: Sequence[Disposition]) -> dict[str, Disposition]:
-    """The disposition before each of the rows, for those that have one."""
+    """Return the disposition before each of the rows, for those that have one."""
     found: dict[str, Disposition] = {}
     for chunk in batched(rows, 500):
         undone = {row.fingerprint: row.pk for row in chunk}
@@ -222,23 +241,14 @@ def _earlier(rows: Sequence[Disposition]) -> dict[str, Disposition]:
 def _restored(
     row: Disposition, earlier: Disposition | None, *, actor: str, now: datetime
 ) -> Disposition:
-    """What held before `row`: the earlier one, unless it had lost its force and the finding was open."""
+    """Return what held before `row`: the earlier disposition, or open if it was not in force."""
     holds = earlier is not None and _state_by(earlier, row) == earlier.state
-    if earlier is None or not holds:
-        return Disposition(
-            fingerprint=row.fingerprint,
-            state=DispositionState.OPEN,
-            reason=_UNDONE,
-            actor=actor,
-            note_sha256=row.note_sha256,
-            at=now,
-        )
     return Disposition(
         fingerprint=row.fingerprint,
-        state=earlier.state,
-        reason=earlier.reason,
+        state=earlier.state if earlier and holds else DispositionState.OPEN,
+        reason=earlier.reason if earlier and holds else _UNDONE,
         actor=actor,
-        note_sha256=earlier.note_sha256,
+        note_sha256=earlier.note_sha256 if earlier and holds else row.note_sha256,
         at=now,
     )
 

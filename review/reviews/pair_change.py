@@ -1,19 +1,18 @@
-"""One pair's texts then and now: what was accepted, what was judged, and what is on disk."""
+"""Compare the accepted or reviewed texts of a pair with the current files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
-from review.documents.problems import problem_json
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
-from review.knowledge_base import Corpus, UnreadableFile
-from review.models import CurrentAcceptance
+from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
+from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote
 from review.selection.documents import SelectionJson
 from review.selection.select import SelectionRequest, select_targets
@@ -50,16 +49,14 @@ class ChangeRequest:
 class FileChange:
     """A file then and now; `diff` is None when it is the same text, or gone (`now` is None)."""
 
-    path: str
-    before: str
-    before_snapshot_id: int
+    before: FileSnapshot
     now: str | None
     now_sha256: str | None
     diff: WordDiff | None
 
 
 @dataclass(frozen=True)
-class PlacedFinding:
+class QuotedFinding:
     """An open finding, and the line of the earlier text that it quotes."""
 
     finding: QueueFindingJson
@@ -68,38 +65,25 @@ class PlacedFinding:
 
 @dataclass(frozen=True)
 class PairChange:
-    """What changed for a pair since its acceptance.
+    """The change of a pair since its acceptance."""
 
-    :param acked_since: the accepted text is not the one that the review judged.
-    """
-
-    note_path: str
-    gate_path: str
+    accepted: CurrentAcceptance
     gate_id: str
-    model_partition: str
     note: FileChange
     gate: FileChange
-    findings: tuple[PlacedFinding, ...]
-    decision: str
-    kind: str
-    actor: str
-    accepted_at: datetime
-    review_pair_id: int | None
-    acked_since: bool
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether both files are as they were."""
-        return self.note.diff is None and self.gate.diff is None and not self.is_gone
+    findings: tuple[QuotedFinding, ...]
 
     @property
     def is_gone(self) -> bool:
-        """Whether one of the files is there no more."""
         return self.note.now is None or self.gate.now is None
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.note.diff is None and self.gate.diff is None and not self.is_gone
 
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
-    """The change of one pair since its text was accepted.
+    """Read the change of one pair since its text was accepted.
 
     :raises NothingAccepted: nothing was.
     :raises BadPath: a name is none below the root.
@@ -107,44 +91,21 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
     note_path = normalise_path(request.note_path)
     gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
     row = _current(note_path, gate_path, request)
-    pair = row.event.review_pair
-    reviewed = pair is not None and request.against is Against.REVIEWED
-    before = pair.note_snapshot if reviewed and pair is not None else row.note_snapshot
-    gate_before = pair.gate_snapshot if reviewed and pair is not None else row.gate_snapshot
-    note_now, note_sha256 = _read_note(corpus, note_path)
-    findings = tuple(_findings(corpus, row, note_sha256, before.text))
+    texts: CurrentAcceptance | ReviewPair = row
+    if request.against is Against.REVIEWED and row.event.review_pair is not None:
+        texts = row.event.review_pair
+    before = texts.note_snapshot
+    note_now = _read(corpus.read_note, note_path)
+    findings = tuple(_findings(corpus, row, note_now[1], before.text))
     keep = {item.line for item in findings if item.line is not None}
     if request.all_lines:
         keep = set(range(1, before.text.count("\n") + 2))
-    gate_now = _read_gate(corpus, gate_path)
     return PairChange(
-        note_path=note_path,
-        gate_path=gate_path,
+        accepted=row,
         gate_id=request.gate_id,
-        model_partition=request.model_partition,
-        note=FileChange(
-            path=note_path,
-            before=before.text,
-            before_snapshot_id=before.pk,
-            now=note_now,
-            now_sha256=note_sha256,
-            diff=_diff(before.text, note_now, keep),
-        ),
-        gate=FileChange(
-            path=gate_path,
-            before=gate_before.text,
-            before_snapshot_id=gate_before.pk,
-            now=gate_now[0],
-            now_sha256=gate_now[1],
-            diff=_diff(gate_before.text, gate_now[0], set()),
-        ),
+        note=_file_change(before, *note_now, keep=keep),
+        gate=_file_change(texts.gate_snapshot, *_read(corpus.gate, gate_path), keep=set()),
         findings=findings,
-        decision=row.decision,
-        kind=row.event.kind,
-        actor=row.event.actor,
-        accepted_at=row.event.accepted_at,
-        review_pair_id=row.event.review_pair_id,
-        acked_since=pair is not None and pair.note_snapshot_id != row.note_snapshot_id,
     )
 
 
@@ -159,14 +120,10 @@ def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
             with_diffs=True,
         ),
     )
-    return SelectionJson(
-        mode=selection.request.mode,
-        model_partition=request.model_partition,
-        targets=list(selection.targets()),
-        diffs=list(selection.diffs()),
-        counts=dict(selection.counts),
-        problems=[problem_json(problem) for problem in selection.problems],
-    )
+    document = selection.document()
+    document.targets = list(selection.targets())
+    document.diffs = list(selection.diffs())
+    return document
 
 
 def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentAcceptance:
@@ -195,45 +152,34 @@ def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentA
     return row
 
 
-def _read_note(corpus: Corpus, path: str) -> tuple[str | None, str | None]:
+def _read(read: Callable[[str], NoteText | Gate], path: str) -> tuple[str | None, str | None]:
+    """Return the text of a file and its digest; None where it is gone or cannot be used."""
     try:
-        note = corpus.read_note(path)
+        file = read(path)
     except UnreadableFile:
         return None, None
-    return note.text, note.sha256
+    return file.text, file.sha256
 
 
-def _read_gate(corpus: Corpus, path: str) -> tuple[str | None, str | None]:
-    try:
-        gate = corpus.gate(path)
-    except UnreadableFile:
-        return None, None
-    return gate.text, gate.sha256
-
-
-def _diff(before: str, now: str | None, keep: set[int]) -> WordDiff | None:
-    if now is None or before == now:
-        return None
-    return word_diff(before, now, keep=keep)
+def _file_change(
+    before: FileSnapshot, now: str | None, sha256: str | None, *, keep: set[int]
+) -> FileChange:
+    same = now is None or before.text == now
+    diff = None if same else word_diff(before.text, now or "", keep=keep)
+    return FileChange(before, now, sha256, diff)
 
 
 def _findings(
     corpus: Corpus, row: CurrentAcceptance, note_sha256: str | None, before: str
-) -> list[PlacedFinding]:
+) -> list[QuotedFinding]:
     pair = row.event.review_pair
     if pair is None:
         return []
-    reviewed = ReviewedPair(
-        pair_id=pair.pk,
-        note_path=row.note.path,
-        gate_path=row.gate.path,
-        moved=(row.note_id, row.gate_id) != (pair.note_id, pair.gate_id),
-        note_sha256=pair.note_snapshot.content_sha256,
-    )
+    reviewed = ReviewedPair.of(pair, note_path=row.note.path, gate_path=row.gate.path)
     digests = {row.note.path: note_sha256} if note_sha256 else {}
     found = FindingReader(corpus, digests=digests).read_each([reviewed])[0]
     return [
-        PlacedFinding(
+        QuotedFinding(
             finding,
             follow_quote(pair.note_snapshot.text, before, quote=finding.quote, line=finding.line),
         )

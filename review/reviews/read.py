@@ -182,13 +182,7 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
 def _findings(shown: Sequence[_Shown], corpus: Corpus) -> list[list[QueueFindingJson]]:
     digests = {path: _digest(path, corpus.read_note) or "" for path in {s.note_path for s in shown}}
     reviewed = [
-        ReviewedPair(
-            pair_id=item.pair.pk,
-            note_path=item.note_path,
-            gate_path=item.gate_path,
-            moved=(item.note_path, item.gate_path) != (item.pair.note.path, item.pair.gate.path),
-            note_sha256=item.pair.note_snapshot.content_sha256,
-        )
+        ReviewedPair.of(item.pair, note_path=item.note_path, gate_path=item.gate_path)
         for item in shown
     ]
     return FindingReader(corpus, digests=digests).read_each(reviewed)

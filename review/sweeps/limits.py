@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from review.protocol.telemetry.usage import Usage
+from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode
 

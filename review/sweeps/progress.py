@@ -11,7 +11,7 @@ from review.documents.problems import ProblemJson
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson
-from review.protocol.telemetry.usage import Usage
+from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
 from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson

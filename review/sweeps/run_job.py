@@ -18,7 +18,7 @@ from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.left_runs import run_folder
 from review.models import Provenance, ReviewJob
-from review.protocol.telemetry.usage import read_usage
+from review.protocol.telemetry import read_usage
 from review.recovery.fail import FailRequest, fail_job
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of

@@ -14,7 +14,7 @@ from review.knowledge_base import Corpus
 from review.management.kit.command import ReviewCommand
 from review.models import CurrentAcceptance
 from review.queue.queue import QueueFilter
-from review.queue.triage import BulkRequest, dispose_matching, undo
+from review.queue.triage import DispositionRequest, Triaged, dispose_matching, undo
 from review.settings.config import Config
 from review.vocabulary import DispositionState, Grouping
 from tests.builders import PARTITION
@@ -39,14 +39,16 @@ class _Form(ReviewCommand):
 
 
 def _dispose_all(form: _Form) -> Any:
-    bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
-    return len(dispose_matching(bulk, config=settings.current(), now=form.now).moved)
+    return len(_defer_all(form).moved)
 
 
 def _take_back(form: _Form) -> Any:
-    bulk = BulkRequest(QueueFilter(), 2, DispositionState.DEFERRED, _ACTOR)
-    at = dispose_matching(bulk, config=settings.current(), now=form.now).at
-    return len(undo(at, actor=_ACTOR, now=form.now).moved)
+    return len(undo(_defer_all(form).at, actor=_ACTOR, now=form.now).moved)
+
+
+def _defer_all(form: _Form) -> Triaged:
+    request = DispositionRequest(DispositionState.DEFERRED, _ACTOR)
+    return dispose_matching(QueueFilter(), 2, request, config=settings.current(), now=form.now)
 
 
 def _ack(form: _Form) -> Any:

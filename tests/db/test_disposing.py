@@ -10,7 +10,7 @@ from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import fingerprint, sha256_hex
 from review.errors import UsageRefused
 from review.models import Disposition, Finding
-from review.queue.dispose import DispositionRequest, UnknownFinding, dispose_finding
+from review.queue.triage import DispositionRequest, UnknownFinding, dispose_finding
 from review.vocabulary import DispositionState
 from tests.builders import NOTE, NOW, gate_path, make_config, make_root, note_path, write_note
 from tests.helpers.reviewed import WARN, open_corpus, review_pairs
@@ -33,8 +33,9 @@ def finding(root) -> Finding:
 
 def dispose(root, mark: str, state=DispositionState.FIXED, now=LATER, **overrides):
     fields = {"actor": "human:ana", "reason": "mended"}
-    request = DispositionRequest(fingerprint=mark, state=state, **fields | overrides)
-    return dispose_finding(request, corpus=open_corpus(root), config=make_config(root), now=now)
+    request = DispositionRequest(state, **fields | overrides)
+    corpus, config = open_corpus(root), make_config(root)
+    return dispose_finding(mark, request, corpus=corpus, config=config, now=now)
 
 
 class TestDispose:

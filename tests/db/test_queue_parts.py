@@ -1,4 +1,4 @@
-"""How the warn queue is read: rows as one value while the notes are looked at, entries in parts when walked."""
+"""How the warn queue is read: rows as one value while the notes are looked at, entries in chunks while they are iterated over."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from review.knowledge_base import Corpus
 from review.models import Acceptance
 from review.queue import entries as queue_entries
+from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import read_warn_queue
 from tests.builders import NOTE, make_config, make_gate, make_root
 from tests.helpers.reviewed import WARN, review_pairs
 
@@ -59,20 +59,13 @@ def test_parts_of_any_size_give_every_entry_once_with_its_own_findings_and_text(
     assert all(entry.rationale and "WARN" in entry.rationale for entry in (*entries, *deleted))
 
 
-def test_entries_can_be_walked_again(root):
-    with Corpus(make_config(root)) as corpus:
-        queue = read_warn_queue(corpus, QueueFilter())
-
-        assert list(queue.entries) == list(queue.entries)
-
-
 def test_reviews_that_nobody_asked_for_are_not_read(root, monkeypatch):
     monkeypatch.setattr(queue_entries, "_AT_ONCE", 2)
 
     with Corpus(make_config(root)) as corpus, CaptureQueriesContext(connection) as read:
         queue = read_warn_queue(corpus, QueueFilter())
         before = texts_read(read)
-        next(iter(queue.entries))
+        next(queue.entries)
 
     assert before == 0
     assert texts_read(read) == 1

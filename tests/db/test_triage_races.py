@@ -14,8 +14,13 @@ import pytest
 from django.db import connection
 
 from review.models import Disposition, FindingState
-from review.queue.dispose import DispositionRequest, dispose_finding
-from review.queue.triage import SeenFinding, Triaged, TriageRequest, dispose_findings, undo
+from review.queue.triage import (
+    DispositionRequest,
+    Triaged,
+    dispose_finding,
+    dispose_findings,
+    undo,
+)
 from review.vocabulary import DispositionState
 from tests.builders import NOW, make_config, make_root
 from tests.helpers.reviewed import open_corpus
@@ -46,11 +51,7 @@ def at_once(*calls: Callable[[], object]) -> list[object]:
 
 
 def triage(root: Path, marks: list[str], *, actor: str, at: datetime = LATER) -> Triaged:
-    request = TriageRequest(
-        findings=tuple(SeenFinding(mark, 0) for mark in marks),
-        state=DispositionState.REJECTED,
-        actor=actor,
-    )
+    request = DispositionRequest(DispositionState.REJECTED, actor, findings=dict.fromkeys(marks, 0))
     return dispose_findings(request, config=make_config(root), now=at)
 
 
@@ -72,9 +73,9 @@ class TestRaces:
 
         def one_by_one() -> None:
             for mark in marks[:20]:
-                request = DispositionRequest(mark, DispositionState.FIXED, actor="human:c")
+                request = DispositionRequest(DispositionState.FIXED, actor="human:c")
                 dispose_finding(
-                    request, corpus=open_corpus(root), config=make_config(root), now=LATER
+                    mark, request, corpus=open_corpus(root), config=make_config(root), now=LATER
                 )
 
         def in_tens() -> None:

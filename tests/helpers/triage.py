@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from review.acceptance.finding_states import restate_findings
+from review.acceptance.finding_states import recompute_states
 from review.models import Disposition, Finding
 from review.queue.queue import Queue, QueueFilter, queue_now
 from tests.builders import NOW, make_config
@@ -48,7 +48,7 @@ def decide(
 ) -> int:
     """A disposition as another tab or command leaves it; gives its key."""
     row = Disposition.objects.create(fingerprint=mark, state=state, actor=actor, at=at, **more)
-    restate_findings([mark])
+    recompute_states([mark])
     return row.pk
 
 
@@ -103,4 +103,4 @@ def told(response: Any) -> list[str]:
 def rows(web: Client, query: str = "") -> list[str]:
     """The texts of the rows of the queue."""
     page = web.get(f"/queue/?{query}")
-    return [row.text for group in page.context["shown"].groups for row in group.rows]
+    return [row.finding.text for group in page.context["notes"] for row in group.rows]

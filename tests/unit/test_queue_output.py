@@ -9,7 +9,7 @@ from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson, QueueFindingJson, QueueJson
 from review.management.output.queue import queue_chunks
-from review.queue.warn_queue import WarnQueue
+from review.queue.entries import WarnQueue
 from review.vocabulary import ProblemCode
 
 PROBLEM = Problem("kb/notes/[].md", ProblemCode.VANISHED, "it [] went", skipped=True)

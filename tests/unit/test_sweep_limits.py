@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from review.protocol.telemetry.usage import Usage
+from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.sweeps.limits import Limits, StopPolicy, StopReason
 from review.sweeps.run_job import RetryPolicy

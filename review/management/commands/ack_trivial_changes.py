@@ -11,7 +11,7 @@ from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
-from review.management.kit.scope_options import add_scope_arguments
+from review.management.kit.scope_options import add_scope_arguments, selection_request
 
 if TYPE_CHECKING:
     from review.acceptance.ack_selection import TrivialAckRequest
@@ -80,15 +80,10 @@ class Command(ReviewCommand):
 def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
     from review.acceptance.ack_selection import TrivialAckRequest
     from review.jobs.provenance import canonical_partition
-    from review.selection.select import SelectionRequest
 
     return TrivialAckRequest(
-        scope=SelectionRequest(
-            gates=tuple(options["gates"]),
-            all_gates=options["all_gates"],
-            notes=tuple(options["note"] or ()),
-            current_only=options["current"],
-            model_partition=canonical_partition(options["model"], config=config),
+        scope=selection_request(
+            options, model_partition=canonical_partition(options["model"], config=config)
         ),
         actor=options["actor"],
         reason=options["reason"] or "",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Records what was decided about a finding."""
-
     help = (
         "Record what was decided about a finding: fixed (it opens again when a review reports it "
         "again), rejected (for good), deferred (until the note changes), or open."
@@ -31,7 +29,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint; near ones are named"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The finding, and what becomes of it."""
         parser.add_argument(
             "fingerprint", type=word, metavar="FINGERPRINT", help="as warn_selector shows it"
         )
@@ -46,19 +43,19 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Record it, and say which finding it was."""
         from review.knowledge_base.opening import open_corpus
-        from review.queue.dispose import DispositionRequest, dispose_finding
+        from review.queue.triage import DispositionRequest, dispose_finding
 
         config = settings.current()
         request = DispositionRequest(
-            fingerprint=options["fingerprint"],
             state=DispositionState(options["state"]),
             actor=options["actor"],
             reason=options["reason"] or "",
         )
         with open_corpus(config) as corpus:
-            result = dispose_finding(request, corpus=corpus, config=config, now=self.now)
+            result = dispose_finding(
+                options["fingerprint"], request, corpus=corpus, config=config, now=self.now
+            )
         if self.as_json:
             self.write_json(result)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -15,18 +15,11 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source, text
 from review.management.kit.output_files import refuse_to_overwrite
 
-if TYPE_CHECKING:
-    from review.queue.fix_documents import FixPromptJson
-    from review.queue.fix_queries import FixPrompt
-
-
 # How every prompt begins: a file that does may be replaced.
 _BEGINNING = b"# Task\n\nYou edit one note"
 
 
 class Command(ReviewCommand):
-    """Give one prompt for mending a note."""
-
     help = (
         "Give one prompt with every open finding of a note, over all gates: quotes,"
         " today's lines, the gates' own words and the note. Whoever gets it sets priorities and"
@@ -44,7 +37,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The note, and where the prompt goes."""
         parser.add_argument("note", type=text, metavar="NOTE_PATH", help="the note to mend")
         parser.add_argument(
             "--output",
@@ -54,35 +46,19 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Gather, render, and write."""
         from review.queue.fix_queries import make_fix_prompt
 
         config = settings.current()
         with open_corpus(config) as corpus:
-            prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
-        output = _place(options["output"])
-        if output is not None:
+            document, prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
+        if options["output"] not in (None, "-"):
+            output = Path(options["output"])
             refuse_to_overwrite(output, config=config, starts_with=_BEGINNING)
-            write_whole(output, prompt.text.encode())
+            write_whole(output, prompt.encode())
+            document.output, document.prompt = str(output), None
         if self.as_json:
-            self.write_json(_document(prompt, output))
-        elif output is None:
-            self.write_text(prompt.text)
+            self.write_json(document)
+        elif document.output is None:
+            self.write_text(prompt)
         else:
-            self.notice(f"written: {output} (findings: {len(prompt.fingerprints)})")
-
-
-def _place(named: str | None) -> Path | None:
-    return None if named in (None, "-") else Path(str(named))
-
-
-def _document(prompt: FixPrompt, output: Path | None) -> FixPromptJson:
-    from review.queue.fix_documents import FixPromptJson
-
-    return FixPromptJson(
-        note_path=prompt.note_path,
-        note_sha256=prompt.note_sha256,
-        fingerprints=list(prompt.fingerprints),
-        output=None if output is None else str(output),
-        prompt=prompt.text if output is None else None,
-    )
+            self.notice(f"written: {document.output} (findings: {len(document.fingerprints)})")

@@ -34,7 +34,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Names, and the note."""
         parser.add_argument(
             "gates",
             nargs="*",
@@ -47,7 +46,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Resolve and print."""
         from review.selection.gate_names import list_gates
 
         config = settings.current()

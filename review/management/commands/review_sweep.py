@@ -11,10 +11,9 @@ from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int
-from review.management.kit.scope_options import add_scope_arguments
+from review.management.kit.scope_options import add_scope_arguments, add_selection_options
 from review.management.kit.sweep_options import (
     add_runner_options,
-    add_selection_options,
     add_sweep_options,
 )
 from review.vocabulary import Grouping
@@ -46,7 +45,7 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_scope_arguments(parser)
         add_runner_options(parser, model_required=False)
-        add_selection_options(parser)
+        add_selection_options(parser.add_argument_group("selection, as in review_target_selector"))
         parser.add_argument(
             "--grouping",
             choices=Grouping.values,

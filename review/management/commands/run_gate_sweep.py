@@ -8,10 +8,9 @@ from django.core.management.base import CommandParser
 
 from review.management.commands import review_sweep
 from review.management.kit.options import positive_int, text
-from review.management.kit.scope_options import add_note_arguments
+from review.management.kit.scope_options import add_note_arguments, add_selection_options
 from review.management.kit.sweep_options import (
     add_runner_options,
-    add_selection_options,
     add_sweep_options,
 )
 from review.vocabulary import Grouping
@@ -34,7 +33,7 @@ class Command(review_sweep.Command):
         parser.add_argument("gate", type=text, metavar="GATE_ID", help="one gate, by id or path")
         add_note_arguments(parser)
         add_runner_options(parser, model_required=True)
-        add_selection_options(parser)
+        add_selection_options(parser.add_argument_group("selection, as in review_target_selector"))
         parser.add_argument(
             "--batch-size", type=positive_int, metavar="N", help="notes in a job (default 8)"
         )

@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
 from review.knowledge_base import Corpus
@@ -18,8 +17,8 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
 from review.management.output.problems import problem_lines
 from review.management.output.queue import queue_chunks
+from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.warn_queue import WarnQueue, read_warn_queue
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
@@ -138,7 +137,7 @@ def _read_looks(
     from review.reviews.needs_a_look import LookRequest, read_looks
 
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
-    found = read_looks(
+    return read_looks(
         corpus,
         LookRequest(
             notes=places,
@@ -146,10 +145,6 @@ def _read_looks(
             model_partition=options["model"],
         ),
         gates_folder=gates_folder,
-    )
-    return LooksJson(
-        needs_a_look=list(found.looks),
-        problems=[problem_json(problem) for problem in found.problems],
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from review.management.kit.options import duration, money, positive_int, word
-from review.vocabulary import REQUESTED, Grouping, Staleness
+from review.management.kit.scope_options import selection_request
+from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
@@ -18,30 +20,7 @@ if TYPE_CHECKING:
     from review.sweeps.limits import Limits
     from review.sweeps.workers import WorkerRequest
 
-STALE = "stale"
 LOCAL = "local"
-
-
-def add_selection_options(parser: CommandParser) -> None:
-    group = parser.add_argument_group("selection, as in review_target_selector")
-    group.add_argument(
-        "--mode", choices=(STALE, REQUESTED), default=STALE, help="requested: fresh pairs too"
-    )
-    group.add_argument(
-        "--reason",
-        choices=Staleness.values,
-        nargs="+",
-        action="extend",
-        help="only pairs whose first reason is one of these",
-    )
-    rules = group.add_mutually_exclusive_group()
-    rules.add_argument("--rules-only", action="store_true", help="only gates that name a rule")
-    rules.add_argument("--skip-rules", action="store_true", help="only gates that name no rule")
-    group.add_argument(
-        "--skip-trivial", action="store_true", help="without changes that the gates call trivial"
-    )
-    group.add_argument("--limit", type=positive_int, metavar="N", help="at most N pairs")
-    group.add_argument("--no-cache", action="store_true", help="read every file")
 
 
 def add_runner_option(parser: _ActionsContainer) -> None:
@@ -109,24 +88,14 @@ def add_sweep_options(parser: CommandParser) -> None:
 def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:
     from review.jobs.provenance import canonical_partition
     from review.runners.registry import find_runner
-    from review.selection.select import SelectionRequest
     from review.sweeps.feeder import SweepRequest
 
     in_process = find_runner(options["runner"], config=config).in_process
-    selection = SelectionRequest(
-        gates=tuple(options["gates"]),
-        all_gates=options["all_gates"],
-        notes=tuple(options["note"] or ()),
-        current_only=options["current"],
-        model_partition=canonical_partition(options["model"], config=config),
-        mode=options["mode"],
-        reasons=tuple(Staleness(reason) for reason in options["reason"] or ()),
-        # A gate without a rule is not for the embedded reviewer.
-        rules_only=options["rules_only"] or in_process,
-        skip_rules=options["skip_rules"],
-        skip_trivial=options["skip_trivial"],
-        limit=options["limit"],
+    selection = selection_request(
+        options, model_partition=canonical_partition(options["model"], config=config)
     )
+    if in_process:  # a gate without a rule is not for the embedded reviewer
+        selection = replace(selection, rules_only=True)
     return SweepRequest(
         selection=selection,
         grouping=Grouping(options["grouping"]),

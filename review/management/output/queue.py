@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from review.documents.problems import problem_json
 from review.findings.documents import QueueJson
 from review.management.kit.json_stream import encode_filled
-from review.queue.warn_queue import WarnQueue
+from review.queue.entries import WarnQueue
 
 _CHUNK = 200
 

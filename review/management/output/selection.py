@@ -1,31 +1,11 @@
-"""Prints a selection: one streamed JSON document, or lines for people."""
+"""Prints a selection for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from review.documents.problems import problem_json
-from review.management.kit.json_stream import encode_filled
-from review.selection.documents import SelectionJson
 from review.selection.select import Selection
 from review.vocabulary import Staleness
-
-_CHUNK = 500
-
-
-def json_chunks(selection: Selection) -> Iterator[str]:
-    """The document of `review_target_selector --json`, in pieces of a few hundred targets."""
-    frame = SelectionJson(
-        mode=selection.request.mode,
-        model_partition=selection.request.model_partition,
-        targets=[],
-        diffs=[],
-        counts=dict(selection.counts),
-        problems=[problem_json(problem) for problem in selection.problems],
-        renames=selection.renames(),
-        left_out=selection.left_out,
-    )
-    return encode_filled(frame, selection.targets(), selection.diffs(), at_once=_CHUNK)
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -43,7 +23,6 @@ def text_lines(selection: Selection) -> Iterator[str]:
 
 
 def summary_line(selection: Selection) -> str:
-    """How much of the scope is stale and how much is fresh."""
     counts = selection.counts
     stale = sum(counts[reason.value] for reason in Staleness)
     return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 
-from review.protocol.telemetry.sanitising import masked
+from review.protocol.telemetry import masked
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode
 

@@ -29,7 +29,7 @@ from review.jobs.board import (
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListPageJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
-from review.protocol.telemetry.usage import output_tokens_by_model
+from review.protocol.telemetry import output_tokens_by_model
 from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight

@@ -14,9 +14,9 @@ from review.documents.problems import problem_json
 from review.findings.documents import QueuePageJson
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.opening import open_corpus
+from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
-from review.queue.page import read_entry_page, read_page
-from review.queue.queue import Place, queue_now
+from review.queue.queue import QueueCursor, queue_now
 from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
 from review.web.core.actions import may
@@ -30,7 +30,7 @@ from review.web.pages.queue_filters import (
     queue_filter,
     read_filters,
 )
-from review.web.pages.triage import PERMISSION, last_act
+from review.web.pages.triage import PERMISSION, last_action
 
 LINES_A_DOCUMENT = 200
 
@@ -57,25 +57,27 @@ class Emptiness:
 def queue(request: HttpRequest) -> HttpResponse:
     """The findings that want an edit, or those with another status."""
     filters = read_filters(request)
-    place = _place(filters)
+    after = _cursor(filters)
     return page(
         request,
         "review/queue.html",
-        lambda: _context(request, filters, place),
-        document=lambda: _document(filters, place),
+        lambda: _context(request, filters, after),
+        document=lambda: _document(filters, after),
     )
 
 
-def _place(filters: Filters) -> Place | None:
-    place = read_place(filters, str, str, int)
-    return None if place is None else (str(place[0]), str(place[1]), int(place[2]))
+def _cursor(filters: Filters) -> QueueCursor | None:
+    key = read_place(filters, str, str, int)
+    return None if key is None else (str(key[0]), str(key[1]), int(key[2]))
 
 
-def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dict[str, Any]:
+def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
     found, files = find(filters)
     facets = read_facets(found)
     with open_corpus(settings.current()) as corpus:
-        shown = read_page(found, corpus, after=place, limit=LINES_A_PAGE)
+        notes, next_cursor = read_page(found, corpus, after=after, limit=LINES_A_PAGE)
+    lines = [row.line for note in notes for row in note.rows]
+    first = found.rank(lines[0].cursor) + 1 if after and lines else min(len(lines), 1)
     return {
         "filters": filters,
         "facets": make_facets(filters, facets),
@@ -83,26 +85,28 @@ def _context(request: HttpRequest, filters: Filters, place: Place | None) -> dic
         "state": filters.one("state", DispositionState.OPEN),
         "total": facets.total,
         "note_count": found.note_count,
-        "shown": shown,
-        "paged": _paged(filters, shown.next_place),
+        "notes": notes,
+        "first": first,
+        "last": first + len(lines) - 1,
+        "paged": _paged(filters, next_cursor),
         "gone": facets.since[NoteNow.GONE],
         "waiting": facets.waiting,
-        "empty": None if shown.groups else _why_empty(facets, filters, place),
+        "empty": None if notes else _why_empty(facets, filters, after),
         "looked_at": files.looked_at,
         "may_dispose": may(request, PERMISSION),
-        "last_act": last_act(request),
+        "last_action": last_action(request),
         "other_fields": [item for item in filters.fields if item[0] != "q"],
     }
 
 
-def _document(filters: Filters, place: Place | None) -> QueuePageJson:
+def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
     found, _files = queue_now(settings.current(), whole, now=timezone.now())
     with open_corpus(settings.current()) as corpus:
-        entries = read_entry_page(found, corpus, after=place, limit=LINES_A_DOCUMENT)
-        listed = corpus.notes_at(found.looked_at)
+        entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
+        listed = corpus.notes_at(found.note_paths)
         folder = corpus.gates.folder
         gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
         lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
@@ -112,21 +116,20 @@ def _document(filters: Filters, place: Place | None) -> QueuePageJson:
             if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
         ]
     document = QueuePageJson(
-        entries=list(entries.entries),
-        deleted_notes=list(entries.deleted_notes),
+        entries=[entry for entry in entries if entry.note_path in found.notes.digests],
+        deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
         problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
         waiting_findings=found.waiting,
     )
-    if following := document_url(_paged(filters, entries.next_place).next_url):
+    if following := document_url(_paged(filters, next_cursor).next_url):
         document.next = following
     return document
 
 
-def _paged(filters: Filters, next_place: Place | None) -> Paged[None]:
-    after = {AFTER: write_place(next_place)} if next_place else {}
+def _paged(filters: Filters, next_cursor: QueueCursor | None) -> Paged[None]:
     return Paged(
         items=(),
-        next_url=filters.url(**after) if after else "",
+        next_url=filters.url(**{AFTER: write_place(next_cursor)}) if next_cursor else "",
         first_url=filters.url() if filters.after else "",
     )
 
@@ -144,10 +147,10 @@ def _tabs(filters: Filters, facets: QueueFacets) -> list[StateTab]:
     ]
 
 
-def _why_empty(facets: QueueFacets, filters: Filters, place: Place | None) -> Emptiness:
+def _why_empty(facets: QueueFacets, filters: Filters, after: QueueCursor | None) -> Emptiness:
     """Why there is nothing to show, and what to do about it."""
     state = filters.one("state", DispositionState.OPEN)
-    if place is not None:
+    if after is not None:
         return Emptiness("This is the end of the list.")
     if filters.narrowed and set(filters.values) != {"state"}:
         return Emptiness("No finding matches these filters.")

@@ -1,4 +1,4 @@
-"""What people decide about findings: one, a selection, or all that match; and taking it back."""
+"""Dispose of findings: one, a selection, or all that match; and undo it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from review import settings
 from review.errors import UsageRefused
 from review.findings.lookup import find_finding
-from review.queue.page import row_id
-from review.queue.queue import Place, first_place
+from review.models import Disposition
+from review.queue.queue import QueueCursor, first_cursor
 from review.queue.triage import (
-    BulkRequest,
+    DispositionRequest,
     NothingToUndo,
-    NotMoved,
     QueueMoved,
-    SeenFinding,
     Triaged,
-    TriageRequest,
     dispose_findings,
     dispose_matching,
     undo,
@@ -44,7 +41,7 @@ STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DE
 MAX_REASON = 1000
 MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
-_LAST_ACT = "queue-last-act"
+_LAST_ACTION = "queue-last-act"
 _DONE = {
     DispositionState.OPEN: "opened again",
     DispositionState.FIXED: "fixed",
@@ -53,24 +50,21 @@ _DONE = {
 }
 
 
-class NotReadable(UsageRefused):
+class BadForm(UsageRefused):
     """The form names no finding, or no status that a finding can be given."""
-
-    code = "bad-form"
 
 
 @dataclass(frozen=True)
-class LastAct:
-    """What the person did last in this browser, and can take back."""
+class LastAction:
+    """What the person did last in this browser, and can undo."""
 
     at: str
     what: str
 
 
-def last_act(request: HttpRequest) -> LastAct | None:
-    """What an undo would take back."""
-    kept = request.session.get(_LAST_ACT)
-    return LastAct(**kept) if isinstance(kept, dict) and set(kept) == {"at", "what"} else None
+def last_action(request: HttpRequest) -> LastAction | None:
+    found = request.session.get(_LAST_ACTION)
+    return LastAction(**found) if found else None
 
 
 @require_POST
@@ -78,74 +72,66 @@ def dispose(request: HttpRequest) -> HttpResponse:
     """Decide about the findings that are selected, or about the one whose button was pressed."""
     require_permission(request, PERMISSION)
     filters = read_filters(request)
-    state, seen = _named_findings(request)
-    place = first_place([item.fingerprint for item in seen])
-    done = dispose_findings(
-        TriageRequest(
-            findings=seen,
-            state=state,
-            actor=actor(request),
-            reason=field(request, "reason", max_length=MAX_REASON),
-        ),
-        config=settings.current(),
-        now=timezone.now(),
-    )
-    tell(request, done, state)
-    return after_post(request, filters.url(), focus=_row_after(place, filters))
-
-
-def _named_findings(request: HttpRequest) -> tuple[DispositionState, tuple[SeenFinding, ...]]:
-    """The status and the findings of the form: of a row's own button, else of the ticked boxes."""
+    # Of a row's own button, or else of the ticked boxes.
     word, _blank, one = request.POST.get("one", "").partition(" ")
-    if one:
-        return state_of(word), (seen_finding(one),)
-    ticked = request.POST.getlist("finding")
-    if len(ticked) > MAX_AT_ONCE:
-        raise NotReadable(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
-    return state_of(request.POST.get("act", "")), tuple(map(seen_finding, ticked))
+    named = [one] if one else request.POST.getlist("finding")
+    if len(named) > MAX_AT_ONCE:
+        raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
+    posted = disposition_request(request, word if one else request.POST.get("act", ""), named)
+    cursor = first_cursor(list(posted.findings))
+    dispose_and_report(request, posted)
+    return after_post(request, filters.url(), focus=_row_after(cursor, filters))
 
 
-def state_of(word: str) -> DispositionState:
-    """The status that the form asks for.
+def disposition_request(
+    request: HttpRequest, state: str, named: Sequence[str] = ()
+) -> DispositionRequest:
+    """Read what the form asks for.
 
-    :raises NotReadable: there is no such status.
+    :param named: each finding's fingerprint and the id of the disposition that was shown.
+    :raises BadForm: there is no such status or finding.
     """
-    if word not in DispositionState.values:
-        raise NotReadable(
-            f"a finding cannot be {word!r}", hint=f"it can be {', '.join(DispositionState.values)}"
+    if state not in DispositionState.values:
+        raise BadForm(
+            f"a finding cannot be {state!r}", hint=f"it can be {', '.join(DispositionState.values)}"
         )
-    return DispositionState(word)
+    findings = {}
+    for text in named:
+        fingerprint, _blank, shown_id = text.partition(" ")
+        number = read_number(shown_id)
+        if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
+            raise BadForm("the form names no finding", hint="reload the page")
+        findings[fingerprint] = number
+    return DispositionRequest(
+        findings=findings,
+        state=DispositionState(state),
+        actor=actor(request),
+        reason=field(request, "reason", max_length=MAX_REASON),
+    )
 
 
-def seen_finding(text: str) -> SeenFinding:
-    """A finding as the form names it: its fingerprint, and the last word on it that was shown.
-
-    :raises NotReadable: it is something else.
-    """
-    mark, _blank, last = text.partition(" ")
-    number = read_number(last)
-    if not (mark.isalnum() and len(mark) <= 16) or number is None:
-        raise NotReadable("the form names no finding", hint="reload the page")
-    return SeenFinding(mark, number)
+def dispose_and_report(request: HttpRequest, posted: DispositionRequest) -> Triaged:
+    done = dispose_findings(posted, config=settings.current(), now=timezone.now())
+    _report(request, done, posted.state)
+    return done
 
 
-def tell(request: HttpRequest, done: Triaged, state: DispositionState) -> None:
+def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> None:
     """Say what was done and, by name, what was not; remember it for an undo."""
     if done.moved:
         what = f"{count_words(len(done.moved), 'finding')} {_DONE[state]}"
         if len(done.moved) == 1:
             what = f"{_DONE[state].capitalize()}: {_name(done.moved[0])}"
-        request.session[_LAST_ACT] = {"at": done.at.isoformat(), "what": what}
+        request.session[_LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
         messages.success(request, f"{what}.")
-    _tell_refusals(request, done.not_moved)
+    _report_refusals(request, done.not_moved)
 
 
-def _tell_refusals(request: HttpRequest, not_moved: Sequence[NotMoved]) -> None:
-    for item in not_moved[:_NAMED_AT_MOST]:
-        last = item.disposition
+def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
+    for last in not_moved[:_NAMED_AT_MOST]:
         messages.warning(
             request,
-            f"Left alone: {_name(item.fingerprint)}. {last.actor} says {last.state} since this page"
+            f"Left alone: {_name(last.fingerprint)}. {last.actor} says {last.state} since this page"
             " was shown.",
         )
     more = len(not_moved) - _NAMED_AT_MOST
@@ -158,13 +144,11 @@ def _name(fingerprint: str) -> str:
     return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
 
 
-def _row_after(place: Place | None, filters: Filters) -> str:
-    """The id of the row that gets the focus: the next one left in the list, else the one before."""
-    if place is None:
-        return ""
+def _row_after(cursor: QueueCursor | None, filters: Filters) -> str:
+    """Return the id of the row that gets the focus: the next one of the list, else the previous."""
     queue, _files = find(filters)
-    left = next(iter(queue.after(place, 1)), None) or queue.before(place)
-    return row_id(left) if left else ""
+    line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
+    return line.row_id if line else ""
 
 
 @require_http_methods(["GET", "POST"])
@@ -173,29 +157,22 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     require_permission(request, PERMISSION)
     filters = read_filters(request)
     if request.method == "GET":
-        return _list_of(filters) if wants_json(request) else _confirm(request, filters)
-    state = state_of(request.POST.get("as", ""))
-    bulk = BulkRequest(
-        wanted=queue_filter(filters),
-        expected=_number(request.POST.get("expected", "")),
-        state=state,
-        actor=actor(request),
-        reason=field(request, "reason", max_length=MAX_REASON),
-    )
+        url = f"{reverse('queue')}?{filters.query}&format=json"
+        return SeeOther(url) if wants_json(request) else _confirm(request, filters)
+    posted = disposition_request(request, request.POST.get("as", ""))
+    expected = read_number(request.POST.get("expected", ""))
+    if expected is None:
+        raise BadForm("the form does not say how many findings were counted")
+    wanted = queue_filter(filters)
+    now = timezone.now()
     try:
-        done = dispose_matching(bulk, config=settings.current(), now=timezone.now())
+        done = dispose_matching(wanted, expected, posted, config=settings.current(), now=now)
     except QueueMoved as moved:
         if wants_json(request):
             raise
-        return _confirm(request, filters, moved=moved, chosen=state)
-    tell(request, done, state)
+        return _confirm(request, filters, moved=moved, chosen=posted.state)
+    _report(request, done, posted.state)
     return after_post(request, filters.url())
-
-
-def _list_of(filters: Filters) -> HttpResponse:
-    """To the document of the queue: what matches is the same."""
-    query = f"{filters.query}&format=json" if filters.query else "format=json"
-    return SeeOther(f"{reverse('queue')}?{query}")
 
 
 def _confirm(
@@ -224,29 +201,22 @@ def _confirm(
     return render(request, "review/queue_all.html", context, status=status)
 
 
-def _number(text: str) -> int:
-    number = read_number(text)
-    if number is None:
-        raise NotReadable("the form does not say how many findings were counted")
-    return number
-
-
 @require_POST
 def take_back(request: HttpRequest) -> HttpResponse:
     """Undo what this person did last in this browser, where nobody decided since."""
     require_permission(request, PERMISSION)
-    act = last_act(request)
-    if act is None:
+    action = last_action(request)
+    if action is None:
         raise NothingToUndo("there is nothing of yours to take back")
     filters = read_filters(request)
-    done = undo(datetime.fromisoformat(act.at), actor=actor(request), now=timezone.now())
-    del request.session[_LAST_ACT]
+    done = undo(datetime.fromisoformat(action.at), actor=actor(request), now=timezone.now())
+    del request.session[_LAST_ACTION]
     if done.moved:
-        messages.success(request, f"Undone: {act.what[:1].lower()}{act.what[1:]}.")
-    _tell_refusals(request, done.not_moved)
+        messages.success(request, f"Undone: {action.what[:1].lower()}{action.what[1:]}.")
+    _report_refusals(request, done.not_moved)
     queue, _files = find(filters)
-    back = next(iter(queue.of(done.moved)), None)
-    return after_post(request, filters.url(), focus=row_id(back) if back else "")
+    line = next(iter(queue.of(done.moved)), None)
+    return after_post(request, filters.url(), focus=line.row_id if line else "")
 
 
 urlpatterns = [

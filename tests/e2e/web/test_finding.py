@@ -183,7 +183,7 @@ class TestWay:
         url = web.get(url_of(marks[3])).context["queue_url"]
         page = web.get(url)
 
-        (group,) = [g for g in page.context["shown"].groups if g.note_path == "kb/notes/b.md"]
+        (group,) = [g for g in page.context["notes"] if g.note_path == "kb/notes/b.md"]
         assert url.endswith(f"#{group.rows[0].row_id}")
 
     def test_of_one_that_is_not_in_the_list_goes_on_behind_its_place(self, web, marks):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import FileSnapshot, Finding
-from review.queue.dispose import DispositionRequest, dispose_finding
+from review.queue.triage import DispositionRequest, dispose_finding
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,
@@ -47,7 +47,8 @@ the cat
 def dispose(root, mark: str, state: DispositionState) -> None:
     """Decide about a finding."""
     dispose_finding(
-        DispositionRequest(mark, state, "human:ana", "because"),
+        mark,
+        DispositionRequest(state, "human:ana", "because"),
         corpus=open_corpus(root),
         config=make_config(root),
         now=NOW + timedelta(hours=2),

@@ -39,8 +39,8 @@ def filled(root):
 
 def rows(response) -> list[str]:
     """The texts of the rows, with the decision in place of one that stands for a whole review."""
-    shown = [row for group in response.context["shown"].groups for row in group.rows]
-    return [row.decision if row.finding.of_whole_review else row.text for row in shown]
+    shown = [row for group in response.context["notes"] for row in group.rows]
+    return [row.line.decision if row.finding.of_whole_review else row.finding.text for row in shown]
 
 
 def counts(response, name: str) -> dict[str, int]:
@@ -53,7 +53,7 @@ class TestList:
     def test_groups_findings_by_note_in_the_order_of_paths_and_gates(self, web, filled):
         response = web.get("/queue/")
 
-        notes = [group.note_path for group in response.context["shown"].groups]
+        notes = [group.note_path for group in response.context["notes"]]
         assert notes == ["kb/notes/a.md", "kb/notes/b.md", "kb/notes/deep/c.md"]
         assert rows(response) == [
             *("it contradicts itself", "vague", "unclear"),
@@ -194,7 +194,7 @@ class TestPages:
     ):
         monkeypatch.setattr(queue_page, "LINES_A_PAGE", 2)
         first = web.get("/queue/")
-        for group in first.context["shown"].groups:
+        for group in first.context["notes"]:
             for row in group.rows:
                 decide(row.finding.fingerprint, "fixed")
 
@@ -206,7 +206,7 @@ class TestPages:
         second = web.get(web.get("/queue/").context["paged"].next_url)
 
         assert "5–6 of 6" in second.content.decode()
-        assert second.context["shown"].groups[0].total == 2
+        assert second.context["notes"][0].total == 2
 
 
 def rows_of_one_page(web, monkeypatch) -> list[str]:

@@ -45,14 +45,14 @@ class TestOne:
         response = send(web, "/queue/dispose", query, one=f"fixed {marks[1]} 0")
         page = web.get(f"/queue/?{query}")
 
-        last = page.context["shown"].groups[0].rows[1]
-        assert last.text == "too long"
+        last = page.context["notes"][0].rows[1]
+        assert last.finding.text == "too long"
         assert response["Location"] == f"/queue/?{query}#{last.row_id}"
 
     def test_that_was_the_last_leads_to_the_one_before(self, web, marks):
         response = send(web, "/queue/dispose", one=f"fixed {marks[3]} 0")
 
-        row = web.get("/queue/").context["shown"].groups[0].rows[2]
+        row = web.get("/queue/").context["notes"][0].rows[2]
         assert response["Location"].endswith(f"#{row.row_id}")
 
     def test_says_what_was_done(self, web, marks):
@@ -88,7 +88,7 @@ class TestOne:
         (root / "kb/notes/b.md").rename(root / "kb/notes/c.md")
         move = CarryRequest("kb/notes/b.md", "kb/notes/c.md", actor="human:ana")
         carry_over_acceptances(move, corpus=open_corpus(root), now=NOW + timedelta(hours=1))
-        (row,) = web.get("/queue/?note=kb/notes/c.md").context["shown"].groups[0].rows
+        (row,) = web.get("/queue/?note=kb/notes/c.md").context["notes"][0].rows
 
         send(web, "/queue/dispose", one=f"rejected {row.finding.fingerprint} 0")
 
