@@ -1,4 +1,4 @@
-"""What a reviewer's run comes to: its text, or why there is none, and what it cost."""
+"""Outcome of a reviewer's run: its text, or why there is none, and its cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODEL_ANSWERED = "model_answered"  # is there only where it is false
 
 @dataclass(frozen=True)
 class RunnerFailure:
-    """Why a run is no success.
+    """Failure of a run.
 
     :param reason: the CLI's own message, one line without control characters, bounded.
     :param retryable: the same job may succeed when it is tried again later.
@@ -36,13 +36,13 @@ class RunnerFailure:
 
     @property
     def concerns_all(self) -> bool:
-        """Whether to start no further job with this runner."""
+        """True if no further job should start with this runner."""
         return self.exhausted or self.unusable
 
 
 @dataclass(frozen=True)
 class RunnerOutcome:
-    """What a run left; a success has a text and no failure.
+    """Result of a run; a success has a text and no failure.
 
     :param text: the review, byte-exact. Beside a failure: the review blocks that were there before
         the run failed, incomplete perhaps.
@@ -63,7 +63,7 @@ class RunnerOutcome:
 
 
 def telemetry_of(outcomes: Sequence[RunnerOutcome]) -> dict[str, Any] | None:
-    """What is kept of the runs of a job: that no model had answered, too."""
+    """Merge the telemetry of a job's runs, and mark it where no model had answered."""
     telemetry = merge_runs([outcome.telemetry for outcome in outcomes])
     if outcomes and all(outcome.failure and not outcome.failure.is_attempt for outcome in outcomes):
         return (telemetry or {}) | {MODEL_ANSWERED: False}

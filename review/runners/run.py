@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import tempfile
 import threading
 import time
@@ -13,32 +14,56 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
+from review.private_files import make_private
 from review.runners.outcome import Captured, RunnerFailure, RunnerOutcome
-from review.runners.process.environment import new_mark, worker_environment
-from review.runners.process.run import ProcessRequest, ProgramNotStarted, run_process
+from review.runners.process.environment import is_mark, new_mark, worker_environment
+from review.runners.process.run import (
+    ProcessRequest,
+    ProcessResult,
+    ProgramNotStarted,
+    run_process,
+)
 from review.runners.process.table import kill_orphans
 from review.runners.registry import find_runner
-from review.runners.run_folder import (
-    LAST_MESSAGE,
-    MAX_CAPTURED_BYTES,
-    PROMPT,
-    STDERR,
-    STDOUT,
-    RunRecord,
-    keep,
-    prepare,
-    read_captured,
-    read_record,
-)
 from review.runners.spec import Access, RunnerSpec
 from review.runners.verify import Run, verify_run
 from review.settings.config import Config
 from review.vocabulary import FailureCode
 
+MAX_CAPTURED_BYTES = 32_000_000
+_PROMPT, _STDOUT, _STDERR, _LAST_MESSAGE = "prompt.md", "stdout", "stderr", "last-message"
+_OUTPUT, _RECORD = "output.md", "run.json"
 _SCRATCH_PREFIX = "commonplace-run-"
 _ORPHANS_END_WITHIN = 2.0
 # What the disk of this machine refuses every job alike.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Facts of a run that are needed to end it and to judge it without its parent.
+
+    :param mark: what all its processes carry in their environment.
+    :param output: where the review is expected, relative to the scratch folder.
+    :param since_ns: a file that is older is not this run's work; by the disk's clock.
+    :param timeout: seconds.
+    :param result: None while nobody has seen it end.
+    """
+
+    runner: str
+    access: Access
+    mark: str
+    scratch: str
+    output: str
+    since_ns: int
+    timeout: float
+    result: ProcessResult | None = None
+
+    @property
+    def output_path(self) -> Path:
+        return Path(self.scratch, self.output)
 
 
 @dataclass(frozen=True)
@@ -100,7 +125,7 @@ def end_left_over(files: Path) -> bool:
 
 
 def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
-    """What a run left whose parent died before it could take it; None: no run began here.
+    """Return the outcome of a run whose parent died; None: no run began here.
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
     """
@@ -108,7 +133,7 @@ def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
     if record is None:
         return None
     spec = find_runner(record.runner, config=config)
-    return _judge(record, read_captured(files, record), spec)
+    return _judge(record, _read_captured(files, record), spec)
 
 
 def forget_run(files: Path) -> None:
@@ -132,11 +157,11 @@ def _run(request: RunRequest, access: Access, *, stop: threading.Event) -> Runne
         return not_prepared(error, unusable=error.errno in _NO_ROOM)
     finally:
         with suppress(OSError):
-            (files / PROMPT).unlink(missing_ok=True)
+            (files / _PROMPT).unlink(missing_ok=True)
     record = replace(record, result=result)
-    captured = read_captured(files, record)
+    captured = _read_captured(files, record)
     with suppress(OSError):  # a full disk now costs only what a killed parent would miss
-        keep(files, record, output=None if access is Access.EDIT else captured.file)
+        _keep(files, record, output=None if access is Access.EDIT else captured.file)
     return _judge(record, captured, request.spec)
 
 
@@ -146,7 +171,7 @@ def _judge(record: RunRecord, captured: Captured, spec: RunnerSpec) -> RunnerOut
 
 def _lay_out(request: RunRequest, files: Path, access: Access) -> RunRecord:
     """Prepare the folders: nothing of an earlier run is left where this one's output will be."""
-    prepare(files, request.prompt)
+    _prepare(files, request.prompt)
     for path, data in request.reading.items():
         target = request.scratch / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +192,7 @@ def _lay_out(request: RunRequest, files: Path, access: Access) -> RunRecord:
         since_ns=output.parent.stat().st_mtime_ns,
         timeout=request.timeout,
     )
-    keep(files, record)
+    _keep(files, record)
     return record
 
 
@@ -176,8 +201,8 @@ def _process_request(request: RunRequest, files: Path, record: RunRecord) -> Pro
     values = {
         "scratch": str(request.scratch),
         "output_file": str(record.output_path),
-        "last_message": str(files / LAST_MESSAGE),
-        "prompt_file": str(files / PROMPT),
+        "last_message": str(files / _LAST_MESSAGE),
+        "prompt_file": str(files / _PROMPT),
         "model": request.model,
         "effort": request.effort,
     }
@@ -185,11 +210,11 @@ def _process_request(request: RunRequest, files: Path, record: RunRecord) -> Pro
     argv, variables = spec.call(record.access, known)
     return ProcessRequest(
         argv=argv,
-        stdin_path=None if spec.mentions("prompt_file") else files / PROMPT,
+        stdin_path=None if spec.mentions("prompt_file") else files / _PROMPT,
         cwd=request.scratch,
         env=worker_environment(request.environ, extra=variables),
-        stdout_path=files / STDOUT,
-        stderr_path=files / STDERR,
+        stdout_path=files / _STDOUT,
+        stderr_path=files / _STDERR,
         timeout=request.timeout,
         max_bytes=request.max_bytes,
         mark=record.mark,
@@ -208,3 +233,65 @@ def not_prepared(error: OSError, *, unusable: bool) -> RunnerOutcome:
 
 def _not_run(code: FailureCode, message: str, *, unusable: bool = False) -> RunnerOutcome:
     return RunnerOutcome(failure=RunnerFailure(code, message, unusable=unusable, is_attempt=False))
+
+
+def _prepare(files: Path, prompt: bytes) -> None:
+    """Make the folder of a run, with nothing of an earlier one in it.
+
+    :raises OSError: the system refuses.
+    """
+    make_private(files)
+    for name in (_RECORD, _OUTPUT, _LAST_MESSAGE, _STDOUT, _STDERR):
+        (files / name).unlink(missing_ok=True)
+    (files / _PROMPT).write_bytes(prompt)
+
+
+def _keep(files: Path, record: RunRecord, *, output: bytes | None = None) -> None:
+    """Write the record, and a copy of the review file: the scratch folder goes before it is read.
+
+    :raises OSError: the system refuses.
+    """
+    _write_whole(files / _RECORD, msgspec.json.encode(record))
+    if output is not None:
+        _write_whole(files / _OUTPUT, output)
+
+
+def read_record(files: Path) -> RunRecord | None:
+    """The record, or None when no run began here: it lies where a worker could have written."""
+    try:
+        record = msgspec.json.decode(_read_file(files / _RECORD) or b"", type=RunRecord)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return record if is_mark(record.mark) else None
+
+
+def _read_captured(files: Path, record: RunRecord) -> Captured:
+    """All that the worker left; a file that it edits may be as old as it was."""
+    since = 0 if record.access is Access.EDIT else record.since_ns
+    return Captured(
+        stdout=_read_file(files / _STDOUT) or b"",
+        stderr=_read_file(files / _STDERR) or b"",
+        exit_code=None if record.result is None else record.result.exit_code,
+        file=_read_file(files / _OUTPUT) or _read_file(record.output_path, since_ns=since),
+        last_message=_read_file(files / _LAST_MESSAGE),
+    )
+
+
+def _read_file(path: Path, *, since_ns: int = 0) -> bytes | None:
+    """An ordinary file that was written since then; a link, folder or pipe is none."""
+    try:
+        # Without O_NONBLOCK a pipe that a worker put there would hang us.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(path, flags), "rb") as stream:
+            info = os.fstat(stream.fileno())
+            if not stat.S_ISREG(info.st_mode) or info.st_mtime_ns < since_ns:
+                return None
+            return stream.read(MAX_CAPTURED_BYTES)
+    except (OSError, ValueError):
+        return None
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    unfinished = path.with_name(f".{path.name}")
+    unfinished.write_bytes(data)
+    unfinished.replace(path)

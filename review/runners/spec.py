@@ -18,7 +18,7 @@ class RunnerCannot(UsageRefused):
 
 
 class Access(StrEnum):
-    """What a worker may do with files; nothing ever reaches beyond its scratch folder."""
+    """Access of a worker to files; never beyond its scratch folder."""
 
     READ = "read"
     WRITE = "write"
@@ -26,7 +26,7 @@ class Access(StrEnum):
 
 
 class Dialect(StrEnum):
-    """How a CLI gives account of its run: which adapter reads it."""
+    """Format in which a CLI reports its run; each has an adapter."""
 
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
@@ -40,7 +40,7 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True)
 class Reading:
-    """Where a `json` or `jsonl` answer holds what, as dotted paths (`message.content`).
+    """Places of the values in a `json` or `jsonl` answer, as dotted paths (`message.content`).
 
     :param where: only objects whose path has this value hold the answer.
     :param join: the answer is all of them in order, not the last.
@@ -53,7 +53,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class RunnerSpec:
-    """How to call one reviewer.
+    """Command line of one reviewer.
 
     The arguments are `command`, those of the access, of the model and of the effort where they are
     known, then `options` and `closing`. `{model}`, `{effort}`, `{scratch}`, `{output_file}`,
@@ -79,7 +79,7 @@ class RunnerSpec:
 
     @property
     def in_process(self) -> bool:
-        """Whether no process is started: the embedded reviewer."""
+        """True for the embedded reviewer, which starts no process."""
         return self.dialect is Dialect.IN_PROCESS
 
     @property
@@ -87,7 +87,7 @@ class RunnerSpec:
         return Access.WRITE if self.writes_file else Access.READ
 
     def mentions(self, word: str) -> bool:
-        """Whether the command has a place for `{word}`; the prompt is on stdin unless it has one."""
+        """Return whether the command has `{word}`; without `{prompt_file}` it reads stdin."""
         return any(
             f"{{{word}}}" in item
             for item in (*self._always, *self.model_options, *self.effort_options)

@@ -79,7 +79,7 @@ def verify_run(run: Run) -> RunnerOutcome:
 
 
 def holds_review(text: bytes | None) -> bool:
-    """Whether a line opens a review block, of whichever job."""
+    """Return whether a line opens a review block, of whichever job."""
     if text is None or _SENTINEL_WORDS not in text.upper():
         return False
     lines = (line for line in without_escapes(text).split(b"\n") if _SENTINEL_WORDS in line.upper())
@@ -101,7 +101,7 @@ def _telemetry(run: Run, account: Account, failure: RunnerFailure | None) -> dic
 
 
 def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
-    """Whether the run had come so far that a model answered, by what it left."""
+    """Return whether a model had answered, by the traces of the run."""
     if failure.misread:
         return False
     if account.telemetry.get("output_tokens") or run.captured.file or holds_review(account.answer):
@@ -154,7 +154,7 @@ def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
 
 
 def _no_answer(run: Run, account: Account) -> RunnerFailure | None:
-    """What stands where the answer should be: an error, or that nothing was asked."""
+    """Find an error in the place of the answer, or a reply to an empty prompt."""
     if holds_review(account.answer) or holds_review(run.captured.file):
         return None
     words = _decoded(account.answer or run.captured.stdout)
@@ -183,7 +183,7 @@ def _bad_exit(run: Run) -> RunnerFailure | None:
 
 
 def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFailure | None:
-    """Why there is no review; what the CLI said on stderr can tell that it may be tried again."""
+    """Explain that there is no review; words on stderr may show that a retry can help."""
     what = _fault_of_text(run, text)
     if what is None:
         return None
@@ -220,7 +220,7 @@ def _fault_of_text(run: Run, text: bytes | None) -> str | None:
 
 
 def _last_words(run: Run) -> str:
-    """What the CLI said about itself: on stderr, else on stdout where that is prose."""
+    """Return the CLI's messages: on stderr, else on stdout where that is prose."""
     words, stdout = _line(run.captured.stderr, limit=MAX_REASON), run.captured.stdout
     if not words and run.spec.dialect in _PROSE and not holds_review(stdout):
         return _line(stdout, limit=MAX_REASON)

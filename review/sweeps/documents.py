@@ -17,7 +17,7 @@ class SalvagedJson(Document, kw_only=True):
 
 
 class PlanJson(Document, kw_only=True):
-    """What a sweep would run: new jobs, and queued ones that hold pairs of its scope.
+    """Jobs that a sweep would run: new ones, and queued ones that hold pairs of its scope.
 
     `estimated_cost_usd` is by `estimated_from_jobs` past jobs of the runner and partition; null
     when none of them told what it cost.
@@ -43,7 +43,7 @@ class FailureGroupJson(Document, kw_only=True):
 
 
 class SweepCostJson(Document, kw_only=True):
-    """What the sweep's runs say that they cost; null is unknown, and never zero."""
+    """Cost that the runs of a sweep report; null is unknown, and never zero."""
 
     usd: float | None
     jobs_without_cost: int

@@ -1,4 +1,4 @@
-"""How the pairs of a job are judged: by the embedded reviewer, or by a CLI in a process.
+"""Executors of a job's pairs: the embedded reviewer, or a CLI in a process.
 
 A job is prepared before it is claimed: what cannot be run here stays queued for somebody who can.
 """

@@ -145,7 +145,7 @@ class Feeder:
 
     @property
     def is_done(self) -> bool:
-        """Whether every target was looked at and every job handed out."""
+        """True if every target was looked at and every job handed out."""
         return not (self._ready or self._groups)
 
     @property
@@ -181,7 +181,7 @@ class Feeder:
                 self._tally.skip(item)
 
     def _runs_other(self, job_id: int) -> bool:
-        """Whether a job that another parent has queued is run by this sweep."""
+        """Return whether this sweep runs a job that another parent has queued."""
         if job_id not in self._others:
             found = self._take_over(job_id)
             self._others[job_id] = found

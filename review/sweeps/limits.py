@@ -18,7 +18,7 @@ _FAILURES = 10
 
 
 class StopReason(StrEnum):
-    """Why a sweep ended before its work was done."""
+    """Reason for a sweep to end before its work is done."""
 
     INTERRUPTED = "interrupted"
     ACCOUNT_EXHAUSTED = "account-exhausted"
@@ -64,7 +64,7 @@ class StopPolicy:
     _unpriced: int = 0
 
     def may_start(self, under_way: int) -> bool:
-        """Whether another job may start beside those under way."""
+        """Return whether another job may start beside those under way."""
         if self.stop.is_set():
             self.end(StopReason.INTERRUPTED, "asked to end")
         max_jobs = self.limits.max_jobs
@@ -113,7 +113,7 @@ class StopPolicy:
             self.reason, self.because = reason, because
 
     def _affords(self, jobs: int) -> bool:
-        """Whether so many jobs more fit. While nothing is known of their cost, one alone does."""
+        """Return whether so many more jobs fit; while their cost is unknown, one alone does."""
         if self.limits.max_cost_usd is None:
             return True
         left = float(self.limits.max_cost_usd) - self._spent - self._assumed

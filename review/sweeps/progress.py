@@ -72,7 +72,7 @@ class JobRun:
 
     @property
     def runs_rest_again(self) -> bool:
-        """Whether only a part was reviewed, and what is missing may succeed in another job."""
+        """True if only a part was reviewed, and the rest may succeed in another job."""
         failure = self.failure
         passing = failure is not None and failure.retryable and not failure.concerns_all
         return passing and 0 < len(self.missing) < len(self.document.pairs)

@@ -40,7 +40,7 @@ _AFTER_LIMIT = timedelta(seconds=1)
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often a job is run at most, and how long the pauses are.
+    """Number of runs of a job, and the pauses between them.
 
     :param runs: 1 never tries again.
     :param first_pause: before the second run; each later pause is three times as long.
@@ -70,7 +70,7 @@ class RetryPolicy:
         return announced or min(grown, self.longest_pause)
 
     def is_over(self, failure: RunnerFailure, *, now: datetime) -> bool:
-        """Whether a limit lasts longer than any pause: then no other job will succeed either."""
+        """Return whether a limit lasts longer than any pause: no other job will succeed then."""
         announced = self._announced_pause(failure, now=now)
         return announced is not None and announced > self.longest_pause
 

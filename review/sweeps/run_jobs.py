@@ -94,7 +94,7 @@ def _run_in_thread(job_id: int, worker: Worker, updates: _Updates) -> None:
 
 @dataclass
 class RunResult:
-    """What became of each job, sorted by id.
+    """Results of each job, sorted by id.
 
     :param stopped_because: a failure of one job that all others would have.
     """

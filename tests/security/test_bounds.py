@@ -26,7 +26,7 @@ from review.management.kit.input import read_source
 from review.models import Finding, ReviewText
 from review.protocol.decision import read_decision
 from review.runners.cli.error_texts import clean
-from review.runners.run_folder import read_record
+from review.runners.run import read_record
 from review.vocabulary import Decision
 from review.web.core.middleware import MAX_FIELDS, MAX_QUERY_BYTES
 from review.web.render.markdown import render_markdown

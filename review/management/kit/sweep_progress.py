@@ -55,7 +55,7 @@ def line_of(event: SweepEvent) -> str:
 
 
 def numbers_of(tally: Tally, *, seconds: float) -> str:
-    """What stands beside the bar: the rate, running and failed jobs, and the cost so far."""
+    """Format the numbers beside the bar: the rate, running and failed jobs, and the cost so far."""
     cost = tally.cost_usd
     amount = _AMOUNT_UNKNOWN if cost is None else f"${cost:.2f}"
     if cost is not None and tally.jobs_without_cost:

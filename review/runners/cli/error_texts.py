@@ -119,7 +119,7 @@ def error_in_answer(answer: str) -> RunnerFailure | None:
 
 
 def saw_no_request(answer: str) -> bool:
-    """Whether an answer without a review says that no prompt has arrived."""
+    """Return whether an answer without a review says that no prompt has arrived."""
     return len(answer) <= _MOST_OF_A_GREETING and _NO_REQUEST.search(answer) is not None
 
 
@@ -129,7 +129,7 @@ def limit_named_by(reason: object) -> str:
 
 
 def tells_of_the_limit(message: str) -> bool:
-    """Whether a CLI's message says that its answer had become too long."""
+    """Return whether a CLI's message says that its answer had become too long."""
     return _STOPPED.search(message) is not None
 
 
@@ -140,7 +140,7 @@ def stopped_at_limit(said: str) -> RunnerFailure:
 
 
 def without_escapes(data: bytes) -> bytes:
-    """What a CLI printed, without the sequences that only a terminal understands."""
+    """Remove the escape sequences of terminals."""
     return _ESCAPE_BYTES.sub(b"", data) if b"\x1b" in data else data
 
 

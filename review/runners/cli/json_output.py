@@ -14,25 +14,38 @@ _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _MOST = 2**53
 _MOST_MONEY = 1e12
+_MOST_TRIES = 20  # of what does not end on its line: each may read all of the text
 
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
     """Every JSON object that begins a line, in order; those in a list one by one."""
     text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
     found: list[object] = []
-    at = 0
+    at, tries = 0, _MOST_TRIES
     while match := _OPENING.search(text, at):
-        try:
-            value, at = _DECODER.raw_decode(text, match.end())
-        except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
-            at = match.end() + 1
-        else:
+        start = match.end()
+        at = text.find("\n", start) + 1 or len(text)
+        value, length = _decode(text[start:at])
+        if not length and tries:
+            value, length = _decode(text, start)
+            tries -= not length
+        if length:
+            at = start + length
             found += value if isinstance(value, list) else [value]
     return [item for item in found if isinstance(item, dict)]
 
 
+def _decode(source: str, start: int = 0) -> tuple[object, int]:
+    """A value and its length; 0: there is none."""
+    try:
+        value, end = _DECODER.raw_decode(source, start)
+    except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+        return None, 0
+    return value, end - start
+
+
 def look(value: object, path: str) -> object:
-    """What stands at a dotted path (`message.content.0.text`), or None."""
+    """Return the value at a dotted path (`message.content.0.text`), or None."""
     for part in path.split("."):
         if isinstance(value, Mapping):
             value = value.get(part)

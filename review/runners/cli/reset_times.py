@@ -36,7 +36,7 @@ _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 def read_reset_time(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
-    """When the account may be used again, by a CLI's own words; None where they tell no time.
+    """Read from a CLI's message when the account may be used again; None if it tells no time.
 
     :param zone: of times of day that name none; None is this process's own.
     """

@@ -77,7 +77,7 @@ def new_mark() -> str:
 
 
 def is_mark(text: object) -> bool:
-    """Whether `text` is such a variable: what carries it may be killed."""
+    """Return whether `text` is such a variable: processes that carry it may be killed."""
     return isinstance(text, str) and re.fullmatch(rf"{_MARK}=[0-9a-f]{{32}}", text) is not None
 
 

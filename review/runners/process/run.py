@@ -49,7 +49,7 @@ class ProcessRequest:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """How a program ended.
+    """Result of a program that ended.
 
     :param exit_code: None when a signal ended it.
     :param duration: seconds.
@@ -95,7 +95,7 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
 def _wait(
     process: subprocess.Popen[bytes], request: ProcessRequest, *, stop: threading.Event
 ) -> bool:
-    """Whether the process has ended before its time was up and before `stop` was set."""
+    """Return whether the process ended before its time was up and before `stop` was set."""
     until = time.monotonic() + request.timeout
     while process.poll() is None:
         if stop.wait(_PAUSE) or time.monotonic() > until:

@@ -27,7 +27,7 @@ class Processes(Protocol):
         """The host's name."""
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
-        """Whether the process that had this number and start time is still there."""
+        """Return whether the process with this number and start time is still there."""
 
 
 class ProcessTable:
@@ -43,7 +43,7 @@ class ProcessTable:
         return Parent(self.host, os.getpid(), _started_at(psutil.Process()))
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
-        """Whether the process is still there; in doubt it is.
+        """Return whether the process is still there; in doubt it is.
 
         A number that now belongs to a process with another start time was given out again.
         """

@@ -98,7 +98,7 @@ class TestDeclared:
     def test_a_command_answers_on_stdout(self, tmp_path):
         spec = declared(tmp_path, 'command = ["ollama", "run", "{model}", "--hidethinking"]')
 
-        argv = spec.arguments(Access.READ, {"model": "llama3"})
+        argv = spec.call(Access.READ, {"model": "llama3"})[0]
 
         assert argv == ("ollama", "run", "llama3", "--hidethinking")
         assert (spec.dialect, spec.review_access) == (Dialect.TEXT, Access.READ)
@@ -107,7 +107,7 @@ class TestDeclared:
         spec = declared(tmp_path, 'command = ["x", "--out", "{output_file}"]\noutput = "file"')
 
         assert spec.review_access == Access.WRITE
-        assert spec.arguments(Access.WRITE, {"output_file": "/s/o.md"}) == ("x", "--out", "/s/o.md")
+        assert spec.call(Access.WRITE, {"output_file": "/s/o.md"})[0] == ("x", "--out", "/s/o.md")
 
     def test_model_and_effort_stand_where_they_are_known(self, tmp_path):
         body = (
@@ -115,8 +115,8 @@ class TestDeclared:
         )
         spec = declared(tmp_path, body)
 
-        assert spec.arguments(Access.READ, {}) == ("x",)
-        assert spec.arguments(Access.READ, {"model": "m", "effort": "e"}) == (
+        assert spec.call(Access.READ, {})[0] == ("x",)
+        assert spec.call(Access.READ, {"model": "m", "effort": "e"})[0] == (
             "x",
             "-m",
             "m",
@@ -126,26 +126,26 @@ class TestDeclared:
     def test_what_is_given_is_no_template(self, tmp_path):
         spec = declared(tmp_path, 'command = ["x", "{model}", "{\\"a\\": {\\"b\\": 1}}"]')
 
-        argv = spec.arguments(Access.READ, {"model": "{effort}", "effort": "high"})
+        argv = spec.call(Access.READ, {"model": "{effort}", "effort": "high"})[0]
 
         assert argv == ("x", "{effort}", '{"a": {"b": 1}}')
 
     def test_a_built_in_one_can_be_changed_under_its_own_name(self, tmp_path):
         spec = declared(tmp_path, 'options = ["--max-budget-usd", "1"]', name="claude-code")
 
-        assert spec.arguments(Access.READ, {})[-2:] == ("--max-budget-usd", "1")
+        assert spec.call(Access.READ, {})[0][-2:] == ("--max-budget-usd", "1")
         assert spec.dialect == Dialect.CLAUDE_CODE
 
     def test_one_like_a_built_in_one_writes_the_file(self, tmp_path):
         spec = declared(tmp_path, 'like = "codex"\noutput = "file"')
 
-        assert "workspace-write" in spec.arguments(spec.review_access, {})
+        assert "workspace-write" in spec.call(spec.review_access, {})[0]
         assert spec.name == "mine"
 
     def test_a_command_of_its_own_is_read_like_a_built_in_one(self, tmp_path):
         spec = declared(tmp_path, 'like = "codex"\ncommand = ["wrapper", "exec"]')
 
-        assert spec.arguments(Access.READ, {"model": "m"}) == ("wrapper", "exec", "-m", "m")
+        assert spec.call(Access.READ, {"model": "m"})[0] == ("wrapper", "exec", "-m", "m")
         assert spec.dialect == Dialect.CODEX
 
 

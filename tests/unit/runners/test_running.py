@@ -301,17 +301,18 @@ class TestCall:
     def test_reads_only_and_names_model_and_effort(self, runner, argv):
         values = {"model": "M", "effort": "E", "scratch": "/s", "last_message": "/f/last"}
 
-        assert " ".join(BUILT_IN[runner].arguments(Access.READ, values)) == argv
+        assert " ".join(BUILT_IN[runner].call(Access.READ, values)[0]) == argv
 
     def test_names_no_model_where_none_is_known(self):
-        assert "-m" not in BUILT_IN["codex"].arguments(
-            Access.READ, {"scratch": "/s", "last_message": "/f"}
+        assert (
+            "-m"
+            not in BUILT_IN["codex"].call(Access.READ, {"scratch": "/s", "last_message": "/f"})[0]
         )
 
     @pytest.mark.parametrize("runner", ["claude-code", "codex", "gemini"])
     def test_lets_write_only_where_that_is_asked(self, runner):
         spec = BUILT_IN[runner]
-        reading, writing = (spec.arguments(access, {}) for access in (Access.READ, Access.WRITE))
+        reading, writing = (spec.call(access, {})[0] for access in (Access.READ, Access.WRITE))
 
         assert reading != writing
         assert not any(
