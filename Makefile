@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup clis demo test test-full test-rest test-sqlite test-postgresql test-postgresql-rest test-browser check serve bench bench-scale soak fuzz coverage lock clean \
-	check-style check-templates check-layers check-dependencies check-store check-locks check-types
+	check-house check-style check-templates check-layers check-dependencies check-store check-locks check-types
 
 help:  ## say what there is to type
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
@@ -56,7 +56,10 @@ test-browser: setup  ## the pages in a real browser, on SQLite; Chromium is inst
 	@bash scripts/ensure_browser.sh
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n $(WORKERS) -m "$(MARKS)" $(REPORT:%=--junitxml=%/browser.xml) tests/browser
 
-check: check-style check-templates check-layers check-dependencies check-store check-locks check-types  ## style, types, layers, dependencies, migrations, lock files
+check: check-house check-style check-templates check-layers check-dependencies check-store check-locks check-types  ## size, style, types, layers, dependencies, migrations, lock files
+
+check-house: setup
+	$(PY) scripts/house.py
 
 check-style: setup
 	$(PY) -m ruff check .

@@ -120,9 +120,9 @@ def _groups(base: KnowledgeBase) -> list[Sequence[str]]:
 
 
 def _go(root: Path, wanted: Round, rates: Rates) -> None:
-    from review.settings import config as conf
+    from review import settings
 
-    config = conf.current()
+    config = settings.current()
     jobs, taken = _create(config, wanted)
     rates.add("create_jobs", len(jobs), taken)
     rates.add("claims", len(jobs), _claim(config, jobs))

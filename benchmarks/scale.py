@@ -170,10 +170,10 @@ def _round(place: Place, base: KnowledgeBase, partition: str, number: int) -> di
 
 def _answer(root: Path, job_ids: Sequence[int]) -> None:
     from benchmarks.pipeline import write_outputs
+    from review import settings
     from review.jobs.board import show_jobs
-    from review.settings import config as conf
 
-    jobs: list[Any] = show_jobs(list(job_ids), gates_folder=conf.current().gates_folder)
+    jobs: list[Any] = show_jobs(list(job_ids), gates_folder=settings.current().gates_folder)
     write_outputs(root, jobs)
 
 

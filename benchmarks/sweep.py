@@ -80,25 +80,24 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 
 def _sweep(samples: Samples, jobs: int) -> Any:
+    from review import settings
     from review.knowledge_base.opening import open_corpus
     from review.runners.process.table import ProcessTable
     from review.selection.select import SelectionRequest
-    from review.settings import config as conf
-    from review.sweeps.dispatcher import Dispatcher
-    from review.sweeps.report import SweepContext
-    from review.sweeps.request import Limits, SweepRequest
+    from review.sweeps.feeder import SweepRequest
+    from review.sweeps.limits import Limits
     from review.sweeps.sweep import sweep
     from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping
 
-    config, stop, table = conf.current(), threading.Event(), ProcessTable()
+    config = settings.current()
     with open_corpus(config) as corpus:
         worker = build_worker(
-            WorkerRequest(RUNNER, PARTITION, timedelta(minutes=1), "sweep:benchmark"),
-            parent=table.me(),
+            WorkerRequest(RUNNER, PARTITION, timedelta(minutes=1), slots=jobs),
             linker=corpus.linker,
             config=config,
             clock=_now,
+            stop=threading.Event(),
         )
         return sweep(
             SweepRequest(
@@ -107,10 +106,9 @@ def _sweep(samples: Samples, jobs: int) -> Any:
                 Limits(max_attempts=1),
             ),
             corpus=corpus,
-            dispatcher=Dispatcher(worker, slots=jobs, stop=stop),
-            context=SweepContext(
-                config, table, worker.provenance, "sweep:benchmark", samples.take, stop, _now
-            ),
+            worker=worker,
+            processes=ProcessTable(),
+            on_event=samples.take,
         )
 
 

@@ -6,8 +6,6 @@ the way to a command, or under it, ends here without a traceback when an operato
 
 from __future__ import annotations
 
-from commonplace_site import interrupts  # isort: skip - first, for its effect
-
 import errno
 import gc
 import os
@@ -77,11 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     except ReviewError as refusal:
         return _refused(refusal, arguments)
     except OSError as error:
-        interrupts.end_if_without_memory(error)
         return _refused(_refusal_of(error), arguments)
-    except (MemoryError, ImportError) as error:
-        interrupts.end_if_without_memory(error)
-        raise
     return code
 
 

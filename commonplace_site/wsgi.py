@@ -7,11 +7,10 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 from commonplace_site.collected import refuse_uncollected
-from commonplace_site.framing import Framed
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "commonplace_site.settings.web")
 
-application = Framed(get_wsgi_application())
+application = get_wsgi_application()
 
 # At the start, and not on each page, where nobody who can mend it reads it.
 refuse_uncollected()

@@ -127,6 +127,7 @@ class Staleness(TextChoices):
     NOTE_CHANGED = "note-changed"
 
 
+STALE = "stale"
 REQUESTED = "requested"
 
 

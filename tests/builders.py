@@ -141,7 +141,7 @@ def make_jobs(
 ) -> list[Any]:
     """Queued jobs for the pairs, made through the real use case; as `create_review_jobs` shows them.
 
-    :param overrides: `model_partition`, and fields of `CreateRequest`, such as `grouping`.
+    :param overrides: `model_partition`, `force`, and fields of `CreateRequest`, such as `grouping`.
     """
     from review.jobs.create import CreateRequest, create_jobs
 
@@ -153,6 +153,8 @@ def make_jobs(
         "actor": "human:test",
     }
     config = overrides.pop("config", None) or make_config(root)
+    if overrides.pop("force", False):
+        fields["omit"] = frozenset()
     return create_jobs(CreateRequest(**fields | overrides), config=config, now=now).jobs
 
 

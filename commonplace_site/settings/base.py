@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from review import settings
 from review.errors import ReviewError
-from review.settings import config as conf
 from review.store.database_url import database_settings
 
 
-def _configured() -> conf.Config | None:
+def _configured() -> settings.Config | None:
     # Help, and starting a repository, work where there is no configuration yet. A command that
     # needs the store asks for it again, and then meets the refusal.
     try:
-        return conf.current()
+        return settings.current()
     except ReviewError:
         return None
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from review.errors import StoreRefused
-from review.private_files import make_private
+from review.private_files import create_file, make_private
 
 VARIABLE = "COMMONPLACE_SECRET_KEY"
 MIN_LENGTH = 32
@@ -38,7 +38,9 @@ def secret_key(path: Path) -> str:
 def _kept_key(path: Path) -> str:
     try:
         if not path.exists():
-            _make_key(path)
+            make_private(path.parent)
+            with suppress(FileExistsError):  # two servers that start together end up with one key
+                create_file(path, [secrets.token_urlsafe(48).encode()])
         return _read_own(path).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SecretKeyRefused(
@@ -57,17 +59,3 @@ def _read_own(path: Path) -> str:
                 hint=f"remove the file, and a new key is made; or set {VARIABLE}",
             )
         return stream.read(_MOST)
-
-
-def _make_key(path: Path) -> None:
-    make_private(path.parent)
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as stream:
-        stream.write(secrets.token_urlsafe(48))
-    try:
-        # Linked, not renamed: two servers that start together end up with one key.
-        with suppress(FileExistsError):
-            path.hardlink_to(draft)
-    finally:
-        draft.unlink()

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from commonplace_site.settings.web import *  # noqa: F403
 from commonplace_site.settings.web import INSTALLED_APPS, MIDDLEWARE, NAMED_HOSTS, STORAGES
-from review.settings import config as conf
+from review import settings
 
 INSTALLED_APPS = [*INSTALLED_APPS, "axes"]
 MIDDLEWARE = [*MIDDLEWARE, "axes.middleware.AxesMiddleware"]
@@ -41,7 +41,7 @@ CSRF_TRUSTED_ORIGINS = [f"https://{name.strip()}" for name in NAMED_HOSTS]
 # Static files are collected once a deployment, under names that may be cached for ever.
 WHITENOISE_USE_FINDERS = False
 STATIC_ROOT = os.environ.get("COMMONPLACE_STATIC", "") or (
-    conf.current().root / conf.REPORTS_FOLDER / "static"
+    settings.current().root / settings.REPORTS_FOLDER / "static"
 )
 STORAGES = STORAGES | {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

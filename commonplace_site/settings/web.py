@@ -8,11 +8,11 @@ from pathlib import Path
 import review
 from commonplace_site.settings.base import *  # noqa: F403
 from commonplace_site.settings.secret import secret_key
-from review.settings import config as conf
+from review import settings
 
 _WEB = Path(review.__file__).parent / "web"
 
-SECRET_KEY = secret_key(conf.current().root / conf.REPORTS_FOLDER / ".secret-key")
+SECRET_KEY = secret_key(settings.current().root / settings.REPORTS_FOLDER / ".secret-key")
 # The names under which browsers reach the site, besides this machine's own.
 NAMED_HOSTS = [name for name in os.environ.get("COMMONPLACE_HOSTS", "").split(",") if name.strip()]
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *map(str.strip, NAMED_HOSTS)]

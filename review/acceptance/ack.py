@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,8 +25,8 @@ from review.models import (
     batched,
 )
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.names import named_gates, named_note
-from review.selection.note_cache import DraftPair, NoteShelf, gate_snapshot
+from review.selection.names import command_to_review, named_gates, named_note
+from review.selection.note_cache import DraftPair, gate_snapshot
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 
 Key = tuple[str, str]
@@ -122,7 +123,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     :raises NoteEdited, GateChangedToo, NoEvidence, Superseded: see there; nothing was written.
     """
     gates = named_gates(corpus, request.gates)
-    note = named_note(corpus, NoteShelf(corpus), request.note)
+    note = named_note(corpus, request.note)
     if request.expect_note_sha256 not in (None, note.sha256):
         raise NoteEdited(
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",
@@ -316,7 +317,11 @@ def _refusal(ack: Ack, state: PairState, *, options: AckOptions) -> ReviewError 
     if review is None:
         return NoEvidence(
             f"{name}: no completed review in partition {options.model_partition!r} decided it",
-            hint="an ack carries a review on: have the pair reviewed",
+            hint=command_to_review(
+                ack.pair.note.path,
+                ack.pair.gate.gate_id,
+                model_partition=options.model_partition,
+            ),
         )
     if ack.expected_review not in (None, review.review_pair_id):
         return ReviewMoved(f"{name}: it rests on review {review.review_pair_id} by now")
@@ -324,7 +329,8 @@ def _refusal(ack: Ack, state: PairState, *, options: AckOptions) -> ReviewError 
     if known_gate != ack.pair.gate.sha256 and not options.accept_gate_change:
         return GateChangedToo(
             f"{name}: the gate changed since its review was accepted",
-            hint="read the gate's diff; --accept-gate-change says that it asks the same as before",
+            hint=f"{_command_to_compare(ack.pair, options)} shows what changed in it;"
+            " --accept-gate-change says that it asks the same as before",
         )
     return None
 
@@ -332,6 +338,11 @@ def _refusal(ack: Ack, state: PairState, *, options: AckOptions) -> ReviewError 
 def _superseded(ack: Ack) -> Ack:
     message = f"{_name(ack.pair)}: a later text was accepted in the meantime; select again"
     return replace(ack, review=None, refusal=Superseded(message))
+
+
+def _command_to_compare(pair: DraftPair, options: AckOptions) -> str:
+    words = ["review_target_selector", pair.gate.gate_id, "--note", pair.note.path]
+    return f"commonplace {shlex.join([*words, '--model', options.model_partition, '--diff'])}"
 
 
 def _name(pair: DraftPair) -> str:

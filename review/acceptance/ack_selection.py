@@ -25,6 +25,7 @@ from review.documents.base import NotThisDocument, decode
 from review.documents.problems import problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, PartitionNotConcrete
@@ -32,7 +33,7 @@ from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewPair, batched
 from review.protocol.quote_location import quote_lines
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput, TargetJson
-from review.selection.note_cache import DraftPair, NoteShelf
+from review.selection.note_cache import DraftPair, NoteCache
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, DispositionState, Staleness
@@ -169,6 +170,7 @@ def ack_trivial_changes(
         ],
         refused=acks.refused,
         problems=[problem_json(item) for item in selection.problems],
+        left_out={why: n for why, n in selection.left_out.items() if why != "other-reason"},
     )
 
 
@@ -182,7 +184,7 @@ def read_ack_targets(request: AckInputRequest, *, config: Config) -> tuple[str, 
     if document.schema != SELECTION_SCHEMA:
         raise NotThisDocument(
             f"{source}: schema {document.schema!r}, expected {SELECTION_SCHEMA!r}",
-            hint="acks read what review_target_selector --json prints",
+            hint="acks read what commonplace review_target_selector --json prints",
         )
     if document.model_partition is None:
         raise PartitionNotConcrete(
@@ -225,12 +227,12 @@ def _ack_as_listed(
 
     :param now: None only evaluates them.
     """
-    shelf = NoteShelf(corpus)
+    notes = NoteCache(corpus)
     for chunk in batched(targets, _CHUNK):
         acks: list[Ack] = []
         for target in chunk:
             try:
-                pair = _pair_as_listed(target, corpus=corpus, shelf=shelf)
+                pair = _pair_as_listed(target, corpus=corpus, notes=notes)
             except ReviewError as error:
                 answer.refused.append(refused_json(target, error))
             else:
@@ -244,13 +246,13 @@ def _ack_as_listed(
 
 
 def _pair_as_listed(
-    target: AckTarget | TargetJson, *, corpus: Corpus, shelf: NoteShelf
+    target: AckTarget | TargetJson, *, corpus: Corpus, notes: NoteCache
 ) -> DraftPair:
     """Return the pair with the bytes it has now.
 
     :raises UnreadableFile, NoteEdited, GateEdited: they are not those that were listed.
     """
-    pair = DraftPair(shelf.note(target.note_path), corpus.gate(target.gate_path))
+    pair = DraftPair(notes.note(target.note_path), corpus.gate(target.gate_path))
     name = f"{target.note_path} {target.gate_id}"
     if pair.note.sha256 != target.note_sha256:
         raise NoteEdited(f"{name}: the note was edited since it was selected")
@@ -280,12 +282,16 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[_Key,
             ]
         )
         for (target, pair), of_pair in zip(judged, findings, strict=True):
-            quotes = [
-                finding.quote
+            suspects = [
+                finding
                 for finding in of_pair
                 if finding.line_now is None and finding.status == DispositionState.OPEN
             ]
-            gone = [q for q in quotes if _is_deleted(corpus, target.note_path, pair, q)]
+            gone = [
+                finding
+                for finding in suspects
+                if _is_deleted(corpus, target.note_path, pair, finding.quote)
+            ]
             if gone:
                 found[target.note_path, target.gate_path] = _quote_gone(target, gone[0])
     return found
@@ -299,10 +305,11 @@ def _is_deleted(corpus: Corpus, note_path: str, pair: ReviewPair, quote: str) ->
     return len(quote_lines(now, quote)) < len(quote_lines(pair.note_snapshot.text, quote))
 
 
-def _quote_gone(target: TargetJson, quote: str) -> QuoteGone:
+def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:
+    quote = finding.quote
     shown = quote if len(quote) <= 80 else f"{quote[:80]}…"
     return QuoteGone(
-        f"{target.note_path} {target.gate_id}: an open finding quotes {shown!r}, which the change"
-        " deletes",
-        hint="decide about the finding (dispose_finding), or have the pair reviewed",
+        f"{target.note_path} {target.gate_id}: the open finding {finding.fingerprint} quotes"
+        f" {shown!r}, which the change deletes; say what became of it with: commonplace"
+        f" dispose_finding {finding.fingerprint} --as fixed, or have the pair reviewed"
     )

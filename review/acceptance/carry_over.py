@@ -31,7 +31,7 @@ from review.models import (
     SnapshotText,
     batched,
 )
-from review.selection.note_cache import NoteShelf, gate_snapshot
+from review.selection.note_cache import NoteCache, gate_snapshot
 from review.selection.orphans import EMPTY_SHA256, is_there
 from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
@@ -129,10 +129,10 @@ def carry_over_acceptances(
         not_identical=[],
         refused=[],
     )
-    shelf = NoteShelf(corpus)
+    notes = NoteCache(corpus)
     for chunk in batched(rows, _CHUNK):
         if move:
-            plans = _plans(chunk, move, shelf=shelf, corpus=corpus, request=request, answer=answer)
+            plans = _plans(chunk, move, notes=notes, corpus=corpus, request=request, answer=answer)
         else:
             plans = _retirements(chunk, old, corpus=corpus, answer=answer)
         with nullcontext() if request.dry_run else transaction.atomic():
@@ -179,7 +179,7 @@ def _plans(
     rows: Sequence[CurrentAcceptance],
     move: PathMove,
     *,
-    shelf: NoteShelf,
+    notes: NoteCache,
     corpus: Corpus,
     request: CarryRequest,
     answer: CarryOverJson,
@@ -190,7 +190,7 @@ def _plans(
         texts: list[SnapshotText] = []
         try:
             if plan.note_path != row.note.path:
-                note = shelf.note(plan.note_path).snapshot
+                note = notes.note(plan.note_path).snapshot
                 texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
             if plan.gate_path != row.gate.path:
                 gate = gate_snapshot(corpus.gate(plan.gate_path))
@@ -342,5 +342,7 @@ def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     near = near_matches(old, {path for paths in known for path in paths})
     return NothingToCarry(
         f"nothing is accepted at {old!r}{whose}",
-        hint=f"did you mean {', '.join(near)}?" if near else "review_status lists orphans",
+        hint=f"did you mean {', '.join(near)}?"
+        if near
+        else "commonplace review_status lists orphans",
     )

@@ -30,8 +30,8 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.names import named_gates, named_note
-from review.selection.note_cache import DraftPair, NoteShelf
+from review.selection.names import command_to_review, named_gates, named_note
+from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
@@ -87,7 +87,7 @@ def override_acceptance(
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
     _require_words(reason=request.reason, actor=request.actor)
-    note = named_note(corpus, NoteShelf(corpus), request.note)
+    note = named_note(corpus, request.note)
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():
@@ -190,7 +190,7 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     if pair.status != PairStatus.COMPLETED:
         raise PairNotCompleted(
             f"pair {pair_id} is {pair.status}: it has no review to decide",
-            hint=f"ingest the output of job {pair.job_id} first",
+            hint=f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}",
         )
     # An undecided pair of such a job is marked as undecided; the telemetry still tells.
     telemetry = pair.job.telemetry
@@ -200,7 +200,11 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
         raise PairOfAnotherModel(
             f"pair {pair_id}: {', '.join(ran) or 'another model'} wrote the review, not partition"
             f" {pair.job.model_partition.name!r}; it is kept as evidence and never accepted",
-            hint="have the pair reviewed by the partition's model",
+            hint=command_to_review(
+                pair.note.path,
+                gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+                model_partition=pair.job.model_partition.name,
+            ),
         )
     return pair
 

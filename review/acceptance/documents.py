@@ -42,7 +42,8 @@ class AcksJson(Document, kw_only=True):
 class TrivialAcksJson(Document, kw_only=True):
     """The answer of `ack_trivial_changes`; after `dry_run` nothing was acked.
 
-    `left` are trivial changes of pairs that a person accepted without a review.
+    `left` are trivial changes of pairs that a person accepted without a review; `left_out` counts the
+    notes that the scope does not hold, as a selection does.
     """
 
     schema: str = "ack-trivial-changes/1"
@@ -52,6 +53,7 @@ class TrivialAcksJson(Document, kw_only=True):
     left: list[KeyJson]
     refused: list[RefusedKeyJson]
     problems: list[ProblemJson]
+    left_out: dict[str, int]
 
 
 class MovedKeyJson(Document):

@@ -1,10 +1,11 @@
-"""Acts on pairs that a person picked on a page: acks what was shown, or asks for reviews."""
+"""Act on pairs that a person picked on a page: ack what was shown, or request reviews."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -51,7 +52,7 @@ def ack_picks(
     config: Config,
     now: datetime,
 ) -> list[AcksJson]:
-    """Ack exactly the texts that were shown; one answer a model partition.
+    """Ack exactly the texts that were shown; one answer per model partition.
 
     A pair whose note or gate is another text by now is refused and holds no other up.
 
@@ -60,56 +61,38 @@ def ack_picks(
     """
     return [
         ack_selection(
-            AckInputRequest(
-                selection=_selection(some, partition, Staleness.NOTE_CHANGED.value, config),
-                source=_SOURCE,
-                actor=actor,
-                reason=reason,
-            ),
+            AckInputRequest(selection=selection, source=_SOURCE, actor=actor, reason=reason),
             corpus=corpus,
             config=config,
             now=now,
         )
-        for partition, some in _by_partition(picks).items()
+        for selection in _selections(picks, Staleness.NOTE_CHANGED.value, config)
     ]
 
 
 def request_reviews(
     picks: Sequence[Pick], *, grouping: Grouping, actor: str, config: Config, now: datetime
 ) -> list[CreatedJson]:
-    """Queue jobs for the pairs, fresh or not; one answer a model partition.
+    """Queue jobs for the pairs, fresh or not; one answer per model partition.
 
     :raises NothingPicked: there is no pair.
     :raises BadTargets, PartitionNotConcrete: a pair is none; no job was made for its partition.
     """
     return [
         create_jobs(
-            CreateRequest(
-                selection=_selection(some, partition, REQUESTED, config),
-                source=_SOURCE,
-                grouping=grouping,
-                actor=actor,
-            ),
+            CreateRequest(selection=selection, source=_SOURCE, grouping=grouping, actor=actor),
             config=config,
             now=now,
         )
-        for partition, some in _by_partition(picks).items()
+        for selection in _selections(picks, REQUESTED, config)
     ]
 
 
-def _by_partition(picks: Iterable[Pick]) -> dict[str, list[Pick]]:
-    found: dict[str, list[Pick]] = {}
+def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[bytes]:
+    """Return the picks as the selector would give them, one selection a model partition."""
+    targets: dict[str, list[dict[str, Any]]] = {}
     for pick in picks:
-        found.setdefault(pick.model_partition, []).append(pick)
-    if not found:
-        raise NothingPicked("no pair was picked", hint="tick at least one")
-    return dict(sorted(found.items()))
-
-
-def _selection(picks: Iterable[Pick], partition: str, reason: str, config: Config) -> bytes:
-    """The picks as the selector would give them."""
-    targets = [
-        {
+        target = {
             "note_path": pick.note_path,
             "gate_path": gate_path_of(pick.gate_id, gates_folder=config.gates_folder),
             "gate_id": pick.gate_id,
@@ -119,8 +102,12 @@ def _selection(picks: Iterable[Pick], partition: str, reason: str, config: Confi
             "gate_sha256": pick.gate_sha256,
             "accepted_review_pair_id": pick.review_pair_id,
         }
-        for pick in picks
+        targets.setdefault(pick.model_partition, []).append(target)
+    if not targets:
+        raise NothingPicked("no pair was picked", hint="tick at least one")
+    return [
+        msgspec.json.encode(
+            {"schema": SELECTION_SCHEMA, "model_partition": partition, "targets": of_partition}
+        )
+        for partition, of_partition in sorted(targets.items())
     ]
-    return msgspec.json.encode(
-        {"schema": SELECTION_SCHEMA, "model_partition": partition, "targets": targets}
-    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,24 @@ def resolve_type(raw: str, *, note_path: str) -> str:
     return path if path.endswith(".md") or not path else f"{path}.md"
 
 
+def with_folder_type(
+    kind: NoteKind, *, note_path: str, folder_types: Mapping[str, str]
+) -> NoteKind:
+    """Give a note that names no type that of the nearest folder around it that has one."""
+    if kind.type_path or not kind.readable:
+        return kind
+    folder = note_path
+    while folder:
+        folder = folder.rpartition("/")[0]
+        if folder in folder_types:
+            return replace(kind, type_path=resolve_type(folder_types[folder], note_path=""))
+    return kind
+
+
 def applies(requirement: Requirement, kind: NoteKind) -> bool:
     """Say whether the gate applies; one that requires nothing applies to unreadable notes too.
 
-    Types compare as paths; where either side is a bare name, by the stem (DESIGN section 9).
+    Types compare as paths; where either side is a bare name, by the stem.
     """
     if not requirement.types and not requirement.traits:
         return True

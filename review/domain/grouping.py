@@ -34,21 +34,18 @@ def group_targets(
     Groups are sorted by note and lens, or by gate and first note. `batch_size` counts items of a
     gate's job, and says nothing about a note's.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size {batch_size} is below 1")
-    ordered = sorted(items, key=lambda item: (note_of(item), gate_of(item)))
+    by_note = grouping is Grouping.NOTE
     packed: dict[tuple[str, str], list[T]] = {}
+    ordered = sorted(items, key=lambda item: (note_of(item), gate_of(item)))
     for item in ordered:
-        by_note = grouping is Grouping.NOTE
-        key = (note_of(item), lens_of(item)) if by_note else (gate_of(item), lens_of(item))
-        packed.setdefault(key, []).append(item)
-    groups = []
-    for key in sorted(packed):
-        members = packed[key]
-        step = len(members) if grouping is Grouping.NOTE else batch_size
-        for start in range(0, len(members), step):
-            groups.append(Group(grouping, key[1], tuple(members[start : start + step])))
-    return groups
+        name = note_of(item) if by_note else gate_of(item)
+        packed.setdefault((name, lens_of(item)), []).append(item)
+    size = len(ordered) if by_note else batch_size
+    return [
+        Group(grouping, key[1], tuple(packed[key][start : start + size]))
+        for key in sorted(packed)
+        for start in range(0, len(packed[key]), size)
+    ]
 
 
 def split_by_cost(

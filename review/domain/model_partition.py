@@ -1,4 +1,4 @@
-"""Names the model partition of a concrete model and effort (CONTRACT, claim_review_job)."""
+"""Names the model partition of a concrete model and effort."""
 
 from __future__ import annotations
 
@@ -85,18 +85,16 @@ def _slug(raw: str, *, shown: str, what: str) -> str:
     """Fold spelling: case, provider prefixes, context suffixes, dates, separators."""
     if len(raw) > MAX_PARTITION_LENGTH:
         raise ModelNameRefused(f"{what} {_short(shown)} is longer than {MAX_PARTITION_LENGTH}")
-    if not raw.isascii():  # before lower-casing, which turns a Kelvin sign into a plain k
-        raise ModelNameRefused(f"{what} {_short(shown)} has other characters; {_EXPECTED}")
     rest = raw.strip().lower()
     before = None
     while rest != before:
         before = rest
         rest = _CONTEXT.sub("", rest.rpartition("/")[2].strip())
         rest = _DATE.sub("", _DASHED.sub("-", rest).strip("-"))
-    if not rest:
-        raise ModelNameRefused(f"{what} {_short(shown)} leaves no name; {_EXPECTED}")
-    if not _NAME.fullmatch(rest):
-        raise ModelNameRefused(f"{what} {_short(shown)} has other characters; {_EXPECTED}")
+    # Lower-casing turns a Kelvin sign into a plain k.
+    if not rest or not raw.isascii() or not _NAME.fullmatch(rest):
+        fault = "has other characters" if rest else "leaves no name"
+        raise ModelNameRefused(f"{what} {_short(shown)} {fault}; {_EXPECTED}")
     return rest
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.markdown.lines import Line, iter_lines
+from review.domain.markdown.lines import iter_lines
 
 _ATX_H1 = re.compile(r" {0,3}#[ \t]+[^ \t]")
 _HEADING_OR_RULE = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|([-*_])[ \t]*(?:\1[ \t]*){2,}$)")
@@ -48,9 +48,10 @@ def regions_of(text: str, frontmatter: Frontmatter | None = None) -> Regions:
     An H1 is `# …` or a paragraph underlined with `=`, outside fences, quotations and comments.
     """
     matter = frontmatter if frontmatter is not None else parse_frontmatter(text)
-    block, body = text[: matter.body_offset], text[matter.body_offset :]
+    offset = matter.body_offset or text.startswith("\ufeff")
+    block, body = text[:offset], text[offset:]
     description = _scalar(matter.fields.get("description"))
-    found = _find_title(body)
+    found = _find_title(body) if "#" in body or "=" in body else None
     if found is None:
         return Regions(_scalar(matter.fields.get("title")), description, block, body)
     start, end = found
@@ -71,53 +72,24 @@ def _scalar(value: object) -> str:
 
 
 def _find_title(body: str) -> tuple[int, int] | None:
-    if "#" not in body and "=" not in body:
-        return None
-    skipped = 1 if body.startswith("\ufeff") else 0
     # A line may end with a lone carriage return; replacing it keeps every offset.
-    lines = _LONE_CR.sub("\n", body[skipped:]) if "\r" in body else body[skipped:]
-    reader = _TitleReader()
+    lines = _LONE_CR.sub("\n", body)
+    start: int | None = None  # of the open paragraph
+    blocked = comment = False  # in a list, table or HTML block, until the next blank line
     for line in iter_lines(lines):
-        start = reader.title_start(line)
-        if start is not None:
-            return start + skipped, line.start + len(line.text) + skipped
+        hidden = comment or line.text.lstrip().startswith("<!--")
+        comment = hidden and "-->" not in line.text
+        if hidden or line.in_fence or line.in_quote or not line.text.strip():
+            start, blocked = None, line.in_quote
+        elif _ATX_H1.match(line.text):
+            return line.start, line.start + len(line.text)
+        elif start is not None and (underline := _UNDERLINE.match(line.text)):
+            if underline[1]:
+                return start, line.start + len(line.text)
+            start = None
+        elif _HEADING_OR_RULE.match(line.text):
+            start, blocked = None, False
+        elif start is None and not blocked:
+            blocked = _OTHER_BLOCK.match(line.text) is not None
+            start = None if blocked else line.start
     return None
-
-
-class _TitleReader:
-    """Remembers where the open paragraph began, and whether one can begin here at all."""
-
-    def __init__(self) -> None:
-        self._paragraph: int | None = None
-        self._blocked = False  # in a list, table or HTML block: until the next blank line
-        self._comment = False
-
-    def title_start(self, line: Line) -> int | None:
-        """Where the title starts that this line ends; `None` if it ends none."""
-        if self._is_hidden(line) or not line.text.strip():
-            self._paragraph = None
-            self._blocked = line.in_quote
-            return None
-        if _ATX_H1.match(line.text):
-            return line.start
-        if self._paragraph is None or (underline := _UNDERLINE.match(line.text)) is None:
-            self._read_on(line)
-            return None
-        start, self._paragraph = self._paragraph, None
-        return start if underline[1] else None
-
-    def _is_hidden(self, line: Line) -> bool:
-        if line.in_fence or line.in_quote:
-            return True
-        hidden = self._comment or line.text.lstrip().startswith("<!--")
-        self._comment = hidden and "-->" not in line.text
-        return hidden
-
-    def _read_on(self, line: Line) -> None:
-        """Go on with a paragraph, or begin one, or notice that none can begin."""
-        if _HEADING_OR_RULE.match(line.text):
-            self._paragraph = None
-            self._blocked = False
-        elif self._paragraph is None and not self._blocked:
-            self._blocked = _OTHER_BLOCK.match(line.text) is not None
-            self._paragraph = None if self._blocked else line.start

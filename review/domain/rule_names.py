@@ -16,6 +16,7 @@ RULE_NAMES = (
     "images-without-alt-text",
     "long-paragraphs",
     "missing-description",
+    "missing-paths",
     "missing-title",
     "multiple-h1",
     "non-descriptive-title",

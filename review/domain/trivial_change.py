@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from review.domain.diffs.lines import numbered, shared_ends
 from review.domain.regions import Regions
 from review.vocabulary import Region
 
@@ -28,7 +30,7 @@ class Change:
     """
 
     watched: tuple[Region, ...]
-    body_ratio: float | None
+    body_ratio: float
     trivial: bool
 
 
@@ -42,6 +44,7 @@ def changed_regions(before: Regions, after: Regions) -> frozenset[Region]:
     return frozenset(changed)
 
 
+@lru_cache(maxsize=16)  # each gate asks about the same texts
 def body_ratio(before: str, after: str) -> float:
     """Give the words that were inserted or deleted, as a share of the words of `before`.
 
@@ -65,30 +68,25 @@ def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
     if old == new:
         return 0
     if max(len(old), len(new)) > MAX_LINES:
-        return len(old) + len(new) - 2 * _shared_ends(old, new)
+        return len(old) + len(new) - 2 * sum(shared_ends(old, new))
     from rapidfuzz.distance import Indel  # a warm selector measures nothing
 
-    # Numbers instead of words: the library compares by hash, and equal numbers are equal words.
-    numbers: dict[str, int] = {}
-    return Indel.distance(
-        [numbers.setdefault(word, len(numbers)) for word in old],
-        [numbers.setdefault(word, len(numbers)) for word in new],
-    )
+    return Indel.distance(*numbered(old, new))
 
 
 def as_gate_sees(
+    before: Regions,
+    after: Regions,
     *,
-    changed: frozenset[Region],
-    ratio: Callable[[], float],
     watches: frozenset[Region],
     rewrite_threshold: float | None,
 ) -> Change:
     """Judge a change: trivial if nothing watched changed, or only the body and by little enough.
 
-    `ratio` is asked at most once, and only when the body changed; hand in one that remembers.
     `rewrite_threshold` is what `parse_staleness_rule` gave for the gate.
     """
-    share = ratio() if Region.BODY in changed else 0.0
+    changed = changed_regions(before, after)
+    share = body_ratio(before.body, after.body) if Region.BODY in changed else 0.0
     watched = tuple(region for region in Region if region in changed and region in watches)
     by_little = rewrite_threshold is not None and share <= rewrite_threshold
     return Change(watched, share, not watched or (watched == (Region.BODY,) and by_little))
@@ -124,15 +122,3 @@ def _tokens(text: str) -> list[str]:
         tokens += words
         between = _HARD_BREAK if line.removesuffix("\r").endswith("  ") else ""
     return tokens
-
-
-def _shared_ends(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens the two have in common at the start and at the end."""
-    shortest = min(len(old), len(new))
-    start = 0
-    while start < shortest and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return start + end

@@ -17,14 +17,14 @@ from review.ingest.request import IngestRequest
 from review.ingest.store import Plan, store_plans
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.jobs.job_documents import FindingJson, IngestedJobJson
-from review.jobs.mirror import mirror
+from review.jobs.mirror import write_job_files
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,
     telemetry_models,
 )
 from review.models import Ending, ReviewStore, batched
-from review.protocol.telemetry.usage import output_tokens_by_model
+from review.protocol.telemetry import output_tokens_by_model
 from review.settings.config import Config
 from review.store import refusal_of
 from review.vocabulary import FailureCode, JobStatus, PairStatus
@@ -143,8 +143,7 @@ def _ingest_chunk(
     plans = _plan(reads, request, config)
     with transaction.atomic():
         stored = store_plans(plans, request, now=now)
-    findings = by_pair(stored)
-    store_id = ReviewStore.objects.identity()
+    findings, store_id = by_pair(stored), ReviewStore.objects.identity()
     return [_finish(plan, findings, request, config=config, store_id=store_id) for plan in plans]
 
 
@@ -229,7 +228,7 @@ def _finish(
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
     texts = read.stored_texts | {review.pair.pk: review.text for review in plan.taken}
-    problems += mirror(read.job, read.pairs, texts=texts, config=config, store_id=store_id)
+    problems += write_job_files(read.job, read.pairs, texts=texts, config=config, store_id=store_id)
     claimed = read.parsed.self_reported_model
     if claimed and partition_contradicts(read.job.model_partition.name, (claimed,), config=config):
         problems.append(

@@ -138,7 +138,8 @@ def _read_output(job: ReviewJob, request: IngestRequest, config: Config) -> byte
     if data is None:
         raise NoOutput(
             f"job {job.pk}: no output file at {where}",
-            hint="the worker writes it; ingest again when it is there",
+            hint="the worker writes it; then: commonplace ingest_bundle_output"
+            f" --review-job-id {job.pk}",
         )
     if not data.strip():
         raise NoOutput(f"job {job.pk}: {where} is empty; nothing was moved")

@@ -1,29 +1,116 @@
-"""Jobs as commands and pages show them."""
+"""Jobs, their moves and their attempts, as commands and pages show them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Q
 
 from review.documents.base import timestamp
 from review.domain.paths import gate_id_of
 from review.errors import InputRejected
 from review.job_files import manifest_path
 from review.jobs.job_documents import JobJson, PairJson
-from review.models import ReviewJob, ReviewPair, batched
-from review.vocabulary import JobStatus
+from review.jobs.pages_documents import JobEventJson
+from review.models import JobEvent, ReviewJob, ReviewPair, batched
+from review.runners.outcome import MODEL_ANSWERED
+from review.vocabulary import (
+    Decision,
+    FailureCode,
+    Grouping,
+    JobStatus,
+    NotAccepted,
+    PairStatus,
+)
 
-JOBS_AT_ONCE = 200
+_JOBS_AT_ONCE = 200
 _COLUMNS = ("job_id", "pk", "ordinal", "note__path", "gate__path", "status", "decision")
+# Failures that say something about the pair, where a model had answered. An interruption, a limit of
+# the account or an operator's decision says nothing.
+_TELLING = (
+    FailureCode.PAIRS_MISSING,
+    FailureCode.ALL_OR_NOTHING,
+    FailureCode.NO_OUTPUT,
+    FailureCode.RUNNER_ERROR,
+    FailureCode.RUNNER_TIMEOUT,
+)
+_UNDECIDED = (NotAccepted.DECISION_ERROR, NotAccepted.DECISION_UNKNOWN)
+
+
+class UnknownJob(InputRejected):
+    """No job has this id."""
+
+
+@dataclass(frozen=True)
+class JobFilter:
+    """Which jobs to give; an empty filter keeps all.
+
+    :param job_ids: only these, when it is not None.
+    """
+
+    statuses: tuple[JobStatus, ...] = ()
+    partitions: tuple[str, ...] = ()
+    failure_codes: tuple[FailureCode, ...] = ()
+    lenses: tuple[str, ...] = ()
+    job_ids: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job as a line of a list.
+
+    :param about: the note of a job for one note, the gate of a job for one gate.
+    :param decisions: how many of its reviews came to which decision, in the order of `Decision`.
+    """
+
+    job: ReviewJob
+    about: str
+    decisions: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class JobCounts:
+    """How many jobs there are by each filter's values, of all jobs."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    partitions: Counter[str] = field(default_factory=Counter)
+    failure_codes: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class PairText:
+    """A pair with the digests of both texts."""
+
+    note_path: str
+    gate_path: str
+    note_sha256: str
+    gate_sha256: str
+
+
+def require_job(job_id: int) -> ReviewJob:
+    """Return the job, as `with_names` loads it.
+
+    :raises UnknownJob: there is none.
+    """
+    job = ReviewJob.objects.with_names().filter(pk=job_id).first()
+    if job is None:
+        raise unknown_job(job_id)
+    return job
+
+
+def unknown_job(job_id: int) -> UnknownJob:
+    return UnknownJob(
+        f"no review job {job_id} in this store",
+        hint="list them with: commonplace review_job_list --json",
+    )
 
 
 def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
-    """The jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
-    return list(iter_jobs(job_ids, gates_folder=gates_folder))
-
-
-def iter_jobs(job_ids: Iterable[int], *, gates_folder: str) -> Iterator[JobJson]:
-    """`show_jobs` for any number of jobs: no more than `JOBS_AT_ONCE` are held."""
-    for chunk in batched(job_ids, JOBS_AT_ONCE):
+    """Return the jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
+    shown = []
+    for chunk in batched(job_ids, _JOBS_AT_ONCE):
         pairs: dict[int, list[PairJson]] = {}
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         # Tuples: an instance with its note and its gate takes five times as long.
@@ -38,21 +125,109 @@ def iter_jobs(job_ids: Iterable[int], *, gates_folder: str) -> Iterator[JobJson]
                 decision=decision or None,
             )
             pairs.setdefault(job_id, []).append(pair)
-        jobs = ReviewJob.objects.filter(pk__in=chunk).with_names()
-        found = {job.pk: _job_json(job, pairs.get(job.pk, [])) for job in jobs}
-        yield from (found[job_id] for job_id in chunk if job_id in found)
+        jobs = ReviewJob.objects.with_names().in_bulk(chunk)
+        for job_id in chunk:
+            if job_id in jobs:
+                shown.append(_job_json(jobs[job_id], pairs.get(job_id, [])))
+    return shown
 
 
 def list_job_ids(
     *, statuses: Sequence[JobStatus] = (), model_partition: str = "", limit: int | None = None
 ) -> list[int]:
-    """Ids of the jobs that match, oldest first."""
+    """Return the ids of the jobs that match, oldest first."""
     jobs = ReviewJob.objects.order_by("pk")
     if statuses:
         jobs = jobs.filter(status__in=statuses)
     if model_partition:
         jobs = jobs.of_partition(model_partition)
     return list(jobs.values_list("pk", flat=True)[:limit])
+
+
+def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list[int]:
+    """Return the ids of the jobs that match, newest first, below `before`."""
+    conditions = {
+        "status__in": wanted.statuses or None,
+        "model_partition__name__in": wanted.partitions or None,
+        "failure_code__in": wanted.failure_codes or None,
+        "lens__in": wanted.lenses or None,
+        "pk__in": wanted.job_ids,
+        "pk__lt": before,
+    }
+    given = {name: value for name, value in conditions.items() if value is not None}
+    jobs = ReviewJob.objects.filter(**given).order_by("-pk")
+    return list(jobs.values_list("pk", flat=True)[:limit])
+
+
+def job_rows(job_ids: Sequence[int], *, gates_folder: str) -> list[JobRow]:
+    """Return the jobs as lines, in the order of `job_ids`."""
+    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
+    pairs = ReviewPair.objects.filter(job_id__in=job_ids)
+    names = {
+        job_id: (note, gate_id_of(gate, gates_folder=gates_folder))
+        for job_id, note, gate in pairs.filter(ordinal=1).values_list(
+            "job_id", "note__path", "gate__path"
+        )
+    }
+    counted = pairs.exclude(decision="").values_list("job_id", "decision").annotate(Count("pk"))
+    decided = {(job_id, decision): number for job_id, decision, number in counted.order_by()}
+    return [
+        JobRow(
+            job=jobs[job_id],
+            about=names[job_id][jobs[job_id].grouping != Grouping.NOTE],
+            decisions=tuple(
+                (word.value, decided[job_id, word.value])
+                for word in Decision
+                if (job_id, word.value) in decided
+            ),
+        )
+        for job_id in job_ids
+        if job_id in jobs
+    ]
+
+
+def count_jobs_by_kind() -> JobCounts:
+    """Count the jobs for the filters; the statuses in their order."""
+    counts = JobCounts(statuses=Counter(dict.fromkeys(JobStatus.values, 0)))
+    rows = ReviewJob.objects.order_by().values_list("status", "model_partition__name")
+    for status, partition, number in rows.annotate(number=Count("pk")):
+        counts.statuses[status] += number
+        counts.partitions[partition] += number
+    failed = ReviewJob.objects.filter(status=JobStatus.FAILED).order_by("failure_code")
+    counts.failure_codes.update(dict(failed.values_list("failure_code").annotate(Count("pk"))))
+    return counts
+
+
+def show_event(event: JobEvent) -> JobEventJson:
+    return JobEventJson(
+        review_job_event_id=event.pk,
+        review_job_id=event.job_id,
+        from_status=event.from_status or None,
+        to_status=event.to_status,
+        actor=event.actor,
+        note=event.note,
+        at=timestamp(event.at),
+    )
+
+
+def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Counter[PairText]:
+    """Count, by pair and text, the closed jobs of the partition that left it without a decision."""
+    answered = ~Q(job__telemetry__has_key=MODEL_ANSWERED)
+    tried = Q(answered, status=PairStatus.MISSING, job__failure_code__in=_TELLING) | Q(
+        status=PairStatus.COMPLETED, not_accepted__in=_UNDECIDED
+    )
+    rows = ReviewPair.objects.filter(
+        tried,
+        job__status__in=(JobStatus.COMPLETED, JobStatus.FAILED),
+        job__started_at__isnull=False,
+        job__model_partition__name=model_partition,
+        note__path__in={pair.note_path for pair in pairs},
+        gate__path__in={pair.gate_path for pair in pairs},
+    )
+    snapshots = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
+    return Counter(
+        PairText(*row) for row in rows.values_list("note__path", "gate__path", *snapshots)
+    )
 
 
 def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
@@ -79,27 +254,4 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         failure_reason=job.failure_reason or None,
         replaces=job.replaces_id,
         replaced_by=job.replacement_id,
-    )
-
-
-class UnknownJob(InputRejected):
-    """No job has this id."""
-
-
-def require_job(job_id: int) -> ReviewJob:
-    """The job, as `with_names` loads it.
-
-    :raises UnknownJob: there is none.
-    """
-    job = ReviewJob.objects.with_names().filter(pk=job_id).first()
-    if job is None:
-        raise unknown_job(job_id)
-    return job
-
-
-def unknown_job(job_id: int) -> UnknownJob:
-    """The refusal of an id that no job has."""
-    return UnknownJob(
-        f"no review job {job_id} in this store",
-        hint="list them with: commonplace review_job_list --json",
     )

@@ -1,8 +1,9 @@
-"""Gives queued jobs to a parent, each to exactly one, with what it says about its model."""
+"""Claim queued jobs for a parent, each by exactly one, with what it says about its model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,23 +22,21 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, ModelPartition, Provenance, ReviewJob
+from review.models import JobEvent, Provenance, ReviewJob
 from review.settings.config import Config
 from review.vocabulary import JobStatus
 
-_NOT_VALIDATED: Validated = "none"
-
 
 class JobNotClaimable(Conflict):
-    """The job is not queued: somebody has it, or it is closed."""
+    """The job is not queued: another process has it, or it is closed."""
 
 
 @dataclass(frozen=True)
 class ClaimRequest:
-    """Which jobs to take, and for whom.
+    """Which jobs to claim, and for whom.
 
-    :param job_id: this one; None takes the oldest queued ones.
-    :param model_partition: only jobs of this partition; None takes any that `provenance` fits.
+    :param job_id: this one; None claims the oldest queued ones.
+    :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
     :param effort_unknown: the harness names its model but not the effort.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
@@ -53,7 +52,7 @@ class ClaimRequest:
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
-    """Take the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
+    """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
 
     :raises UsageRefused: flags that contradict each other.
     :raises ModelNameRefused: the model or the effort is no name.
@@ -62,131 +61,83 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     :raises PartitionMismatch: the named model makes another partition than the job's.
     """
     check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
+    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
     if request.job_id is not None:
-        validated, taken = _claim_one(request.job_id, request, config=config, now=now)
-    else:
-        validated, taken = _claim_next(request, config=config, now=now)
-    jobs = show_jobs(taken, gates_folder=config.gates_folder)
+        queued = queued.filter(pk=request.job_id)
+    if request.model_partition is not None:
+        queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
+    fitting = _fitting_partitions(queued, request, config)
+    claimed: list[int] = []
+    if fitting:
+        oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
+        claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
+    if request.job_id is not None and not claimed:
+        raise _not_claimable(require_job(request.job_id), request)
+    jobs = show_jobs(claimed, gates_folder=config.gates_folder)
+    validated = next(iter(fitting.values()), "none")
     return ClaimedJson(claimed=bool(jobs), validated=validated, jobs=jobs)
 
 
-def _claim_one(
-    job_id: int, request: ClaimRequest, *, config: Config, now: datetime
-) -> tuple[Validated, list[int]]:
-    job = require_job(job_id)
-    if job.status != JobStatus.QUEUED:
-        raise _not_claimable(job)
-    validated = _validate(job.model_partition.name, request, config)
-    with transaction.atomic():
-        taken = _take([job_id], request, now=now)
-    if not taken:
-        raise _not_claimable(require_job(job_id))
-    return validated, taken
+def _fitting_partitions(
+    queued: QuerySet[ReviewJob], request: ClaimRequest, config: Config
+) -> dict[str, Validated]:
+    """Return the partitions of queued jobs that the named model may do, and how far it was compared.
 
-
-def _claim_next(
-    request: ClaimRequest, *, config: Config, now: datetime
-) -> tuple[Validated, list[int]]:
-    waiting = _waiting_partitions(request, config)
-    fitting: dict[int, Validated] = {}
+    :raises PartitionMismatch: there are jobs, and all are for other models.
+    """
+    fitting: dict[str, Validated] = {}
     mismatch: PartitionMismatch | None = None
-    for partition_id, name in waiting.items():
+    names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
+    for name in names.distinct():
         try:
-            fitting[partition_id] = _validate(name, request, config)
+            fitting[name] = validate_provenance(
+                name, request.provenance, effort_unknown=request.effort_unknown, config=config
+            )
         except PartitionMismatch as refused:
             mismatch = refused
     if mismatch is not None and not fitting:
         raise mismatch
-    if not fitting:
-        return _NOT_VALIDATED, []
+    return fitting
+
+
+def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> list[int]:
+    """Claim up to `limit` of the jobs that are still queued, in their order; return which."""
+    claimed: list[int] = []
     with transaction.atomic():
-        taken = _take_oldest(tuple(fitting), request, now=now)
-    return next(iter(fitting.values())), taken
-
-
-def _take_oldest(
-    partition_ids: Sequence[int], request: ClaimRequest, *, now: datetime
-) -> list[int]:
-    taken: list[int] = []
-    behind = 0
-    while len(taken) < request.limit:
-        job_ids = _oldest(partition_ids, after=behind, limit=request.limit - len(taken))
-        if not job_ids:
-            break
-        taken += _take(job_ids, request, now=now)
-        # What somebody else took in between is behind us; the next one is as good.
-        behind = job_ids[-1]
-    return taken
-
-
-def _oldest(partition_ids: Sequence[int], *, after: int, limit: int) -> list[int]:
-    """Ids of queued jobs, rising. One query a partition: the index gives each in order."""
-    found: list[int] = []
-    for partition_id in partition_ids:
-        queued = _queued_in(partition_id).filter(pk__gt=after).order_by("pk")
-        found += queued.values_list("pk", flat=True)[:limit]
-    return sorted(found)[:limit]
-
-
-def _waiting_partitions(request: ClaimRequest, config: Config) -> dict[int, str]:
-    """The partitions with a queued job, among those asked for, by key."""
-    partitions = ModelPartition.objects.order_by("name")
-    if request.model_partition is not None:
-        name = canonical_partition(request.model_partition, config=config)
-        partitions = partitions.filter(name=name)
-    return {
-        partition_id: name
-        for partition_id, name in partitions.values_list("pk", "name")
-        if _queued_in(partition_id).exists()
-    }
-
-
-def _queued_in(partition_id: int) -> QuerySet[ReviewJob]:
-    return ReviewJob.objects.filter(status=JobStatus.QUEUED, model_partition_id=partition_id)
-
-
-def _validate(partition: str, request: ClaimRequest, config: Config) -> Validated:
-    return validate_provenance(
-        partition, request.provenance, effort_unknown=request.effort_unknown, config=config
-    )
-
-
-def _take(job_ids: Sequence[int], request: ClaimRequest, *, now: datetime) -> list[int]:
-    """Move those of the jobs that are still queued; answers which. Call inside a transaction."""
-    taken = [
-        job_id
-        for job_id in job_ids
-        if ReviewJob.objects.claim(
-            job_id,
-            provenance=request.provenance,
-            claimed_by=request.actor,
-            parent=request.parent,
-            now=now,
+        for job_id in job_ids:
+            if ReviewJob.objects.claim(
+                job_id,
+                provenance=request.provenance,
+                claimed_by=request.actor,
+                parent=request.parent,
+                now=now,
+            ):
+                claimed.append(job_id)
+            if len(claimed) == request.limit:
+                break
+        JobEvent.objects.record(
+            JobEvent(
+                job_id=job_id,
+                from_status=JobStatus.QUEUED,
+                to_status=JobStatus.RUNNING,
+                actor=request.actor,
+                note="claimed",
+                at=now,
+            )
+            for job_id in claimed
         )
-    ]
-    JobEvent.objects.record(
-        JobEvent(
-            job_id=job_id,
-            from_status=JobStatus.QUEUED,
-            to_status=JobStatus.RUNNING,
-            actor=request.actor,
-            note="claimed",
-            at=now,
-        )
-        for job_id in taken
-    )
-    return taken
+    return claimed
 
 
-def _not_claimable(job: ReviewJob) -> JobNotClaimable:
+def _not_claimable(job: ReviewJob, request: ClaimRequest) -> JobNotClaimable:
     if job.status == JobStatus.RUNNING:
         runner = f" with runner {job.runner}" if job.runner else ""
-        return JobNotClaimable(
-            f"job {job.pk} is running: {job.claimed_by} took it at {timestamp(job.started_at)}{runner}",
-            hint="take another: commonplace claim_review_job --next",
-        )
-    after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
-    return JobNotClaimable(
-        f"job {job.pk} is {job.status} since {timestamp(job.completed_at)}{after}",
-        hint="take another: commonplace claim_review_job --next",
-    )
+        why = f"running: {job.claimed_by} took it at {timestamp(job.started_at)}{runner}"
+    else:
+        after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
+        why = f"{job.status} since {timestamp(job.completed_at)}{after}"
+    partition = shlex.quote(job.model_partition.name)
+    hint = f"take another: commonplace claim_review_job --next --model-partition {partition}"
+    if request.provenance.runner:
+        hint += f" --runner {shlex.quote(request.provenance.runner)}"
+    return JobNotClaimable(f"job {job.pk} is {why}", hint=hint)

@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from review.domain.paths import gate_id_of
 from review.jobs.costs_documents import CostJson, CostsJson
 from review.models import KbPath, ReviewJob, ReviewPair
-from review.protocol.telemetry.usage import Usage, read_usage
+from review.protocol.telemetry import Usage, read_usage
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import OPEN_JOB_STATUSES
 

@@ -1,49 +1,51 @@
-"""Turns a selection into queued jobs: checked whole, packed, and made a few dozen at a time."""
+"""Create queued jobs from a selection: checked as a whole, packed, and stored a few dozen at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from review.documents.problems import problem_json
+from review.domain.applicability import applies
 from review.domain.grouping import Group, group_targets, split_by_cost
 from review.domain.problems import Problem
 from review.errors import UsageRefused
 from review.job_files import ArtifactNotWritten, ForeignJobFolder
-from review.jobs.admission import Survey
 from review.jobs.board import show_jobs
-from review.jobs.factory import Dropped, JobDraft, JobMaker
+from review.jobs.factory import ALREADY_QUEUED, JobFactory, skipped_json
 from review.jobs.job_documents import (
     CreatedJson,
     JobJson,
     PlannedJobJson,
     PlannedPairJson,
+    SkippedJson,
     TotalsJson,
 )
-from review.jobs.prompts import estimate
-from review.jobs.selection_input import read_selection
-from review.knowledge_base import Corpus
-from review.selection.freshness import in_flight, named_ids
-from review.selection.note_cache import NoteShelf, PairRequest
+from review.jobs.selection_input import Target, read_selection
+from review.knowledge_base import Corpus, UnreadableFile
+from review.models import batched
+from review.selection.freshness import in_flight
+from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import Grouping, ProblemCode
 
 DEFAULT_BATCH_SIZE = 8
 JOBS_PER_TRANSACTION = 50
-# Of notes: what is written in one transaction keeps others from writing for less than a second.
-_BYTES_PER_TRANSACTION = 2_000_000
+DUPLICATE = "duplicate"
+NOT_APPLICABLE = "not-applicable"
 
 
 @dataclass(frozen=True)
 class CreateRequest:
-    """What to make jobs of, and how.
+    """What to create jobs from, and how.
 
     :param selection: selector JSON; `source` is what messages call it.
     :param batch_size: notes in a job of grouping `gate`; None is the default.
     :param max_prompt_tokens: larger prompts are split by pairs, and a pair that is larger alone is
         skipped; None is the configured limit. Embedded rules read no prompt: only splitting is theirs.
-    :param force: request pairs that an open job of the partition has already.
-    :param skip_fresh: leave out pairs that were accepted since they were selected.
+    :param omit: leave out pairs that are `ALREADY_QUEUED` in an open job of the partition, or that
+        became `FRESH` since they were selected.
     """
 
     selection: bytes
@@ -52,15 +54,14 @@ class CreateRequest:
     actor: str
     batch_size: int | None = None
     max_prompt_tokens: int | None = None
-    force: bool = False
-    skip_fresh: bool = False
+    omit: frozenset[str] = frozenset({ALREADY_QUEUED})
     dry_run: bool = False
 
 
 def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> CreatedJson:
-    """Make queued jobs for what is selected; what cannot be requested is skipped with a reason.
+    """Create queued jobs for what is selected; what cannot be requested is skipped with a reason.
 
-    Jobs are made in transactions of a few dozen, so a refusal in the middle keeps those before it;
+    Jobs are stored in transactions of a few dozen, so a refusal in the middle keeps those before it;
     running the same again then skips them as queued.
 
     :raises UsageRefused: a batch size with grouping `note`.
@@ -71,146 +72,166 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
     if request.batch_size is not None and request.grouping is not Grouping.GATE:
         raise UsageRefused("--batch-size goes with --grouping gate: a note's job has all its gates")
     corpus = Corpus(config)
-    selection = read_selection(
+    partition, targets = read_selection(
         request.selection, source=request.source, config=config, catalog=corpus.gates
     )
-    shelf = NoteShelf(corpus)
-    partition = selection.model_partition
-    named = named_ids(target.note_path for target in selection.targets)
-    taken = {} if request.force else in_flight(partition, note_ids=named)
-    survey = Survey(corpus, shelf, taken=taken)
-    pairs = [pair for target in selection.targets if (pair := survey.admit(target)) is not None]
-    packer = _Packer(request, partition, shelf, config)
-    jobs: Sequence[JobJson | PlannedJobJson]
+    queued = {}
+    if ALREADY_QUEUED in request.omit:
+        queued = in_flight(partition, note_paths={item.note_path for item in targets})
+    admission = TargetAdmission(corpus, queued=queued)
+    pairs = [pair for target in targets if (pair := admission.admit(target)) is not None]
+    factory = JobFactory(partition, corpus=corpus, config=config, actor=request.actor, now=now)
+    limit = request.max_prompt_tokens or config.max_prompt_tokens
+    groups = _pack(pairs, request, admission, factory, limit=limit)
+    jobs: list[JobJson | PlannedJobJson]
     if request.dry_run:
-        jobs = [packer.planned(draft) for draft in packer.drafts(pairs)]
+        jobs = [_planned(group, factory) for group in groups]
     else:
-        maker = JobMaker(config=config, shelf=shelf, actor=request.actor, now=now)
-        job_ids = _make(packer.drafts(pairs), maker, survey, request, shelf=shelf)
-        jobs = show_jobs(job_ids, gates_folder=config.gates_folder)
+        job_ids = _create(groups, request, factory, admission)
+        jobs = [*show_jobs(job_ids, gates_folder=config.gates_folder)]
         corpus.save()
-    for item in packer.dropped:
-        survey.drop(item)
-    totals = TotalsJson(
-        jobs=len(jobs),
-        pairs=sum(job.pair_count for job in jobs),
-        estimated_prompt_tokens=sum(job.estimated_prompt_tokens for job in jobs),
-    )
     return CreatedJson(
         dry_run=request.dry_run,
-        totals=totals,
-        jobs=list(jobs),
-        skipped=survey.skipped(),
-        problems=survey.problems(),
+        totals=TotalsJson(
+            jobs=len(jobs),
+            pairs=sum(job.pair_count for job in jobs),
+            estimated_prompt_tokens=sum(job.estimated_prompt_tokens for job in jobs),
+        ),
+        jobs=jobs,
+        skipped=sorted(
+            admission.skipped, key=lambda item: (item.note_path, item.gate_id, item.reason)
+        ),
+        problems=[problem_json(item) for item in admission.problems()],
     )
 
 
-def _make(
-    drafts: Iterator[JobDraft],
-    maker: JobMaker,
-    survey: Survey,
+class TargetAdmission:
+    """Decides which selected targets can be requested, and records why the others cannot."""
+
+    def __init__(self, corpus: Corpus, *, queued: Mapping[tuple[str, str], int]) -> None:
+        """Start with nothing skipped; `queued` are pairs of open jobs by note and gate path."""
+        self._corpus = corpus
+        self._notes = NoteCache(corpus)
+        self._queued = queued
+        self._seen: set[tuple[str, str]] = set()
+        self.skipped: list[SkippedJson] = []
+        self._problems: set[Problem] = set()
+
+    def admit(self, target: Target) -> DraftPair | None:
+        """Return the pair to request, or None for a target that is skipped."""
+        key = (target.note_path, target.gate_path)
+        is_duplicate = key in self._seen
+        self._seen.add(key)
+        if is_duplicate:
+            reason = DUPLICATE
+        elif isinstance(pair := self._read(target), Problem):
+            self._problems.add(pair)
+            reason = pair.code.value
+        elif not applies(pair.gate.requirement, pair.note.kind):
+            reason = NOT_APPLICABLE
+        elif key in self._queued:
+            reason = ALREADY_QUEUED
+        else:
+            return pair
+        job_id = self._queued[key] if reason == ALREADY_QUEUED else None
+        self.skipped.append(skipped_json(target.note_path, target.gate_id, reason, job_id))
+        return None
+
+    def fits(self, pair: DraftPair, cost: int, *, limit: int) -> bool:
+        """Return whether the prompt for the pair alone is small enough; skip it if not."""
+        if cost <= limit:
+            return True
+        code = ProblemCode.PROMPT_TOO_LARGE
+        message = (
+            f"the prompt for {pair.gate.gate_id} alone has about {cost} tokens; the limit is {limit}"
+            " (--max-prompt-tokens, or max_prompt_tokens in kb/review.toml)"
+        )
+        self._problems.add(Problem(pair.note.path, code, message, skipped=True))
+        self.skipped.append(skipped_json(pair.note.path, pair.gate.gate_id, code.value))
+        return False
+
+    def problems(self) -> list[Problem]:
+        """Return the problems of the files of all targets, sorted by path and code."""
+        gates = {gate_path for _note_path, gate_path in self._seen}
+        of_gates = [item for item in self._corpus.gates.problems if item.path in gates]
+        found = self._problems.union(of_gates)
+        return sorted(found, key=lambda item: (item.path, item.code, item.message))
+
+    def _read(self, target: Target) -> DraftPair | Problem:
+        try:
+            gate = self._corpus.gate(target.gate_path)
+            note = self._notes.note(target.note_path)
+        except UnreadableFile as refused:
+            return refused.problem
+        self._problems.update(note.problems)
+        return DraftPair(note, gate)
+
+
+def _pack(
+    pairs: Sequence[DraftPair],
     request: CreateRequest,
+    admission: TargetAdmission,
+    factory: JobFactory,
     *,
-    shelf: NoteShelf,
+    limit: int,
+) -> Iterator[Group[DraftPair]]:
+    """Yield the pairs of each job, with a prompt below the limit; skip what is larger alone."""
+    groups = group_targets(
+        pairs,
+        grouping=request.grouping,
+        batch_size=request.batch_size or DEFAULT_BATCH_SIZE,
+        note_of=lambda pair: pair.note.path,
+        gate_of=lambda pair: pair.gate.path,
+        lens_of=lambda pair: pair.gate.lens,
+    )
+    for group in groups:
+        if factory.estimate(group.items) <= limit:
+            yield group
+            continue
+        fitting = [
+            pair
+            for pair in group.items
+            if factory.model_partition == RULES_PARTITION
+            or admission.fits(pair, factory.estimate([pair]), limit=limit)
+        ]
+        for part in split_by_cost(fitting, cost=factory.estimate, limit=limit):
+            yield replace(group, items=tuple(part))
+
+
+def _planned(group: Group[DraftPair], factory: JobFactory) -> PlannedJobJson:
+    return PlannedJobJson(
+        model_partition=factory.model_partition,
+        grouping=group.grouping,
+        lens=group.lens,
+        estimated_prompt_tokens=factory.estimate(group.items),
+        pair_count=len(group.items),
+        pairs=[
+            PlannedPairJson(
+                ordinal=ordinal,
+                note_path=pair.note.path,
+                gate_path=pair.gate.path,
+                gate_id=pair.gate.gate_id,
+            )
+            for ordinal, pair in enumerate(group.items, 1)
+        ],
+    )
+
+
+def _create(
+    groups: Iterable[Group[DraftPair]],
+    request: CreateRequest,
+    factory: JobFactory,
+    admission: TargetAdmission,
 ) -> list[int]:
     job_ids: list[int] = []
-    for some in _turns(drafts, shelf):
+    for some in batched(groups, JOBS_PER_TRANSACTION):
         try:
-            made = maker.make(some, allow_queued=request.force, allow_fresh=not request.skip_fresh)
+            created = factory.create(some, omit=request.omit)
         except (ArtifactNotWritten, ForeignJobFolder) as refused:
             raise type(refused)(
                 f"{refused.message}; {len(job_ids)} jobs were made before that and stay queued",
                 hint=refused.hint,
             ) from refused
-        job_ids += made.job_ids
-        for item in made.dropped:
-            survey.drop(item)
+        job_ids += created.job_ids
+        admission.skipped += created.skipped
     return job_ids
-
-
-def _turns(drafts: Iterator[JobDraft], shelf: NoteShelf) -> Iterator[list[JobDraft]]:
-    """The drafts in lists for one transaction each: not too many, and not too much text."""
-    some: list[JobDraft] = []
-    size = 0
-    for draft in drafts:
-        some.append(draft)
-        size += shelf.byte_size(draft.pairs)
-        if len(some) == JOBS_PER_TRANSACTION or size >= _BYTES_PER_TRANSACTION:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
-
-
-class _Packer:
-    """Packs pairs into drafts, each with a prompt below the limit; drops what is larger alone."""
-
-    def __init__(
-        self, request: CreateRequest, partition: str, shelf: NoteShelf, config: Config
-    ) -> None:
-        self._partition = partition
-        self._grouping = request.grouping
-        self._batch_size = request.batch_size or DEFAULT_BATCH_SIZE
-        self._limit = request.max_prompt_tokens or config.max_prompt_tokens
-        self._shelf = shelf
-        self.dropped: list[Dropped] = []
-
-    def drafts(self, pairs: Sequence[PairRequest]) -> Iterator[JobDraft]:
-        """The drafts, one at a time, so that a note is read shortly before its job is made."""
-        groups = group_targets(
-            pairs,
-            grouping=self._grouping,
-            batch_size=self._batch_size,
-            note_of=lambda pair: pair.note_path,
-            gate_of=lambda pair: pair.gate.path,
-            lens_of=lambda pair: pair.gate.lens,
-        )
-        for group in groups:
-            for part in self._split(group):
-                yield JobDraft(self._partition, group.grouping, group.lens, tuple(part))
-
-    def planned(self, draft: JobDraft) -> PlannedJobJson:
-        """What `--dry-run` says of a draft."""
-        return PlannedJobJson(
-            model_partition=draft.model_partition,
-            grouping=draft.grouping,
-            lens=draft.lens,
-            estimated_prompt_tokens=self._cost(draft.pairs),
-            pair_count=len(draft.pairs),
-            pairs=[
-                PlannedPairJson(
-                    ordinal=ordinal,
-                    note_path=pair.note_path,
-                    gate_path=pair.gate.path,
-                    gate_id=pair.gate.gate_id,
-                )
-                for ordinal, pair in enumerate(draft.pairs, 1)
-            ],
-        )
-
-    def _split(self, group: Group[PairRequest]) -> list[Sequence[PairRequest]]:
-        if self._cost(group.items) <= self._limit:
-            return [group.items]
-        kept = [pair for pair in group.items if self._fits(pair)]
-        return list(split_by_cost(kept, cost=self._cost, limit=self._limit))
-
-    def _fits(self, pair: PairRequest) -> bool:
-        """Whether the pair can be asked for by itself; one that cannot is dropped."""
-        if self._partition == RULES_PARTITION:
-            return True
-        cost = self._cost([pair])
-        if cost > self._limit:
-            self.dropped.append(_too_large(pair, cost=cost, limit=self._limit))
-        return cost <= self._limit
-
-    def _cost(self, pairs: Sequence[PairRequest]) -> int:
-        return estimate(self._shelf.readable(pairs), shelf=self._shelf)
-
-
-def _too_large(pair: PairRequest, *, cost: int, limit: int) -> Dropped:
-    code = ProblemCode.PROMPT_TOO_LARGE
-    message = (
-        f"the prompt for {pair.gate.gate_id} alone has about {cost} tokens; the limit is {limit}"
-        " (--max-prompt-tokens, or max_prompt_tokens in kb/review.toml)"
-    )
-    return Dropped(pair, code.value, problem=Problem(pair.note_path, code, message, skipped=True))

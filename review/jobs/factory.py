@@ -1,267 +1,253 @@
-"""Makes queued jobs: texts kept, rows written and folders filled before anybody can see them."""
+"""Create queued jobs: texts kept, rows written and folders filled before anyone can claim them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, partial
 
 from django.db import transaction
 
-from review.domain.problems import Problem
+from review.domain.grouping import Group
+from review.domain.paths import sha256_hex
+from review.errors import ReviewError
 from review.job_files import ArtifactStore, job_paths
-from review.jobs.prompts import draw_token, prompt_of
-from review.jobs.rows import JobHead, JobRows, TextKeys, job_rows
-from review.knowledge_base import Gate, UnreadableFile
+from review.job_files.naming import MANIFEST_NAME, PROMPT_NAME
+from review.jobs.job_documents import SkippedJson
+from review.jobs.mirror import render_job_manifest
+from review.knowledge_base import Corpus
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
+    FileSnapshotKey,
     JobEvent,
+    KbPath,
     ModelPartition,
     ReviewJob,
     ReviewPair,
     ReviewStore,
+    SnapshotText,
 )
-from review.selection.note_cache import (
-    DraftPair,
-    NoteShelf,
-    PairRequest,
-    ShelvedNote,
-    gate_snapshot,
+from review.protocol.prompt import (
+    VERSION,
+    PromptGate,
+    PromptNote,
+    PromptPair,
+    PromptRequest,
+    estimate_tokens,
+    render_prompt,
 )
+from review.protocol.sentinels import token_is_free
+from review.selection.note_cache import CachedNote, DraftPair, gate_snapshot
 from review.settings.config import Config
-from review.vocabulary import Grouping, PairStatus
+from review.vocabulary import JobStatus, PairStatus
 
 ALREADY_QUEUED = "already-queued"
 FRESH = "fresh"
+# As long as real ones, to measure a prompt before its job has an id.
+_MEASURING_TOKEN = "00000000"  # noqa: S105
+_MEASURING_PATH = "kb/reports/bundle-reviews/review-job-1000000/bundle-output.md"
 
 
 @dataclass(frozen=True)
-class JobDraft:
-    """A job to be made, with its pairs in the order of their numbers.
-
-    :param replaces: the failed job whose place it takes.
-    """
-
-    model_partition: str
-    grouping: Grouping
-    lens: str
-    pairs: tuple[PairRequest, ...]
-    replaces: int | None = None
+class CreatedJobs:
+    job_ids: list[int]
+    skipped: list[SkippedJson]
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """A pair that went into no job after all, and why."""
+class JobFactory:
+    """Creates the jobs of one command, all of one model partition."""
 
-    pair: PairRequest
-    reason: str
-    review_job_id: int | None = None
-    problem: Problem | None = None
-
-
-@dataclass(frozen=True)
-class Made:
-    """The ids of the jobs that were made, and the pairs that were dropped on the way."""
-
-    job_ids: tuple[int, ...]
-    dropped: tuple[Dropped, ...]
-
-
-@dataclass(frozen=True)
-class _Texted:
-    draft: JobDraft
-    pairs: tuple[DraftPair, ...]
-
-
-class JobMaker:
-    """Makes jobs from drafts; one maker for all the drafts of a command."""
-
-    def __init__(self, *, config: Config, shelf: NoteShelf, actor: str, now: datetime) -> None:
+    def __init__(
+        self, model_partition: str, *, corpus: Corpus, config: Config, actor: str, now: datetime
+    ) -> None:
+        self.model_partition = model_partition
+        self._prompt_note = cache(partial(_prompt_note, corpus))
         self._config = config
-        self._shelf = shelf
         self._actor = actor
         self._now = now
-        self._files = ArtifactStore(config)
 
-    def make(
-        self, drafts: Sequence[JobDraft], *, allow_queued: bool, allow_fresh: bool = True
-    ) -> Made:
-        """Make the jobs in one transaction; a draft that is left without a pair becomes none.
+    def estimate(self, pairs: Sequence[DraftPair]) -> int:
+        """Estimate the tokens of the prompt of `pairs`."""
+        return estimate_tokens(self._prompt(pairs, _MEASURING_TOKEN, _MEASURING_PATH))
+
+    def create(
+        self,
+        groups: Sequence[Group[DraftPair]],
+        *,
+        omit: Collection[str] = (),
+        replaces: int | None = None,
+    ) -> CreatedJobs:
+        """Create a job for each group, in one transaction; a group without a pair becomes none.
 
         Folders are filled before the commit, so a job that can be claimed has its prompt. What a
         rollback leaves of them is moved aside when the id is handed out again.
 
-        :param allow_queued: whether a pair may stand in a second open job of its partition.
-        :param allow_fresh: whether a pair may be asked for whose texts are accepted already.
+        :param omit: drop pairs that are `ALREADY_QUEUED` in an open job, or `FRESH`.
+        :param replaces: the failed job that the one group takes over.
         :raises ForeignJobFolder: another store has a folder of one of the ids.
         :raises ArtifactNotWritten: the system refused to write a file.
         """
-        texted, dropped = self._read(drafts)
         with transaction.atomic():
             # First: creators take turns here, so what is queued cannot change below.
-            first_id = ReviewStore.objects.allocate_job_ids(len(texted))
-            keys = _keep_texts(texted, now=self._now)
-            if not allow_queued:
-                texted, queued = _without_queued(texted, keys)
-                dropped += queued
-            if not allow_fresh:
-                # After the look at open jobs: one that closed in between is accepted by now.
-                texted, fresh = _without_fresh(texted, keys)
-                dropped += fresh
-            names = {item.draft.model_partition for item in texted}
-            partitions = {name: ModelPartition.objects.intern(name) for name in names}
-            jobs = [
-                self._rows(job_id, item, keys, partitions[item.draft.model_partition])
-                for job_id, item in enumerate(texted, first_id)
-            ]
+            first_id = ReviewStore.objects.allocate_job_ids(len(groups))
+            keys = FileSnapshot.objects.take(_texts(groups), now=self._now)
+            groups, skipped = self._omit(groups, omit, keys)
+            partition = ModelPartition.objects.intern(self.model_partition)
+            jobs = []
+            for job_id, group in enumerate(groups, first_id):
+                paths = job_paths(self._config, job_id)
+                token = _draw_token(group.items)
+                prompt = self._prompt(group.items, token, paths.bundle_output)
+                job = ReviewJob(
+                    pk=job_id,
+                    model_partition=partition,
+                    status=JobStatus.QUEUED,
+                    grouping=group.grouping,
+                    lens=group.lens,
+                    sentinel_token=token,
+                    prompt_path=paths.prompt,
+                    bundle_output_path=paths.bundle_output,
+                    prompt_sha256=sha256_hex(prompt.encode()),
+                    prompt_version=VERSION,
+                    estimated_prompt_tokens=estimate_tokens(prompt),
+                    pair_count=len(group.items),
+                    created_at=self._now,
+                    replaces_id=replaces,
+                )
+                jobs.append((job, _pair_rows(job, group.items, keys), prompt))
             self._store(jobs)
-        return Made(tuple(item.job.pk for item in jobs), tuple(dropped))
+        return CreatedJobs([job.pk for job, _pairs, _prompt in jobs], skipped)
 
-    def _read(self, drafts: Iterable[JobDraft]) -> tuple[list[_Texted], list[Dropped]]:
-        texted: list[_Texted] = []
-        dropped: list[Dropped] = []
-        for draft in drafts:
-            pairs = []
-            for pair in draft.pairs:
-                try:
-                    note = self._shelf.note(pair.note_path)
-                    pairs.append(DraftPair(note, pair.gate))
-                    # Its links are resolved here: nobody waits for that in the transaction.
-                    self._shelf.for_prompt(note)
-                except UnreadableFile as refused:
-                    problem = refused.problem
-                    dropped.append(Dropped(pair, problem.code.value, problem=problem))
-            if pairs:
-                texted.append(_Texted(draft, tuple(pairs)))
-        return texted, dropped
-
-    def _rows(
-        self, job_id: int, item: _Texted, keys: TextKeys, partition: ModelPartition
-    ) -> JobRows:
-        draft = item.draft
-        paths = job_paths(self._config, job_id)
-        token = draw_token(item.pairs)
-        prompt = prompt_of(
-            item.pairs, token=token, bundle_output_path=paths.bundle_output, shelf=self._shelf
+    def _omit(
+        self,
+        groups: Sequence[Group[DraftPair]],
+        omit: Collection[str],
+        keys: dict[tuple[str, str], FileSnapshotKey],
+    ) -> tuple[list[Group[DraftPair]], list[SkippedJson]]:
+        pairs = [pair for group in groups for pair in group.items]
+        note_ids = {keys[pair.note.path, pair.note.sha256].path_id for pair in pairs}
+        queued = _open_jobs(note_ids, self.model_partition) if ALREADY_QUEUED in omit else {}
+        # After the look at open jobs: one that closed in between is accepted by now.
+        accepted = CurrentAcceptance.objects.filter(
+            model_partition__name=self.model_partition, note_id__in=note_ids
         )
-        head = JobHead(
-            job_id=job_id,
-            model_partition=partition,
-            grouping=draft.grouping,
-            lens=draft.lens,
-            replaces_id=draft.replaces,
-            paths=paths,
-            created_at=self._now,
-        )
-        return job_rows(head, item.pairs, keys=keys, token=token, prompt=prompt)
+        snapshots = ("note_snapshot_id", "gate_snapshot_id")
+        fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
+        kept, skipped = [], []
+        for group in groups:
+            wanted = []
+            for pair in group.items:
+                note = keys[pair.note.path, pair.note.sha256]
+                gate = keys[pair.gate.path, pair.gate.sha256]
+                job_id = queued.get((note.path_id, gate.path_id))
+                if job_id is None and (note.snapshot_id, gate.snapshot_id) not in fresh:
+                    wanted.append(pair)
+                    continue
+                reason = FRESH if job_id is None else ALREADY_QUEUED
+                skipped.append(skipped_json(pair.note.path, pair.gate.gate_id, reason, job_id))
+            if wanted:
+                kept.append(replace(group, items=tuple(wanted)))
+        return kept, skipped
 
-    def _store(self, jobs: Sequence[JobRows]) -> None:
-        ReviewJob.objects.bulk_create([item.job for item in jobs])
-        ReviewPair.objects.bulk_create([pair for item in jobs for pair in item.pairs])
-        JobEvent.objects.record(item.creation_event(actor=self._actor) for item in jobs)
+    def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
+        notes = {pair.note.path: pair.note for pair in pairs}
+        gates = {pair.gate.path: pair.gate for pair in pairs}
+        return render_prompt(
+            PromptRequest(
+                token=token,
+                bundle_output_path=bundle_output_path,
+                pairs=[
+                    PromptPair(ordinal, pair.note.path, pair.gate.gate_id)
+                    for ordinal, pair in enumerate(pairs, 1)
+                ],
+                notes=[self._prompt_note(note) for note in notes.values()],
+                gates=[PromptGate(gate.gate_id, gate.path, gate.text) for gate in gates.values()],
+            )
+        )
+
+    def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
+        ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
+        ReviewPair.objects.bulk_create([pair for _job, pairs, _prompt in jobs for pair in pairs])
+        JobEvent.objects.record(
+            JobEvent(
+                job_id=job.pk,
+                from_status="",
+                to_status=JobStatus.QUEUED,
+                actor=self._actor,
+                note="created",
+                at=self._now,
+            )
+            for job, _pairs, _prompt in jobs
+        )
         store_id = ReviewStore.objects.identity()
-        written: list[int] = []
-        with ExitStack() as undo:
+        folders, written = ArtifactStore(self._config), []
+        try:
+            for job, pairs, prompt in jobs:
+                manifest = render_job_manifest(job, pairs, self._config, store_id=store_id)
+                # The manifest first, so that a folder says whose it is.
+                files = {MANIFEST_NAME: manifest.encode(), PROMPT_NAME: prompt.encode()}
+                folders.make_folder(job.pk, store_id=store_id, files=files)
+                written.append(job.pk)
+        except ReviewError:
             # Not needed to be safe, but a refusal that repeats should not pile up folders.
-            undo.callback(self._files.discard_folders, written)
-            for item in jobs:
-                files = item.files(store_id=store_id)
-                self._files.make_folder(item.job.pk, store_id=store_id, files=files)
-                written.append(item.job.pk)
-            undo.pop_all()
+            folders.discard_folders(written)
+            raise
 
 
-def _keep_texts(texted: Iterable[_Texted], *, now: datetime) -> TextKeys:
-    pairs = [pair for item in texted for pair in item.pairs]
-    notes = {(pair.note.path, pair.note.sha256): pair.note for pair in pairs}
-    gates = {(pair.gate.path, pair.gate.sha256): pair.gate for pair in pairs}
-    texts = [note.snapshot for note in notes.values()]
-    texts += [gate_snapshot(gate) for gate in gates.values()]
-    return FileSnapshot.objects.take(texts, now=now)
+def skipped_json(
+    note_path: str, gate_id: str, reason: str, job_id: int | None = None
+) -> SkippedJson:
+    return SkippedJson(note_path=note_path, gate_id=gate_id, reason=reason, review_job_id=job_id)
 
 
-def _without_queued(
-    texted: Sequence[_Texted], keys: TextKeys
-) -> tuple[list[_Texted], list[Dropped]]:
-    """Leave out the pairs that an open job of their partition has."""
-    waiting = _open_jobs([pair for item in texted for pair in item.pairs], keys)
+def _open_jobs(note_ids: Collection[int], model_partition: str) -> dict[tuple[int, int], int]:
+    """Return note and gate of the pairs of these notes in open jobs, with the oldest such job.
 
-    def drop(pair: DraftPair, partition: str) -> Dropped | None:
-        job_id = waiting.get((*_key(pair, keys), partition))
-        return None if job_id is None else Dropped(_request(pair), ALREADY_QUEUED, job_id)
-
-    return _without(texted, drop)
-
-
-def _without_fresh(
-    texted: Sequence[_Texted], keys: TextKeys
-) -> tuple[list[_Texted], list[Dropped]]:
-    """Leave out the pairs of which exactly these texts are accepted in their partition."""
-    accepted = _accepted(texted, keys)
-
-    def drop(pair: DraftPair, partition: str) -> Dropped | None:
-        texts = (_snapshot(pair.note, keys), _snapshot(pair.gate, keys))
-        is_fresh = (*texts, partition) in accepted
-        return Dropped(_request(pair), FRESH) if is_fresh else None
-
-    return _without(texted, drop)
-
-
-def _without(
-    texted: Sequence[_Texted], drop: Callable[[DraftPair, str], Dropped | None]
-) -> tuple[list[_Texted], list[Dropped]]:
-    kept: list[_Texted] = []
-    dropped: list[Dropped] = []
-    for item in texted:
-        answers = [drop(pair, item.draft.model_partition) for pair in item.pairs]
-        dropped += [answer for answer in answers if answer is not None]
-        pairs = [pair for pair, answer in zip(item.pairs, answers, strict=True) if answer is None]
-        if pairs:
-            kept.append(_Texted(item.draft, tuple(pairs)))
-    return kept, dropped
-
-
-def _accepted(texted: Sequence[_Texted], keys: TextKeys) -> set[tuple[int, int, str]]:
-    """Note snapshot, gate snapshot and partition of the current acceptances of these texts."""
-    pairs = [pair for item in texted for pair in item.pairs]
-    rows = CurrentAcceptance.objects.filter(
-        model_partition__name__in={item.draft.model_partition for item in texted},
-        note_id__in={_key(pair, keys)[0] for pair in pairs},
-        gate_id__in={_key(pair, keys)[1] for pair in pairs},
-    )
-    return set(rows.values_list("note_snapshot_id", "gate_snapshot_id", "model_partition__name"))
-
-
-def _request(pair: DraftPair) -> PairRequest:
-    return PairRequest(pair.note.path, pair.gate)
-
-
-def _snapshot(item: ShelvedNote | Gate, keys: TextKeys) -> int:
-    return keys[item.path, item.sha256].snapshot_id
-
-
-def _open_jobs(pairs: Iterable[DraftPair], keys: TextKeys) -> dict[tuple[int, int, str], int]:
-    """Note, gate and partition of the pairs that stand in an open job, to the oldest such job.
-
-    By the pairs' own index and not by a join from the open jobs: what it costs does not grow with
-    the queue.
+    By the notes first: a join from the open jobs takes longer the more are queued.
     """
-    wanted = {_key(pair, keys) for pair in pairs}
-    rows = ReviewPair.objects.filter(
-        status=PairStatus.PENDING,
-        note_id__in={note for note, _gate in wanted},
-        gate_id__in={gate for _note, gate in wanted},
-    ).values_list("note_id", "gate_id", "job_id")
-    found = sorted((row for row in rows if row[:2] in wanted), key=lambda row: -row[2])
-    jobs = ReviewJob.objects.open().filter(pk__in={row[2] for row in found})
-    names = dict(jobs.values_list("pk", "model_partition__name"))
-    return {(note, gate, names[job_id]): job_id for note, gate, job_id in found if job_id in names}
+    pending = ReviewPair.objects.filter(note_id__in=note_ids, status=PairStatus.PENDING)
+    rows = list(pending.order_by("-job_id").values_list("note_id", "gate_id", "job_id"))
+    jobs = ReviewJob.objects.open().of_partition(model_partition)
+    open_ids = set(jobs.filter(pk__in={row[2] for row in rows}).values_list("pk", flat=True))
+    return {(note, gate): job_id for note, gate, job_id in rows if job_id in open_ids}
 
 
-def _key(pair: DraftPair, keys: TextKeys) -> tuple[int, int]:
-    return (
-        keys[pair.note.path, pair.note.sha256].path_id,
-        keys[pair.gate.path, pair.gate.sha256].path_id,
-    )
+def _prompt_note(corpus: Corpus, note: CachedNote) -> PromptNote:
+    return corpus.linker.prompt_note(note.path, note.text)
+
+
+def _texts(groups: Sequence[Group[DraftPair]]) -> list[SnapshotText]:
+    pairs = [pair for group in groups for pair in group.items]
+    return [text for pair in pairs for text in (pair.note.snapshot, gate_snapshot(pair.gate))]
+
+
+def _pair_rows(
+    job: ReviewJob, pairs: Sequence[DraftPair], keys: dict[tuple[str, str], FileSnapshotKey]
+) -> list[ReviewPair]:
+    rows = []
+    for ordinal, pair in enumerate(pairs, 1):
+        note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
+        row = ReviewPair(
+            job=job,
+            ordinal=ordinal,
+            note=KbPath(pk=note.path_id, path=pair.note.path),
+            gate=KbPath(pk=gate.path_id, path=pair.gate.path),
+            note_snapshot=FileSnapshot(pk=note.snapshot_id, content_sha256=pair.note.sha256),
+            gate_snapshot=FileSnapshot(pk=gate.snapshot_id, content_sha256=pair.gate.sha256),
+            status=PairStatus.PENDING,
+        )
+        rows.append(row)
+    return rows
+
+
+def _draw_token(pairs: Sequence[DraftPair]) -> str:
+    """Return a random 8-hex token that occurs in no text or name of the pairs."""
+    sides = {side.path: side for pair in pairs for side in (pair.note, pair.gate)}
+    texts = [text for side in sides.values() for text in (side.path, side.text)]
+    token = secrets.token_hex(4)
+    while not token_is_free(token, texts):
+        token = secrets.token_hex(4)
+    return token

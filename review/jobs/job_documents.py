@@ -48,8 +48,6 @@ class JobJson(Document, kw_only=True):
 
 
 class PlannedPairJson(Document, kw_only=True):
-    """A pair that `--dry-run` would request."""
-
     ordinal: int
     note_path: str
     gate_path: str
@@ -57,8 +55,6 @@ class PlannedPairJson(Document, kw_only=True):
 
 
 class PlannedJobJson(Document, kw_only=True):
-    """A job that `--dry-run` would create."""
-
     model_partition: str
     grouping: str
     lens: str
@@ -77,16 +73,12 @@ class SkippedJson(Document, kw_only=True):
 
 
 class TotalsJson(Document, kw_only=True):
-    """The sums over the jobs of an answer."""
-
     jobs: int
     pairs: int
     estimated_prompt_tokens: int
 
 
 class CreatedJson(Document, kw_only=True):
-    """The answer of `create_review_jobs`."""
-
     schema: str = "create-review-jobs/1"
     dry_run: bool = False
     jobs: list[JobJson | PlannedJobJson]
@@ -105,8 +97,6 @@ class ClaimedJson(Document, kw_only=True):
 
 
 class JobListJson(Document, kw_only=True):
-    """The answer of `review_job_list`."""
-
     schema: str = "review-job-list/1"
     jobs: list[JobJson]
 
@@ -128,8 +118,6 @@ class FindingJson(Document, kw_only=True):
 
 
 class IngestedPairJson(PairJson, kw_only=True):
-    """A pair after ingest."""
-
     decision_source: str | None = None
     result_path: str | None = None
     problem: str | None = None
@@ -139,8 +127,6 @@ class IngestedPairJson(PairJson, kw_only=True):
 
 
 class IngestedJobJson(Document, kw_only=True):
-    """A job after ingest."""
-
     review_job_id: int
     status: str
     failure_code: str | None
@@ -160,8 +146,6 @@ class RefusalJson(Document, kw_only=True):
 
 
 class IngestedJson(Document, kw_only=True):
-    """The answer of `ingest_bundle_output`."""
-
     schema: str = "ingest-bundle-output/1"
     jobs: list[IngestedJobJson]
     refused: list[RefusalJson] = []

@@ -1,17 +1,14 @@
-"""Writes the files that mirror rows: result files and the manifest, from the store alone."""
+"""Write the files that mirror rows: result files and the manifest, from the store alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-from django.db.models import Prefetch
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from review.documents.base import timestamp
 from review.domain.paths import gate_id_of
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
-from review.jobs.manifest import manifest_of_job
-from review.models import FileSnapshot, ReviewJob, ReviewPair, ReviewStore, ReviewText
+from review.models import ReviewJob, ReviewPair, ReviewStore, ReviewText
 from review.protocol.job_files import (
     Manifest,
     ManifestPair,
@@ -26,76 +23,19 @@ from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 _LATEST = 100
 
 
-def mirror_job(job_id: int, *, config: Config, leaving: Container[int] = frozenset()) -> list[str]:
-    """Write every result file of the job and its manifest again; answers what could not be written.
-
-    The rows are the truth: a folder in the way or a full disk costs a file, never a review.
+def rewrite_job_files(
+    job_id: int, *, config: Config, leaving: Container[int] = frozenset()
+) -> list[str]:
+    """Write every result file of the job and its manifest again; return what could not be written.
 
     :param leaving: keys of pairs whose result files are left as they are.
     """
-    job, pairs = _load(job_id)
-    texts = {key: text for key, text in _texts(job).items() if key not in leaving}
-    return mirror(job, pairs, texts=texts, config=config)
+    ((job, pairs, texts),) = _load([job_id])
+    texts = {key: text for key, text in texts.items() if key not in leaving}
+    return write_job_files(job, pairs, texts=texts, config=config)
 
 
-def mirrored_documents(
-    job_ids: Sequence[int], *, config: Config, store_id: str
-) -> Iterator[tuple[int, Iterator[tuple[str, str]]]]:
-    """Each job with path and text of every file that mirrors its rows, the manifest last.
-
-    Jobs and pairs are read together, texts of reviews one job at a time: hand in a few dozen jobs.
-    """
-    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
-    texts = FileSnapshot.objects.defer("text")
-    # Jobs that are made together share notes or gates: each of these is then one row and one object.
-    pairs = ReviewPair.objects.filter(job_id__in=job_ids).prefetch_related(
-        "note", "gate", Prefetch("note_snapshot", texts), Prefetch("gate_snapshot", texts)
-    )
-    of_job: dict[int, list[ReviewPair]] = {key: [] for key in job_ids}
-    for pair in pairs.order_by("job_id", "ordinal"):
-        of_job[pair.job_id].append(pair)
-    for key in job_ids:
-        job = jobs[key]
-        yield key, _documents(job, of_job.pop(key), _texts(job), config, store_id=store_id)
-
-
-def _texts(job: ReviewJob) -> dict[int, str]:
-    return dict(ReviewText.objects.filter(pair__job=job).values_list("pair_id", "text"))
-
-
-def _load(job_id: int) -> tuple[ReviewJob, list[ReviewPair]]:
-    job = ReviewJob.objects.select_related("model_partition").get(pk=job_id)
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    pairs = job.pairs.select_related(*related).order_by("ordinal")
-    return job, list(pairs.defer("note_snapshot__text", "gate_snapshot__text"))
-
-
-def finish_mirrors(*, config: Config) -> list[int]:
-    """Write the files again of the latest closed jobs whose parent was killed before it could.
-
-    The manifest is written last, so one that says what the row says stands for all of them; one
-    that is not there was taken away on purpose. Answers the jobs that were mended.
-    """
-    closed = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).order_by("-pk")
-    columns = ("pk", "status", "prompt_path")
-    mended = []
-    for job_id, status, prompt_path in closed.values_list(*columns)[:_LATEST]:
-        if _told_status(prompt_path, config) not in (None, status):
-            mirror_job(job_id, config=config)
-            mended.append(job_id)
-    return sorted(mended)
-
-
-def _told_status(prompt_path: str, config: Config) -> str | None:
-    """The status that a job's manifest says; None when there is no manifest."""
-    try:
-        data = ArtifactStore(config).read_output(manifest_path(prompt_path))
-        return None if data is None else str(json.loads(data).get("status", ""))
-    except (OutputNotReadable, ValueError, AttributeError, RecursionError):
-        return ""
-
-
-def mirror(
+def write_job_files(
     job: ReviewJob,
     pairs: Sequence[ReviewPair],
     *,
@@ -103,62 +43,49 @@ def mirror(
     config: Config,
     store_id: str = "",
 ) -> list[str]:
-    """`mirror_job` for rows that are loaded already, with paths and snapshots.
+    """Write the files of rows that are loaded with paths and snapshots; return the failures.
 
-    Whoever moves the job meanwhile may have written its files before these: what was written is held
-    against the row once more, and written anew. So the last to write has written the last state.
+    The rows are the truth: a folder in the way or a full disk costs a file, never a review. Another
+    process that moves the job meanwhile may write its files before these are written, so the row is
+    read again afterwards and newer files are written: the last to write has written the last state.
 
     :param texts: the review texts as they are stored, by pair key.
-    :param store_id: the store's own id; asked for when it is not given.
+    :param store_id: where it is known; else it is read.
     """
     store_id = store_id or ReviewStore.objects.identity()
-    failures = _write(_documents(job, pairs, texts, config, store_id=store_id), config)
+    failures = _write(job, pairs, texts, config, store_id)
     while _has_moved(job):
-        job, pairs = _load(job.pk)
-        documents = _documents(job, pairs, _texts(job), config, store_id=store_id)
-        failures = _write(documents, config)
+        ((job, pairs, texts),) = _load([job.pk])
+        failures = _write(job, pairs, texts, config, store_id)
     return failures
 
 
-def _has_moved(job: ReviewJob) -> bool:
-    """Whether the job was moved since its row was read; one that is completed never is."""
-    if job.status == JobStatus.COMPLETED:
-        return False
-    now = ReviewJob.objects.values_list("status", "completed_at").get(pk=job.pk)
-    return now != (job.status, job.completed_at)
+def expected_job_files(
+    job_ids: Sequence[int], *, config: Config, store_id: str
+) -> Iterator[tuple[int, Iterator[tuple[str, str]]]]:
+    """Yield each job with path and text of every file that mirrors its rows, the manifest last."""
+    for job, pairs, texts in _load(job_ids):
+        yield job.pk, _documents(job, pairs, texts, config, store_id)
 
 
-def _write(documents: Iterable[tuple[str, str]], config: Config) -> list[str]:
-    files = ArtifactStore(config)
-    failures = []
-    for path, text in documents:
-        try:
-            files.write_text(path, text)
-        except ArtifactNotWritten as refused:
-            failures.append(refused.message)
-    return failures
+def finish_job_files(*, config: Config) -> list[int]:
+    """Write the files again of the latest closed jobs whose parent was killed before it could.
+
+    The manifest is written last, so one that says what the row says stands for all of them; one
+    that is absent was removed on purpose. Returns the jobs that were repaired.
+    """
+    closed = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).order_by("-pk")
+    columns = closed.values_list("pk", "status", "prompt_path")[:_LATEST]
+    repaired = [pk for pk, status, path in columns if _is_outdated(path, status, config)]
+    for job_id in repaired:
+        rewrite_job_files(job_id, config=config)
+    return sorted(repaired)
 
 
-def _documents(
-    job: ReviewJob,
-    pairs: Sequence[ReviewPair],
-    texts: Mapping[int, str],
-    config: Config,
-    *,
-    store_id: str,
-) -> Iterator[tuple[str, str]]:
-    for pair in pairs:
-        if pair.result_path and pair.pk in texts:
-            yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
-    yield (
-        manifest_path(job.prompt_path),
-        render_manifest(_manifest(job, pairs, config, store_id=store_id)),
-    )
-
-
-def _manifest(
+def render_job_manifest(
     job: ReviewJob, pairs: Sequence[ReviewPair], config: Config, *, store_id: str
-) -> Manifest:
+) -> str:
+    """Render `MANIFEST.json`; the rows are loaded with partition, paths and snapshots."""
     manifest_pairs = [
         ManifestPair(
             review_pair_id=pair.pk,
@@ -174,7 +101,85 @@ def _manifest(
         )
         for pair in pairs
     ]
-    return manifest_of_job(job, manifest_pairs, store_id=store_id)
+    manifest = Manifest(
+        store_id=store_id,
+        review_job_id=job.pk,
+        status=job.status,
+        model_partition=job.model_partition.name,
+        grouping=job.grouping,
+        lens=job.lens,
+        prompt_path=job.prompt_path,
+        prompt_sha256=job.prompt_sha256,
+        bundle_output_path=job.bundle_output_path,
+        created_at=timestamp(job.created_at) or "",
+        replaces=job.replaces_id,
+        pairs=manifest_pairs,
+    )
+    return render_manifest(manifest)
+
+
+def _load(
+    job_ids: Sequence[int],
+) -> Iterator[tuple[ReviewJob, list[ReviewPair], dict[int, str]]]:
+    """Yield jobs with their pairs and the texts of their reviews, one job's texts at a time."""
+    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(*related)
+    pairs: dict[int, list[ReviewPair]] = {job_id: [] for job_id in job_ids}
+    for pair in rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("ordinal"):
+        pairs[pair.job_id].append(pair)
+    for job_id in job_ids:
+        texts = ReviewText.objects.filter(pair__job=job_id).values_list("pair_id", "text")
+        yield jobs[job_id], pairs.pop(job_id), dict(texts)
+
+
+def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
+    try:
+        data = ArtifactStore(config).read_output(manifest_path(prompt_path))
+        return data is not None and json.loads(data).get("status") != status
+    except (OutputNotReadable, ValueError):
+        return True
+
+
+def _has_moved(job: ReviewJob) -> bool:
+    """Return whether the job was moved since its row was read; a completed one never is."""
+    if job.status == JobStatus.COMPLETED:
+        return False
+    now = ReviewJob.objects.values_list("status", "completed_at").get(pk=job.pk)
+    return now != (job.status, job.completed_at)
+
+
+def _write(
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str,
+) -> list[str]:
+    files = ArtifactStore(config)
+    failures = []
+    for path, text in _documents(job, pairs, texts, config, store_id):
+        try:
+            files.write_text(path, text)
+        except ArtifactNotWritten as refused:
+            failures.append(refused.message)
+    return failures
+
+
+def _documents(
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    texts: Mapping[int, str],
+    config: Config,
+    store_id: str,
+) -> Iterator[tuple[str, str]]:
+    for pair in pairs:
+        if pair.result_path and pair.pk in texts:
+            yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
+    yield (
+        manifest_path(job.prompt_path),
+        render_job_manifest(job, pairs, config, store_id=store_id),
+    )
 
 
 def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:

@@ -14,7 +14,7 @@ from review.domain.model_partition import (
 )
 from review.errors import Conflict, UsageRefused
 from review.models import Provenance
-from review.protocol.telemetry.usage import output_tokens_by_model
+from review.protocol.telemetry import output_tokens_by_model
 from review.settings.config import Config
 
 Validated = Literal["full", "model", "none"]

@@ -23,7 +23,7 @@ from review.settings.config import REPORTS_FOLDER
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -87,6 +87,7 @@ class Corpus:
             pruned=_pruned(self._root, config.artifacts),
         )
         index_path = config.index_path if use_cache and config.uses_cache else None
+        self._folder_types = config.folder_types
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
         self._locator = Locator(self._root)
         self._strip_comments = config.strips_comments
@@ -207,10 +208,14 @@ class Corpus:
 
     @cached_property
     def _loader(self) -> NoteLoader:
-        return NoteLoader(self._index)
+        return NoteLoader(self._index, self._folder_types)
 
     def _reader(self) -> Reader:
         return Reader(self._root, max_bytes=self._rules.max_bytes)
+
+    def count_other_notes(self, paths: Iterable[str]) -> int:
+        """Count the notes of the note roots that are none of `paths`; none of them is read."""
+        return len(set(self._known_paths()).difference(paths))
 
     def _known_paths(self) -> list[str]:
         places, problems = self._selector.roots()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from review.domain.applicability import NoteKind, resolve_type
+from review.domain.applicability import NoteKind, resolve_type, with_folder_type
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.lines import iter_lines
 from review.domain.paths import sha256_hex
@@ -16,7 +16,7 @@ from review.knowledge_base.walker import empty_note
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from review.domain.markdown.frontmatter import Frontmatter
     from review.knowledge_base.index import FileIndex
@@ -155,8 +155,9 @@ class NoteList:
 class NoteLoader:
     """Gives the facts of notes; reads those files that the index does not answer for."""
 
-    def __init__(self, index: FileIndex) -> None:
+    def __init__(self, index: FileIndex, folder_types: Mapping[str, str] | None = None) -> None:
         self._index = index
+        self._folder_types = folder_types or {}
 
     def load(
         self, found: ScanResult, *, reader: Reader, now_ns: int, named: Collection[str] = ()
@@ -188,12 +189,27 @@ class NoteLoader:
             problems.extend(own)
             if not any(problem.skipped for problem in own):
                 notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], own))
-        return NoteList(tuple(notes), in_order(problems))
+        return NoteList(self._typed(notes), in_order(problems))
 
     def of_text(self, path: str, disk_path: str, *, text: str, sha256: str) -> NoteFacts:
         facts = facts_of_text(path, text, sha256)
         problems = _as_named(facts.problems)
-        return NoteFacts(path, disk_path, sha256, facts.status, facts.kind, problems)
+        note = NoteFacts(path, disk_path, sha256, facts.status, facts.kind, problems)
+        return self._typed([note])[0]
+
+    def _typed(self, notes: list[NoteFacts]) -> tuple[NoteFacts, ...]:
+        """Give the notes the types of their folders; the index holds what stands in the files."""
+        if not self._folder_types:
+            return tuple(notes)
+        return tuple(
+            replace(
+                note,
+                kind=with_folder_type(
+                    note.kind, note_path=note.path, folder_types=self._folder_types
+                ),
+            )
+            for note in notes
+        )
 
     def _read(self, entry: FileEntry, *, reader: Reader, now_ns: int) -> NoteRow:
         content = reader.read(entry.path, entry.disk_path)

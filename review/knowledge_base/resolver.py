@@ -14,6 +14,7 @@ from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import (
+    BY_ID,
     Link,
     LinkBase,
     LinkKind,
@@ -24,6 +25,7 @@ from review.domain.markdown.links import (
 )
 from review.domain.markdown.prompt_text import text_for_prompt
 from review.knowledge_base.reader import UnreadableFile, decode, read_file, resolve_inside
+from review.knowledge_base.repository import Repository
 from review.knowledge_base.walker import MARKDOWN, Scanner
 from review.protocol.prompt import LinkRow, PromptNote
 
@@ -35,6 +37,7 @@ KB_FOLDER = "kb"
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
+_WITH_IDS = ("dendron", "docusaurus")
 _HEAD_BYTES = 2_000
 _ID = re.compile(rb"---\s.*?^id:[ \t]*[\"']?([\w.-]+)", re.DOTALL | re.MULTILINE)
 
@@ -107,17 +110,17 @@ class _LazyStems(Mapping[str, tuple[str, ...]]):
     @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
         stems = stems_of(self._files)
-        if self._flavour.name == "dendron":
+        if self._flavour.name in _WITH_IDS:
             stems = dict(self._ids()) | stems
         return stems
 
     def _ids(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the notes by the id in their frontmatter, which Dendron links to as well."""
+        """Yield the notes by the id in their frontmatter, where links may name that as well."""
         for path in self._files:
             with suppress(UnreadableFile):
                 data = read_file(self._root, path, max_bytes=_MAX_BYTES).data
                 if path.endswith(".md") and (found := _ID.match(data[:_HEAD_BYTES])):
-                    yield found[1].decode("utf-8", "replace"), (path,)
+                    yield BY_ID + found[1].decode("utf-8", "replace"), (path,)
 
     def __getitem__(self, stem: str) -> tuple[str, ...]:
         return self._stems[stem]
@@ -143,6 +146,7 @@ class Linker:
     ) -> None:
         files = RepositoryFiles(root, rules=rules, locator=locator)
         self.flavour = flavour
+        self.repository = Repository(root, files)
         self._root = root
         self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from review.models.acceptances import Acceptance, CurrentAcceptance, JoinedKeys
+from review.models.acceptances import Acceptance, CurrentAcceptance
+from review.models.expressions import JoinedKeys, NamedKeys
 from review.models.finding_states import FindingState
 from review.models.findings import Disposition, Finding
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
-from review.models.named_keys import NamedKeys
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -12,20 +12,6 @@ from review.models.pairs import ReviewPair
 from review.models.paths import KbPath, ModelPartition
 from review.models.snapshots import FileSnapshot
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, AcceptanceKind
-
-
-class JoinedKeys(models.Aggregate):
-    """The integers of a group, in rising order, joined by commas: one comparable string a group."""
-
-    function = "GROUP_CONCAT"
-    name = "JoinedKeys"
-    output_field = models.TextField()
-    allow_distinct = False
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """PostgreSQL's spelling of the same."""
-        template = "STRING_AGG(%(expressions)s::text, ',' ORDER BY %(expressions)s)"
-        return self.as_sql(compiler, connection, template=template, **context)
 
 
 class Acceptance(models.Model):
@@ -99,10 +85,7 @@ class Acceptance(models.Model):
 
 
 class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
-    """The baseline of each key."""
-
     def of_partition(self, name: str) -> CurrentAcceptanceQuerySet:
-        """Baselines of one model partition."""
         return self.filter(model_partition__name=name)
 
     def queued(self) -> CurrentAcceptanceQuerySet:

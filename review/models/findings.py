@@ -43,8 +43,6 @@ class Finding(models.Model):
 
 
 class DispositionQuerySet(models.QuerySet["Disposition"]):
-    """Dispositions by fingerprint."""
-
     def latest_of(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
         """The one that counts for each fingerprint: the last."""
         found: dict[str, Disposition] = {}

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.processes import Parent
 from review.models.paths import ModelPartition
-from review.protocol.telemetry.sanitising import kept_telemetry
+from review.protocol.telemetry import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
 
 
@@ -54,11 +54,9 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
     """Filters and guarded transitions; each answers how many rows it moved."""
 
     def open(self) -> ReviewJobQuerySet:
-        """Queued and running jobs."""
         return self.filter(status__in=OPEN_JOB_STATUSES)
 
     def of_partition(self, name: str) -> ReviewJobQuerySet:
-        """Jobs of one model partition."""
         return self.filter(model_partition__name=name)
 
     def with_names(self) -> ReviewJobQuerySet:
@@ -124,24 +122,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
             for name, value in fields.items():
                 setattr(job, name, value)
         return True
-
-    def fail(
-        self,
-        job_id: int,
-        *,
-        leaving: Sequence[JobStatus] = OPEN_JOB_STATUSES,
-        code: FailureCode,
-        reason: str,
-        now: datetime,
-    ) -> int:
-        """An open job to `failed`, saying why."""
-        return (
-            self._unreplaced()
-            .filter(pk=job_id, status__in=leaving)
-            .update(
-                status=JobStatus.FAILED, completed_at=now, failure_code=code, failure_reason=reason
-            )
-        )
 
     def _unreplaced(self) -> ReviewJobQuerySet:
         """Jobs that no other job replaces.
@@ -241,10 +221,7 @@ class ReviewJob(models.Model):
 
 
 class JobEventQuerySet(models.QuerySet["JobEvent"]):
-    """The log of moves."""
-
     def record(self, events: Iterable[JobEvent]) -> None:
-        """Append `events`."""
         self.bulk_create(events, batch_size=200)
 
 

@@ -10,8 +10,6 @@ from django.db.models import F
 
 
 class InternedQuerySet(models.QuerySet["KbPath"]):
-    """Paths by their text."""
-
     def intern(self, paths: Iterable[str]) -> dict[str, int]:
         """Path to its key, made where it is new; safe against a second process doing the same."""
         wanted = sorted(set(paths))
@@ -50,8 +48,6 @@ class KbPath(models.Model):
 
 
 class ModelPartitionQuerySet(models.QuerySet["ModelPartition"]):
-    """Partitions by name."""
-
     def intern(self, name: str) -> ModelPartition:
         """The row of `name`, made where it is new."""
         return self.get_or_create(name=name)[0]

@@ -32,8 +32,6 @@ class SnapshotText:
 
 
 class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
-    """Snapshots by path and digest."""
-
     def take(
         self, texts: Sequence[SnapshotText], *, now: datetime
     ) -> dict[tuple[str, str], FileSnapshotKey]:

@@ -1,4 +1,4 @@
-"""Who did what: moves of jobs, dispositions, decisions of people, acks and overrides, newest first."""
+"""Events of jobs, dispositions, decisions of people, acks and overrides, newest first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from django.db.models import F, Max, Q, QuerySet
 
 from review.documents.base import timestamp
-from review.jobs.events import show_event
+from review.jobs.board import show_event
 from review.jobs.pages_documents import (
     AcceptanceEventJson,
     DecisionEventJson,
@@ -25,101 +25,88 @@ from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEv
 from review.selection.path_filters import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
 
-ActJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | AcceptanceEventJson
+EventJson: TypeAlias = JobEventJson | DispositionEventJson | DecisionEventJson | AcceptanceEventJson
 
 
-class ActKind(StrEnum):
+class EventKind(StrEnum):
     JOB = "job"
     FINDING = "finding"
     REVIEW = "review"
     ACCEPTANCE = "acceptance"
 
 
-# Below which key each kind continues; a kind that is not in it starts with its newest.
-Place: TypeAlias = Mapping[ActKind, int]
+# The key below which each kind continues; a kind that is missing starts with its newest event.
+EventCursor: TypeAlias = Mapping[EventKind, int]
 
 
 @dataclass(frozen=True)
-class ActFilter:
-    """Which acts to give; an empty filter keeps all.
+class EventFilter:
+    """Which events to return; an empty filter keeps all.
 
-    Statuses and a job ask for moves of jobs only, and states for dispositions only.
+    Statuses and a job select events of jobs only, and states dispositions only.
 
-    :param actors: whole names; one that ends in `:` stands for all of its kind, such as `human:`.
+    :param actors: whole names; one that ends in `:` matches all of its kind, such as `human:`.
     """
 
-    kinds: tuple[ActKind, ...] = ()
+    kinds: tuple[EventKind, ...] = ()
     to_statuses: tuple[JobStatus, ...] = ()
     states: tuple[DispositionState, ...] = ()
     actors: tuple[str, ...] = ()
     job_id: int | None = None
 
-    def asked(self) -> tuple[ActKind, ...]:
-        implied = set()
-        if self.to_statuses or self.job_id is not None:
-            implied.add(ActKind.JOB)
-        if self.states:
-            implied.add(ActKind.FINDING)
-        wanted = self.kinds or tuple(ActKind)
-        return tuple(kind for kind in wanted if not implied or kind in implied)
-
 
 @dataclass(frozen=True)
-class Act:
-    """One act, and its key among those of its kind."""
+class EventRow:
+    """One event, and its key among those of its kind."""
 
-    kind: ActKind
+    kind: EventKind
     key: int
     at: datetime
-    event: ActJson
+    event: EventJson
 
 
-@dataclass(frozen=True)
-class ActPage:
-    """Acts, newest first, and where the list continues; None at its end."""
+def newest_events(
+    wanted: EventFilter, *, cursor: EventCursor, limit: int, gates_folder: str
+) -> tuple[list[EventRow], EventCursor | None]:
+    """Return the events that match, newest first, and where the list continues; None at its end.
 
-    acts: tuple[Act, ...]
-    next_place: Place | None
-
-
-def newest_acts(wanted: ActFilter, *, place: Place, limit: int, gates_folder: str) -> ActPage:
-    """The acts that match, newest first, each kind below its key in `place`.
-
-    Keys are given in the order of time, so every kind is read by its key alone.
+    Keys are assigned in the order of time, so every kind is read by its key alone.
     """
-    streams = []
-    for kind in wanted.asked():
-        rows = _rows(kind, wanted)
-        if kind in place:
-            rows = rows.filter(pk__lt=place[kind])
-        streams.append(list(rows[: limit + 1]))
+    streams = [
+        list((rows.filter(pk__lt=cursor[kind]) if kind in cursor else rows)[: limit + 1])
+        for kind, rows in _streams(wanted).items()
+    ]
     merged = [*islice(heapq.merge(*streams, key=attrgetter("at"), reverse=True), limit + 1)]
-    acts = tuple(_shown(merged[:limit], gates_folder))
+    events = list(_event_rows(merged[:limit], gates_folder))
     has_more = len(merged) > limit
-    return ActPage(acts, {**place, **{act.kind: act.key for act in acts}} if has_more else None)
+    return events, {**cursor, **{row.kind: row.key for row in events}} if has_more else None
 
 
-def _rows(kind: ActKind, wanted: ActFilter) -> QuerySet[Any]:
-    rows: QuerySet[Any]
-    if kind is ActKind.JOB:
-        rows = JobEvent.objects.all()
-        if wanted.job_id is not None:
-            rows = rows.filter(job_id=wanted.job_id)
-        if wanted.to_statuses:
-            rows = rows.filter(to_status__in=wanted.to_statuses)
-    elif kind is ActKind.FINDING:
-        rows = Disposition.objects.all()
-        if wanted.states:
-            rows = rows.filter(state__in=wanted.states)
-    elif kind is ActKind.REVIEW:
-        rows = DecisionEvent.objects.select_related("pair__note", "pair__gate")
-    else:
-        # A review's own acceptance is told by the move of its job.
-        rows = Acceptance.objects.exclude(kind=AcceptanceKind.FULL_REVIEW)
-        rows = rows.select_related("note", "gate", "model_partition").annotate(at=F("accepted_at"))
-    if wanted.actors:
-        rows = rows.filter(_by_actors(wanted.actors))
-    return rows.order_by("-pk")
+def _streams(wanted: EventFilter) -> dict[EventKind, QuerySet[Any]]:
+    streams: dict[EventKind, QuerySet[Any]] = {
+        EventKind.JOB: JobEvent.objects.all(),
+        EventKind.FINDING: Disposition.objects.all(),
+        EventKind.REVIEW: DecisionEvent.objects.select_related("pair__note", "pair__gate"),
+        # The acceptance of a review itself is shown by the event of its job.
+        EventKind.ACCEPTANCE: Acceptance.objects.exclude(kind=AcceptanceKind.FULL_REVIEW)
+        .select_related("note", "gate", "model_partition")
+        .annotate(at=F("accepted_at")),
+    }
+    conditions = (
+        (EventKind.JOB, wanted.to_statuses, {"to_status__in": wanted.to_statuses}),
+        (EventKind.JOB, wanted.job_id is not None, {"job_id": wanted.job_id}),
+        (EventKind.FINDING, wanted.states, {"state__in": wanted.states}),
+    )
+    selected = {kind for kind, is_set, _condition in conditions if is_set} or set(EventKind)
+    for kind, is_set, condition in conditions:
+        if is_set:
+            streams[kind] = streams[kind].filter(**condition)
+    by_actor = _by_actors(wanted.actors)
+    return {
+        kind: streams[kind].filter(by_actor).order_by("-pk")
+        for kind in wanted.kinds or EventKind
+        if kind in selected
+    }
 
 
 def _by_actors(actors: Iterable[str]) -> Q:
@@ -129,24 +116,24 @@ def _by_actors(actors: Iterable[str]) -> Q:
     return found
 
 
-def _shown(rows: Sequence[Any], gates_folder: str) -> Iterator[Act]:
-    named = _findings([row.fingerprint for row in rows if isinstance(row, Disposition)])
+def _event_rows(rows: Sequence[Any], gates_folder: str) -> Iterator[EventRow]:
+    reported = _findings([row.fingerprint for row in rows if isinstance(row, Disposition)])
     for row in rows:
         if isinstance(row, JobEvent):
-            yield Act(ActKind.JOB, row.pk, row.at, show_event(row))
+            yield EventRow(EventKind.JOB, row.pk, row.at, show_event(row))
         elif isinstance(row, Disposition):
-            event = _disposition(row, named.get(row.fingerprint), gates_folder)
-            yield Act(ActKind.FINDING, row.pk, row.at, event)
+            event = _disposition(row, reported.get(row.fingerprint), gates_folder)
+            yield EventRow(EventKind.FINDING, row.pk, row.at, event)
         elif isinstance(row, DecisionEvent):
-            yield Act(ActKind.REVIEW, row.pk, row.at, _decision(row, gates_folder))
+            yield EventRow(EventKind.REVIEW, row.pk, row.at, _decision(row, gates_folder))
         else:
-            yield Act(ActKind.ACCEPTANCE, row.pk, row.at, _acceptance(row, gates_folder))
+            yield EventRow(EventKind.ACCEPTANCE, row.pk, row.at, _acceptance(row, gates_folder))
 
 
-def _findings(marks: Sequence[str]) -> dict[str, Finding]:
+def _findings(fingerprints: Sequence[str]) -> dict[str, Finding]:
     """The latest report of each finding, by fingerprint."""
     latest = (
-        Finding.objects.filter(fingerprint__in=set(marks))
+        Finding.objects.filter(fingerprint__in=set(fingerprints))
         .values("fingerprint")
         .annotate(last=Max("pk"))
         .values("last")

@@ -1,47 +1,40 @@
-"""Everything the page of one gate shows: its text over time, and how its reviews went."""
+"""One gate: its coverage and findings, its text over time, and its examples tried by its rule."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from django.db.models import Count, Exists, Max, OuterRef
 
 from review.documents.base import timestamp
 from review.documents.problems import problem_json
 from review.domain.diffs.words import WordDiff, word_diff
+from review.domain.markdown.links import extract_links
 from review.domain.paths import gate_path_of
-from review.domain.problems import Problem
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
-from review.overview.gate_documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
-from review.overview.gate_examples import try_examples
+from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
+from review.runners.rules.judge import RULES, judge
+from review.runners.rules.values import RuleInput, RuleLink
 from review.selection.gate_names import gate_json
 from review.settings.config import Config
-from review.vocabulary import DispositionState
+from review.vocabulary import Decision, DispositionState, Severity
 
 _TEXTS = 30
-
-
-@dataclass(frozen=True)
-class GateCover:
-    """A gate in one model partition; counts by state."""
-
-    model_partition: str
-    counts: Mapping[str, int]
-
-    @property
-    def fresh(self) -> int:
-        """Pairs that an edit of the gate would make stale."""
-        return sum(self.counts[state] for state in DECIDED)
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
-
-    def share(self, word: str) -> int:
-        return round(100 * self.counts[word] / self.fresh) if self.fresh else 0
+# Headed "Example (fail)" or "Example (pass)", fenced, and after a fail the severity it should have.
+_EXAMPLE = re.compile(
+    r"^##+ Example \((?P<kind>fail|pass)\)[^\n]*\n\s*\n(?P<fence>`{3,}|~{3,})(?P<language>\w*)[^\n]*\n"
+    r"(?P<text>.*?)\n(?P=fence)[ \t]*$(?:\s*(?P<label>INFO|WARN|FAIL):)?",
+    re.DOTALL | re.MULTILINE,
+)
+_TOLD = "text"  # the language of an example that is told and not shown in full
+_MAX_EXAMPLES = 20
+_NOTE = "kb/notes/example.md"
+_GRAVITY = [Severity.INFO, Severity.WARN, Severity.FAIL]
 
 
 @dataclass(frozen=True)
@@ -49,44 +42,20 @@ class GatePage:
     """One gate.
 
     :param gate: None when the file is gone or cannot be used.
-    :param judged: findings by their latest disposition.
-    :param change: from an earlier text to today's, where one was asked for.
+    :param change: from an earlier text to the current one, where one was requested.
     """
 
-    gate_id: str
+    document: GatePageJson
     gate_path: str
     gate: Gate | None
-    covers: tuple[GateCover, ...]
-    judged: Mapping[str, int]
-    texts: tuple[GateTextJson, ...]
-    examples: tuple[ExampleJson, ...]
-    problems: tuple[Problem, ...]
     change: WordDiff | None
 
     @property
     def precision(self) -> int | None:
-        """Percent of the settled findings that were fixed and not rejected; None where none is settled."""
-        fixed = self.judged.get(DispositionState.FIXED, 0)
-        settled = fixed + self.judged.get(DispositionState.REJECTED, 0)
+        """Percent of the settled findings that were fixed, not rejected; None where none is settled."""
+        fixed = self.document.dispositions[DispositionState.FIXED]
+        settled = fixed + self.document.dispositions[DispositionState.REJECTED]
         return round(100 * fixed / settled) if settled else None
-
-    def document(self) -> GatePageJson:
-        return GatePageJson(
-            gate_id=self.gate_id,
-            gate=gate_json(self.gate) if self.gate else None,
-            partitions=[
-                GateCoverJson(
-                    model_partition=cover.model_partition,
-                    counts=dict(cover.counts),
-                    would_go_stale=cover.fresh,
-                )
-                for cover in self.covers
-            ],
-            dispositions=dict(self.judged),
-            texts=list(self.texts),
-            examples=list(self.examples),
-            problems=[problem_json(problem) for problem in self.problems],
-        )
 
 
 def read_gate_page(
@@ -98,10 +67,10 @@ def read_gate_page(
     open_findings: int,
     config: Config,
 ) -> GatePage:
-    """The page of a gate that is there, or whose texts the store has kept.
+    """Read a gate that exists, or of which the store has texts.
 
     :param open_findings: of the gate, as the queue counts them.
-    :param against: the key of an earlier text to compare today's with.
+    :param against: the key of an earlier text to compare the current one with.
     :raises UnknownGate: neither; the hint names near ones.
     :raises BadPath: the id is no path below the gates folder.
     """
@@ -110,27 +79,30 @@ def read_gate_page(
     path_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
     if gate is None and path_id is None:
         corpus.gates.resolve([path])  # refuses, with the names that look like it
-    return GatePage(
+    document = GatePageJson(
         gate_id=gate_id,
-        gate_path=path,
-        gate=gate,
-        covers=tuple(gate_covers(states).get(path, ())),
-        judged=_judged(path_id) | {DispositionState.OPEN.value: open_findings},
-        texts=tuple(_texts(path_id, gate)),
-        examples=tuple(try_examples(gate)) if gate else (),
-        problems=tuple(item for item in corpus.gates.problems if item.path == path),
-        change=_change(path_id, gate, against),
+        gate=gate_json(gate) if gate else None,
+        partitions=gate_covers(states).get(path, []),
+        dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
+        texts=_texts(path_id, gate),
+        examples=list(islice(_examples(gate), _MAX_EXAMPLES)) if gate else [],
+        problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
     )
+    return GatePage(document, path, gate, _change(path_id, gate, against))
 
 
-def gate_covers(states: PairStates) -> dict[str, list[GateCover]]:
-    """Where each gate stands in every partition that owes something of it; by gate path."""
-    covers: dict[str, list[GateCover]] = {}
+def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
+    """Count the pairs of each gate in every partition that owes something of it; by gate path."""
+    covers: dict[str, list[GateCoverJson]] = {}
     for partition in states.partitions:
         counts = states.count(partition, states.notes)
         for gate, count in zip(states.gates, counts, strict=True):
             if count:
-                cover = GateCover(partition, {state: count[state] for state in STATES})
+                cover = GateCoverJson(
+                    model_partition=partition,
+                    counts={state: count[state] for state in STATES},
+                    would_go_stale=sum(count[state] for state in DECIDED),
+                )
                 covers.setdefault(gate.path, []).append(cover)
     return covers
 
@@ -142,7 +114,7 @@ def _gate(corpus: Corpus, path: str) -> Gate | None:
         return None
 
 
-def _judged(path_id: int | None) -> dict[str, int]:
+def _dispositions(path_id: int | None) -> dict[str, int]:
     """Findings of the gate that have a disposition, by the latest of each."""
     last = Disposition.objects.values("fingerprint").annotate(last=Max("pk")).values("last")
     here = Finding.objects.filter(fingerprint=OuterRef("fingerprint"), pair__gate_id=path_id)
@@ -172,3 +144,28 @@ def _change(path_id: int | None, gate: Gate | None, against: int | None) -> Word
     rows = FileSnapshot.objects.filter(pk=against, path_id=path_id).values_list("text", flat=True)
     before = rows.first()
     return None if before is None else word_diff(before, gate.text)
+
+
+def _examples(gate: Gate) -> Iterator[ExampleJson]:
+    for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
+        is_fail = example["kind"] == "fail"
+        expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
+        found = holds = None
+        if gate.rule in RULES and example["language"] != _TOLD:
+            found = _judged(gate.rule, example["text"] + "\n", example["language"])
+            holds = found == expected if expected else found != Decision.PASS
+        yield ExampleJson(kind=example["kind"], expected=expected, found=found, holds=holds)
+
+
+def _judged(rule: str, text: str, language: str) -> str:
+    """`pass` for no finding, else the severity of the gravest."""
+    if language == "yaml" and not text.startswith("---"):
+        text = f"---\n{text}---\n"
+    links = tuple(
+        RuleLink(link.target, link.line, resolved=None, external="://" in link.target)
+        for link in extract_links(text)
+    )
+    findings = judge(rule, RuleInput(_NOTE, text, links)).findings
+    if not findings:
+        return Decision.PASS.value
+    return max((finding.severity for finding in findings), key=_GRAVITY.index).value

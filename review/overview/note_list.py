@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from review.domain.regions import regions_of
 from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
-from review.overview.pages_documents import NoteRowJson
+from review.overview.documents import NoteRowJson
 from review.reviews.pair_states import STATES, PairStates
 from review.vocabulary import Decision, Staleness
 

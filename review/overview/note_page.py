@@ -14,7 +14,7 @@ from review.findings.states import FindingReader, ReviewedPair
 from review.knowledge_base import Corpus, NoSuchNote, NoteFacts, UnreadableFile
 from review.knowledge_base.notes import facts_of_text
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
-from review.overview.note_documents import NoteEventJson, NoteFindingJson, NoteJson
+from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
 from review.overview.note_pairs import (
     NoteNow,
     PairRow,

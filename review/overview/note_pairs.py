@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -12,21 +11,17 @@ from review.documents.base import timestamp
 from review.domain.applicability import applies
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import lens_of
-from review.domain.regions import regions_of
 from review.domain.staleness import Digests, staleness_reasons
-from review.domain.trivial_change import as_gate_sees, body_ratio, changed_regions
 from review.knowledge_base import Corpus, Gate, NoteFacts
 from review.models import CurrentAcceptance, FileSnapshot, ModelPartition, ReviewPair
-from review.overview.note_documents import NotePairJson
+from review.overview.documents import NotePairJson
 from review.reviews.pair_states import FRESH, Obligations
-from review.selection.documents import ChangeJson
+from review.selection.changes import ChangeReader
 from review.selection.path_filters import gate_label
 from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
 
 ACT, REVIEW, NOTHING = "something", "review", "nothing"
 GATE_GONE, NOT_APPLICABLE = "gate-gone", "not-applicable"
-# Bytes of stored texts that one page measures; the rest stays unmeasured.
-_MAX_MEASURED = 2_000_000
 # Texts that one page compares word by word, and their bytes in all; the others get links.
 MAX_COMPARED = 3
 _MAX_COMPARED_BYTES = 400_000
@@ -139,12 +134,11 @@ class _RowReader:
         self._applicable = {gate.path for gate in applicable_gates(corpus, note)}
         self._note = note
         self._folder = gates_folder
-        self._measure = None
-        if note.text is not None and note.facts is not None:
-            changed = (
-                row for row in accepted if row.note_snapshot.content_sha256 != note.facts.sha256
-            )
-            self._measure = _meter(note.text, {_judged_text(row) for row in changed})
+        self._changes = ChangeReader(corpus)
+        if note.facts is not None:
+            now = note.facts.sha256
+            changed = (row for row in accepted if row.note_snapshot.content_sha256 != now)
+            self._changes.load({_judged_text(row) for row in changed})
 
     def row(
         self,
@@ -175,8 +169,9 @@ class _RowReader:
             open_review_job_id=job_id,
             **(_acceptance(accepted) if accepted else {}),
         )
-        if self._measure and accepted and gate and row.is_note_changed:
-            row.change = self._measure(_judged_text(accepted), gate)
+        if accepted and gate and row.is_note_changed:
+            since = _judged_text(accepted)
+            row.change = self._changes.change(self._note.path, gate, since=since)
         return row
 
     def _gone(self, gate_path: str) -> str:
@@ -216,36 +211,6 @@ def _judged_text(accepted: CurrentAcceptance) -> int:
     """The snapshot of the note that was judged; an ack accepts a later one."""
     evidence = accepted.event.review_pair
     return evidence.note_snapshot_id if evidence else accepted.note_snapshot_id
-
-
-def _meter(text: str, snapshot_ids: set[int]) -> Callable[[int, Gate], ChangeJson | None]:
-    """Measure how much a text differs from stored ones, as a gate sees it."""
-    newest_first = sorted(snapshot_ids, reverse=True)
-    texts = _read_texts(newest_first, max_bytes=_MAX_MEASURED)
-    before = {key: regions_of(stored) for key, stored in texts.items()}
-    after = cache(lambda: regions_of(text))
-
-    @cache
-    def ratio(snapshot_id: int) -> float:
-        return body_ratio(before[snapshot_id].body, after().body)
-
-    def measure(snapshot_id: int, gate: Gate) -> ChangeJson | None:
-        known = before.get(snapshot_id)
-        if known is None:
-            return None
-        change = as_gate_sees(
-            changed=changed_regions(known, after()),
-            ratio=lambda: ratio(snapshot_id),
-            watches=gate.watches,
-            rewrite_threshold=gate.rewrite_threshold,
-        )
-        return ChangeJson(
-            watched=[region.value for region in change.watched],
-            body_ratio=None if change.body_ratio is None else round(change.body_ratio, 4),
-            trivial=change.trivial,
-        )
-
-    return measure
 
 
 def _open_jobs(note_id: int | None) -> dict[Key, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 from dataclasses import dataclass, field
-from functools import cache
 
 from review.domain.markdown.lines import Line, iter_lines
 from review.vocabulary import Severity
@@ -13,31 +12,25 @@ from review.vocabulary import Severity
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # A severity stands at the start of its line; the rest of a line is never searched.
 _HEAD = 200
-_MARKER = r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)"
-_CHECKBOX = r"\[[ xX]\][ \t]+"
-_SEVERITY = (
+_MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)")
+_CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
+_SEVERITY = re.compile(
     r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>info|warning|warn|failure|fail)"
     r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})"
 )
-_DELIMITER = (
+_DELIMITER = re.compile(
     r"\s*:[*_]{0,3}(?:\s+|$|(?=[^\W\d_]|[\"'\u201c\u2018`]))|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$"
 )
-_MARKED_WORD = r"[\[(*_`]"
-_FINDINGS = r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?"
-_OTHER_PART = r"(?:suggested revisions?|summary|result|verdict)\b"
-_NO_FINDING = (
+_MARKED_WORD = re.compile(r"[\[(*_`]")
+_FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?")
+_OTHER_PART = re.compile(r"(?:suggested revisions?|summary|result|verdict)\b")
+_NO_FINDING = re.compile(
     r"(?:none|nothing|n/?a|0|-|<finding>)(?:\s+(?:found|noted|observed|to report))?\s*[.!]?"
 )
-_MAX_HEADING = 6
+_HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
+_BELOW_HEADINGS = 7
 _CODE_INDENT = 4
 _TAB = 4
-_SEVERITIES = {
-    "info": Severity.INFO,
-    "warn": Severity.WARN,
-    "warning": Severity.WARN,
-    "fail": Severity.FAIL,
-    "failure": Severity.FAIL,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +47,7 @@ class ParsedFinding:
     line: int | None = None
 
 
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern at its first use: start-up must not pay for it."""
-    return re.compile(pattern)
-
-
-def ascii_lower(text: str) -> str:
+def _ascii_lower(text: str) -> str:
     """Lower A-Z only: under re.IGNORECASE a long s is an s, and a letter may grow in length."""
     return text.translate(_ASCII_LOWER)
 
@@ -104,7 +91,7 @@ class _Draft:
         if self.quotes:
             return False
         text = self.text()
-        return not text or compiled(_NO_FINDING).fullmatch(ascii_lower(text[:_HEAD])) is not None
+        return not text or _NO_FINDING.fullmatch(_ascii_lower(text[:_HEAD])) is not None
 
 
 class _Reader:
@@ -121,7 +108,6 @@ class _Reader:
         self._quoting = False
 
     def take(self, line: Line) -> None:
-        """Take the next line."""
         text = line.text.strip()
         if line.in_quote:
             self._take_quote(line, text)
@@ -144,11 +130,11 @@ class _Reader:
 
     def _take_text(self, raw: str, text: str) -> None:
         column = _column(raw)
-        level = _heading_level(text)
-        if level and (self._open is None or column < self._open.column):
-            self._enter(text.lstrip("#").strip("# *_\t"), level)
+        heading = _HEADING.match(text)
+        if heading and (self._open is None or column < self._open.column):
+            self._enter(text.strip("# *_\t"), heading.end())
             return
-        marker = compiled(_MARKER).match(text)
+        marker = _MARKER.match(text)
         if self._open is not None and self._belongs(column, is_bullet=marker is not None):
             own_line = self._after_blank or self._after_fence or marker is not None
             self._continue(raw, own_line=own_line)
@@ -171,7 +157,7 @@ class _Reader:
             self._in_list = False
         is_bold = text[:2] in ("**", "__") and text.rstrip(": ")[-2:] in ("**", "__")
         if is_bold or (text.endswith(":") and _is_findings(text)):
-            self._enter(text.strip("*_: \t"), _MAX_HEADING + 1)
+            self._enter(text.strip("*_: \t"), _BELOW_HEADINGS)
 
     def _enter(self, title: str, level: int) -> None:
         """Enter the section of a heading; deeper headings stay within the findings."""
@@ -180,19 +166,19 @@ class _Reader:
         if _is_findings(title):
             self._section = level
             self.has_section = True
-        elif level <= self._section or compiled(_OTHER_PART).match(ascii_lower(title[:_HEAD])):
+        elif level <= self._section or _OTHER_PART.match(_ascii_lower(title[:_HEAD])):
             self._section = 0
 
     def _finding(self, content: str, column: int) -> _Draft | None:
-        content = content[_checkbox_end(content) :]
-        severity = compiled(_SEVERITY).match(ascii_lower(content[:_HEAD]))
+        content = _CHECKBOX.sub("", content)
+        severity = _SEVERITY.match(_ascii_lower(content[:_HEAD]))
         if severity is None:
             return None
-        delimiter = compiled(_DELIMITER).match(content, severity.end())
+        delimiter = _DELIMITER.match(content, severity.end())
         if delimiter is None and not _is_set_apart(severity, content):
             return None
         end = delimiter.end() if delimiter else severity.end()
-        draft = _Draft(_SEVERITIES[severity["word"]], column, in_section=self._section > 0)
+        draft = _Draft(Severity(severity["word"][:4]), column, in_section=self._section > 0)
         aside = (severity["aside"] or "").strip(" #")
         prefix = f"{aside} " if aside.startswith(("(", "[")) else ""
         draft.lines.append(prefix + content[end:].strip())
@@ -208,23 +194,13 @@ class _Reader:
 
 
 def _is_findings(title: str) -> bool:
-    return len(title) < _HEAD and compiled(_FINDINGS).fullmatch(ascii_lower(title)) is not None
+    return len(title) < _HEAD and _FINDINGS.fullmatch(_ascii_lower(title)) is not None
 
 
 def _is_set_apart(severity: re.Match[str], content: str) -> bool:
     """Whether marks set the word apart, as in `[WARN] text`, so that no delimiter is needed."""
-    closed = bool(compiled(_MARKED_WORD).search(severity["open"]) and severity["close"])
+    closed = bool(_MARKED_WORD.search(severity["open"]) and severity["close"])
     return closed and content[severity.end() : severity.end() + 1].isspace()
-
-
-def _checkbox_end(content: str) -> int:
-    found = compiled(_CHECKBOX).match(content)
-    return found.end() if found else 0
-
-
-def _heading_level(text: str) -> int:
-    level = len(text) - len(text.lstrip("#"))
-    return level if level <= _MAX_HEADING and text[level : level + 1] in (" ", "\t", "") else 0
 
 
 def _column(raw: str) -> int:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_PROVENANCE = "# dispatch-time provenance: what the parent said when it took the job"
+_CLAIM = "# a claim of the output itself, never provenance"
 MANIFEST_SCHEMA = "review-job-manifest/1"
 
 
@@ -65,41 +67,26 @@ class ResultRecord:
 
 
 def render_manifest(manifest: Manifest) -> str:
-    """Give the manifest as JSON with one member, and one pair, a line; it ends in a newline."""
+    """Return the manifest as JSON with one member, and one pair, a line; it ends in a newline."""
     members = {"schema": MANIFEST_SCHEMA} | vars(manifest)
-    pairs = ",\n  ".join(_json(vars(pair)) for pair in manifest.pairs)
-    lines = [f'"{name}": {_json(value)}' for name, value in members.items() if name != "pairs"]
+    pairs = ",\n  ".join(_json(vars(pair)) for pair in members.pop("pairs"))
+    lines = [f'"{name}": {_json(value)}' for name, value in members.items()]
     return "{\n " + ",\n ".join(lines) + ',\n "pairs": [\n  ' + pairs + "\n ]\n}\n"
+
+
+def render_result(record: ResultRecord, text: str) -> str:
+    """Return a result file: frontmatter, an empty line, and the review's text as it is."""
+    lines = [f"{name}: {_scalar(value)}" for name, value in vars(record).items()]
+    lines.insert(-1, _CLAIM)
+    lines.insert(-5, _PROVENANCE)
+    end = "" if text.endswith("\n") else "\n"
+    return "\n".join(["---", *lines, "---", "", text]) + end
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def render_result(record: ResultRecord, text: str) -> str:
-    """Give a result file: frontmatter, an empty line, and the review's text as it is."""
-    lines = ["---"]
-    for name, value in vars(record).items():
-        if name == "runner":
-            lines.append("# dispatch-time provenance: what the parent said when it took the job")
-        if name == "self_reported_model":
-            lines.append("# a claim of the output itself, never provenance")
-        lines.append(f"{name}: {_scalar(value)}")
-    end = "" if text.endswith("\n") else "\n"
-    return "\n".join([*lines, "---", "", text]) + end
-
-
 def _scalar(value: str | int | None) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, int):
-        return str(value)
-    # A JSON string is a YAML string, but YAML takes fewer characters raw.
-    text = _json(value)
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
-def _shown(char: str) -> str:
-    if char.isprintable():
-        return char
-    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
+    """Return a YAML scalar: one of JSON, without the characters that only JSON takes raw."""
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in _json(value))

@@ -34,6 +34,8 @@ _REASONING = re.compile(
 _THINKING = re.compile(r"thinking\s*(?:\.\.\.|\u2026)", re.I)
 _THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
 _LONGEST_TAG = 40
+_MAX_PROBLEMS = 50
+_MAX_MISFITS = 5
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,6 @@ class ExpectedPair:
 
     @property
     def names(self) -> str:
-        """As a sentinel spells the pair."""
         return f"{self.note_path} :: {self.gate_id}"
 
 
@@ -80,9 +81,8 @@ class ParsedOutput:
 
 def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> ParsedOutput:
     """Find the expected pairs' blocks in any byte string."""
-    reader = _Reader(token.lower(), {pair.ordinal: pair for pair in expected})
-    reader.read(decode_output(data))
-    return reader.result()
+    pairs = {pair.ordinal: pair for pair in expected}
+    return _Reader(decode_output(data), token.lower(), pairs).read()
 
 
 def decode_output(data: bytes) -> str:
@@ -101,15 +101,14 @@ def strip_escapes(text: str) -> str:
 
 @dataclass
 class _OpenBlock:
-    """A block that was started.
+    """A block that was started on line `start`.
 
-    `fenced_end` is an END seen in a fence that is still open, `ends_reasoning` says that a tag in
-    it ends reasoning if the block is never closed.
+    `fenced_end` is the line of an END seen in a fence that is still open, `ends_reasoning` says that
+    a tag in it ends reasoning if the block is never closed.
     """
 
     sentinel: Sentinel
-    line: int
-    begins: int
+    start: int
     walker: Walker = field(default_factory=Walker)
     fenced_end: tuple[int, Sentinel] | None = None
     ends_reasoning: bool = False
@@ -118,14 +117,14 @@ class _OpenBlock:
 class _Reader:
     """One pass over the lines."""
 
-    def __init__(self, token: str, expected: Mapping[int, ExpectedPair]) -> None:
+    def __init__(self, text: str, token: str, expected: Mapping[int, ExpectedPair]) -> None:
+        self._text = text
+        self._lines = text.split("\n")
         self._token = token
         self._expected = expected
-        self._exact_names = {_folded(pair.names) for pair in expected.values()}
         self._found: dict[int, list[str]] = {}
-        self._in_reasoning: dict[
-            int, int
-        ] = {}  # the first line of a pair's block that reasoning holds
+        # The first line of a pair's block that stands in reasoning.
+        self._in_reasoning: dict[int, int] = {}
         self._faults: dict[int, str] = {}
         self._unclosed: list[str] = []
         self._problems: list[str] = []
@@ -134,57 +133,55 @@ class _Reader:
         self._saw_start = False
         self._open: _OpenBlock | None = None
         self._reasons = False
-        self._thinking_ends = False
-        self._text = ""
+        self._thinking_ends = _THINKING_END.search(text) is not None
         self._number = 0
 
-    def read(self, text: str) -> None:
-        """Take all lines of `text`."""
-        self._text = text
-        self._thinking_ends = _THINKING_END.search(text) is not None
-        begin = 0
-        while begin < len(text):
-            end = text.find("\n", begin)
-            end = len(text) if end < 0 else end
-            self._number += 1
-            self._line(text[begin:end].removesuffix("\r"), begin, end + 1)
-            begin = end + 1
-        self._abandon("")
-
-    def result(self) -> ParsedOutput:
-        """What was found, once all lines are read."""
-        blocks: dict[int, ParsedBlock] = {}
-        missing: dict[int, str] = {}
-        for ordinal in self._expected:
-            chosen = self._chosen(ordinal)
-            if isinstance(chosen, str):
-                missing[ordinal] = chosen
+    def read(self) -> ParsedOutput:
+        for number, raw in enumerate(self._lines, start=1):
+            self._number = number
+            line = raw.removesuffix("\r")
+            sentinel = self._own_sentinel(line) if "==" in line else None
+            if self._open is not None:
+                self._inside(self._open, line, sentinel)
+            elif self._reasons:
+                self._reason(line, sentinel)
+            elif sentinel is None:
+                self._around_blocks(line)
+            elif sentinel.opens:
+                self._start(sentinel)
             else:
-                blocks[ordinal] = chosen
+                self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
+        self._abandon("")
+        return self._result()
+
+    def _result(self) -> ParsedOutput:
+        missing = {ordinal: why for ordinal in self._expected if (why := self._why_not(ordinal))}
         near = near_sentinels(self._text, token=self._token) if missing else []
         for one in reversed(near):
             if one.ordinal in missing and one.ordinal not in self._found:
                 missing[one.ordinal] = f"{missing[one.ordinal].partition('; line ')[0]}; {one}"
+        reasoned = [
+            f"line {line}: the block of pair {ordinal} stands in reasoning"
+            for ordinal, line in self._in_reasoning.items()
+        ]
+        misfits = [*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed, *reasoned]
         return ParsedOutput(
-            blocks=blocks,
+            blocks={
+                ordinal: ParsedBlock(ordinal, self._found[ordinal][0])
+                for ordinal in self._expected
+                if ordinal not in missing
+            },
             missing=missing,
-            problems=tuple(self._problems),
+            problems=tuple(self._problems[:_MAX_PROBLEMS]),
             self_reported_model=self._model,
             foreign_tokens=tuple(self._foreign),
             has_own_blocks=bool(self._found),
             is_begun=self._saw_start,
-            misfits=(
-                *map(str, near[: _MAX_MISFITS - 1]),
-                *self._unclosed,
-                *(
-                    f"line {line}: the block of pair {ordinal} stands in reasoning"
-                    for ordinal, line in self._in_reasoning.items()
-                ),
-            )[:_MAX_MISFITS],
+            misfits=tuple(misfits[:_MAX_MISFITS]),
         )
 
-    def _chosen(self, ordinal: int) -> ParsedBlock | str:
-        """Return the pair's block, or why there is none; two versions are never chosen between."""
+    def _why_not(self, ordinal: int) -> str:
+        """Return why the pair has no block, or ""; two versions are never chosen between."""
         if ordinal in self._faults:
             return self._faults[ordinal]
         texts = self._found.get(ordinal, [])
@@ -197,27 +194,14 @@ class _Reader:
             )
         if len(set(texts)) > 1:
             return "two different blocks for this pair"
-        return ParsedBlock(ordinal, texts[0]) if texts[0].strip() else "its block is empty"
+        return "" if texts[0].strip() else "its block is empty"
 
-    def _line(self, line: str, begin: int, after: int) -> None:
-        sentinel = read_sentinel(line) if "==" in line else None
+    def _own_sentinel(self, line: str) -> Sentinel | None:
+        sentinel = read_sentinel(line)
         if sentinel is not None and sentinel.token != self._token:
             self._foreign[sentinel.token] = None
-            sentinel = None
-        if self._open is None:
-            self._between(line, sentinel, begin, after)
-        else:
-            self._inside(self._open, line, sentinel, begin, after)
-
-    def _between(self, line: str, sentinel: Sentinel | None, begin: int, after: int) -> None:
-        if self._reasons:
-            self._reason(line, sentinel)
-        elif sentinel is None:
-            self._around_blocks(line)
-        elif sentinel.opens:
-            self._start(sentinel, after)
-        else:
-            self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
+            return None
+        return sentinel
 
     def _reason(self, line: str, sentinel: Sentinel | None) -> None:
         if sentinel is not None and sentinel.opens:
@@ -247,24 +231,20 @@ class _Reader:
         """Take all blocks so far for reasoning: its end was met, its start never was."""
         for ordinal in self._found:
             self._in_reasoning.setdefault(ordinal, self._number)
-        self._found.clear()
-        self._faults.clear()
-        self._unclosed.clear()
-        self._problems.clear()
+        for seen in (self._found, self._faults, self._unclosed, self._problems):
+            seen.clear()
         self._saw_start = False
 
-    def _start(self, sentinel: Sentinel, begins: int) -> None:
+    def _start(self, sentinel: Sentinel) -> None:
         self._saw_start = True
-        self._open = _OpenBlock(sentinel, self._number, begins)
+        self._open = _OpenBlock(sentinel, self._number)
         if sentinel.ordinal not in self._expected:
-            self._problem(begins - 1, f"pair {sentinel.ordinal} was not requested")
+            self._problem(f"pair {sentinel.ordinal} was not requested")
 
-    def _inside(
-        self, block: _OpenBlock, line: str, sentinel: Sentinel | None, begin: int, after: int
-    ) -> None:
+    def _inside(self, block: _OpenBlock, line: str, sentinel: Sentinel | None) -> None:
         if sentinel is not None and sentinel.opens:
             self._abandon(f" before the START of pair {sentinel.ordinal} on line {self._number}")
-            self._start(sentinel, after)
+            self._start(sentinel)
             return
         place = block.walker.place(line)
         if not place.in_fence or place.is_fence_marker:
@@ -273,11 +253,11 @@ class _Reader:
             block.ends_reasoning |= self._reasoning_edge(line) == "end"
         elif sentinel.ordinal != block.sentinel.ordinal:
             if not place.in_fence:
-                self._problem(begin, f"an END of pair {sentinel.ordinal} closes nothing")
+                self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
         elif not place.in_fence:
-            self._close(block, begin, sentinel)
+            self._close(block, self._number, sentinel)
         elif block.fenced_end is None:
-            block.fenced_end = (begin, sentinel)
+            block.fenced_end = (self._number, sentinel)
 
     def _abandon(self, where: str) -> None:
         """End the open block where it must end: at an END in a fence never closed, or missing."""
@@ -294,18 +274,15 @@ class _Reader:
             self._forget()
             return
         if ordinal in self._expected:
-            self._faults[ordinal] = f"unclosed: its START on line {block.line} has no END{where}"
-        if len(self._unclosed) < _MAX_MISFITS:
-            self._unclosed.append(
-                f"the START of pair {ordinal} on line {block.line} is never closed"
-            )
+            self._faults[ordinal] = f"unclosed: its START on line {block.start} has no END{where}"
+        self._unclosed.append(f"the START of pair {ordinal} on line {block.start} is never closed")
 
     def _close(self, block: _OpenBlock, ends: int, end: Sentinel) -> None:
         self._open = None
         ordinal = block.sentinel.ordinal
         if ordinal not in self._expected:
             return
-        text = self._text[block.begins : max(block.begins, ends - 1)].removesuffix("\r")
+        text = "\n".join(self._lines[block.start : ends - 1]).removesuffix("\r")
         self._found.setdefault(ordinal, []).append(_unfenced(text))
         for sentinel in (block.sentinel, end):
             if not self._names_agree(sentinel):
@@ -322,15 +299,13 @@ class _Reader:
         # Right but for case or Markdown's escapes, and no other pair's exact name: a worker that
         # lower-cased the line, or escaped it.
         alike = said.casefold() == ours.casefold() or _unescaped(said) == ours
-        return alike and not {said, _unescaped(said)} & (self._exact_names - {ours})
+        exact = {_folded(pair.names) for pair in self._expected.values()}
+        return alike and not {said, _unescaped(said)} & (exact - {ours})
 
-    def _problem(self, offset: int, what: str) -> None:
-        if len(self._problems) < _MAX_PROBLEMS:
-            self._problems.append(f"line {self._text.count(chr(10), 0, offset) + 1}: {what}")
+    def _problem(self, what: str) -> None:
+        self._problems.append(f"line {self._number}: {what}")
 
 
-_MAX_PROBLEMS = 50
-_MAX_MISFITS = 5
 # What a sentinel line may carry around its names, as decoration or as its own rule.
 _EDGES = "=*_` "
 

@@ -25,34 +25,27 @@ class NearSentinel:
     why: str
 
     def __str__(self) -> str:
-        """As a refusal tells it."""
         edge = "START" if self.opens else "END"
         whose = f" of pair {self.ordinal}" if self.ordinal else ""
         return f"line {self.line} looks like the {edge}{whose}, but {self.why}"
 
 
 def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
-    """The first of them, at most one a line; with any token where none is given."""
+    """Return the first of them, at most one a line; with any token where none is given."""
     return list(islice(_near(text, token), _MOST))
 
 
 def _near(text: str, token: str) -> Iterator[NearSentinel]:
-    # Not `compiled`, which forgets nothing: each job has a token of its own.
     pattern = re.compile(
-        rf"(?i:pair[ \t]+review[ \t]+(start|end)[ \t]+(?:{token}|<token>)[ \t]*/[ \t]*([0-9]{{1,9}}|<n>))"
+        rf"pair[ \t]+review[ \t]+(start|end)[ \t]+(?:{token}|<token>)[ \t]*/[ \t]*([0-9]{{1,9}}|<n>)",
+        re.IGNORECASE,
     )
-    number, counted, begin = 1, 0, 0
-    while found := pattern.search(text, begin):
-        start = text.rfind("\n", begin, found.start()) + 1 or begin
-        end = text.find("\n", found.end())
-        end = len(text) if end < 0 else end
-        number += text.count("\n", counted, found.start())
-        counted, begin = found.start(), end
-        line = text[start:end].removesuffix("\r")
-        if "\r" in line or read_sentinel(line) is None:
+    for number, raw in enumerate(text.split("\n"), start=1):
+        found = pattern.search(raw)
+        line = raw.removesuffix("\r")
+        if found and ("\r" in line or read_sentinel(line) is None):
             ordinal = int(found[2]) if found[2].isdigit() else 0
-            ahead = line[: found.start() - start]
-            why = _fault(line, ahead, behind=line[found.end() - start :])
+            why = _fault(line, line[: found.start()], behind=line[found.end() :])
             yield NearSentinel(number, found[1].lower() == "start", ordinal, why)
 
 

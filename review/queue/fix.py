@@ -20,7 +20,7 @@ from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.note_writer import NoteNotWritten, replace_note
 from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
-from review.protocol.telemetry.usage import Usage, read_usage
+from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
 from review.queue.fix_queries import NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
@@ -29,8 +29,7 @@ from review.runners.run import RunRequest, run_edit, scratch_folder
 from review.selection.path_filters import named_places
 from review.settings.config import Config
 from review.sweeps.documents import FixJson
-from review.sweeps.limits import StopPolicy
-from review.sweeps.request import Limits, StopReason
+from review.sweeps.limits import Limits, StopPolicy, StopReason
 from review.sweeps.workers import ResolvedRunner
 
 PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"

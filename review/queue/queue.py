@@ -152,8 +152,6 @@ class Queue:
             "states": ColumnFilter("state_now", states),
             "since": ColumnFilter("since", self.wanted.since or PRESENT),
         }
-        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
-        self._carried = carried_away(gone.values_list("event_id", "pair_id").distinct())
 
     def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
         """Return the rows under all filters but these; none of a gate that is gone."""
@@ -162,6 +160,8 @@ class Queue:
             kept.append(self._with(self.wanted.words))
         if "gate_now" in without:
             kept.append(Q(gate_id__in=NamedKeys(self.gates)))
+        if self._carried_away:
+            kept.append(~Q(event_id__in=NamedKeys(self._carried_away)))
         return self.every_row().filter(*kept)
 
     def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
@@ -199,6 +199,14 @@ class Queue:
         """Return the fingerprints of all matching findings, each once, in order."""
         found = self.rows().order_by(*_ORDER).values_list("fingerprint", flat=True)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def _carried_away(self) -> set[int]:
+        """Acceptances of deleted notes whose reviews were carried over to another path."""
+        if not self.notes.gone:
+            return set()
+        gone = FindingState.objects.filter(note_id__in=NamedKeys(self.notes.gone))
+        return carried_away(gone.values_list("event_id", "pair_id").distinct())
 
     @cached_property
     def total(self) -> int:

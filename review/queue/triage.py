@@ -86,7 +86,9 @@ def dispose_finding(
         near = near_matches(fingerprint, known_fingerprints())
         raise UnknownFinding(
             f"no finding has the fingerprint {fingerprint!r}",
-            hint=f"did you mean {', '.join(near)}?" if near else "warn_selector --json lists them",
+            hint=f"did you mean {', '.join(near)}?"
+            if near
+            else "commonplace warn_selector lists them",
         )
     digest = digests_of(corpus, NoteList((), ()), [finding.note_path]).get(finding.note_path, "")
     row = _disposition(fingerprint, request, note_sha256=digest, now=now)

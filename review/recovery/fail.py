@@ -1,4 +1,4 @@
-"""Closes a job whose run left no review: it fails, says why, and keeps what there is."""
+"""Close a job whose run left no review: it fails, says why, and keeps what there is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from review.ingest.parse import OutputReader
 from review.ingest.request import JobMoved, RunFailed
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
-from review.jobs.mirror import mirror_job
+from review.jobs.mirror import rewrite_job_files
 from review.models import Ending, Evidence, JobEvent, JobOutput, ReviewJob, ReviewPair
 from review.settings.config import Config
 from review.vocabulary import JobStatus
@@ -32,7 +32,7 @@ class FailRequest:
     failure: RunFailed
     actor: str
     leaving: JobStatus = JobStatus.RUNNING
-    telemetry: Mapping[str, Any] | None = None
+    telemetry: dict[str, Any] | None = None
     raw: bytes | None = None
 
 
@@ -45,58 +45,39 @@ def fail_job(
     :raises JobMoved: it is not, or no longer, in the state it was to leave.
     """
     job = require_job(job_id)
-    reasons = _why_missing(job, request, config)
+    raw = request.raw or b""
+    # What an output without a whole block says of the pairs.
+    reasons = dict(OutputReader(job, config=config).read(raw).missing) if raw else {}
     with transaction.atomic():
-        _move(job, request, now=now)
-        ReviewPair.objects.mark_missing(job.pk, reasons=reasons)
-        if request.raw is not None and request.raw.strip():
-            digest = hashlib.sha256(request.raw).hexdigest()
+        move_to_failed(job, request, reasons=reasons, now=now)
+        if raw.strip():
+            digest = hashlib.sha256(raw).hexdigest()
             JobOutput.objects.get_or_create(
-                job=job, content_sha256=digest, defaults={"raw": request.raw, "at": now}
+                job=job, content_sha256=digest, defaults={"raw": raw, "at": now}
             )
-    return _shown(job, config)
+    return closed_job(job_id, config=config)
 
 
-def _why_missing(job: ReviewJob, request: FailRequest, config: Config) -> dict[int, str]:
-    """By ordinal, what an output without a whole block says of the pairs."""
-    if not request.raw:
-        return {}
-    return dict(OutputReader(job, config=config).read(request.raw).missing)
+def move_to_failed(
+    job: ReviewJob, request: FailRequest, *, reasons: Mapping[int, str] | None = None, now: datetime
+) -> None:
+    """Fail the job and mark its open pairs missing; call it inside a transaction.
 
-
-def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
-    """A job that is closed, as its ingest or its failure reports it; its files are written again.
-
-    :raises UnknownJob: no job has this id.
+    :param reasons: by ordinal, why a pair is missing.
+    :raises JobMoved: it is no longer in the state it was to leave.
     """
-    return _shown(require_job(job_id), config)
-
-
-def _shown(job: ReviewJob, config: Config) -> IngestedJobJson:
-    problems = mirror_job(job.pk, config=config)
-    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    return show_ingested(
-        job,
-        pairs,
-        findings=findings_of(pairs),
-        problems=problems,
-        gates_folder=config.gates_folder,
-    )
-
-
-def _move(job: ReviewJob, request: FailRequest, *, now: datetime) -> None:
     failure = request.failure
-    telemetry = dict(request.telemetry) if request.telemetry is not None else None
     # First, so that a job somebody else moved stops us before any other write.
     moved = ReviewJob.objects.close(
         [job],
         leaving=request.leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
-        evidence=Evidence(telemetry=telemetry),
+        evidence=Evidence(telemetry=request.telemetry),
         now=now,
     )
     if not moved:
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
+    ReviewPair.objects.mark_missing(job.pk, reasons=reasons)
     JobEvent.objects.create(
         job=job,
         from_status=request.leaving,
@@ -104,4 +85,21 @@ def _move(job: ReviewJob, request: FailRequest, *, now: datetime) -> None:
         actor=request.actor,
         note=failure.reason,
         at=now,
+    )
+
+
+def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
+    """Return a closed job as its ingest or its failure reports it, and write its files again.
+
+    :raises UnknownJob: no job has this id.
+    """
+    job = require_job(job_id)
+    problems = rewrite_job_files(job_id, config=config)
+    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    return show_ingested(
+        job,
+        pairs,
+        findings=findings_of(pairs),
+        problems=problems,
+        gates_folder=config.gates_folder,
     )

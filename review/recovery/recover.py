@@ -1,8 +1,9 @@
-"""Recovers jobs that were given up: takes in what is there, fails them, or makes new ones instead."""
+"""Recover jobs that were given up: ingest what their runs left, fail them, or replace them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,28 +11,31 @@ from typing import Any
 
 from django.db import transaction
 
+from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
-from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, JobMoved, NoOutput
+from review.ingest.ingest import RefusedJob, ingest_job
+from review.ingest.parse import OutputReader
+from review.ingest.request import IngestRequest, NoOutput, RunFailed
+from review.job_files import ArtifactStore
+from review.jobs.abandonment import abandoned_jobs, parent_is_alive
 from review.jobs.board import require_job
-from review.jobs.job_documents import RefusalJson
-from review.jobs.mirror import mirror_job
-from review.jobs.recoverable import (
-    abandoned_jobs,
-    describe_partial,
-    output_state,
-    parent_is_alive,
-)
-from review.jobs.recovery_documents import LeftOutJson, RecoveredJson, RecoveryJson
+from review.jobs.factory import JobFactory
+from review.jobs.job_documents import IngestedJobJson, RefusalJson
+from review.jobs.left_runs import left_outcomes, run_folders
+from review.jobs.mirror import rewrite_job_files
+from review.jobs.output_states import output_state
 from review.knowledge_base import Corpus, UnreadableFile
-from review.models import JobEvent, ReviewJob, ReviewPair
-from review.recovery.replace import NothingToReplace, create_replacement
-from review.recovery.salvage import collect_output
+from review.models import ReviewJob
+from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
+from review.recovery.fail import FailRequest, fail_job, move_to_failed
+from review.runners.outcome import RunnerFailure, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
+from review.runners.run import end_left_over, forget_run
+from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import Config
 from review.settings.file import ConfigRefused
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, JobStatus, PairStatus
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
 
 
 class ParentAlive(Conflict):
@@ -42,9 +46,11 @@ class JobClosed(Conflict):
     """The job is completed or failed; there is nothing to recover."""
 
 
-class RecoveryAction(StrEnum):
-    """What to do with a job that was given up."""
+class NothingToReplace(Conflict):
+    """No pair of the job can be reviewed any more."""
 
+
+class RecoveryAction(StrEnum):
     INGEST = "ingest"
     FAIL = "fail"
     REPLACE = "replace"
@@ -54,7 +60,7 @@ class RecoveryAction(StrEnum):
 class RecoveryRequest:
     """Which jobs to recover, and how.
 
-    :param job_ids: open jobs, abandoned or not: who names a job means it. None names the abandoned.
+    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
     :param older_than: how long a job may run until it is taken for abandoned.
     """
 
@@ -67,6 +73,20 @@ class RecoveryRequest:
 
 
 @dataclass(frozen=True)
+class RunResults:
+    """What the runs of a job left, now written to its output; `text` None: no review at all.
+
+    :param is_complete: whether there is a block for every pair.
+    :param failure: what the last run failed for, where that is known.
+    """
+
+    text: bytes | None
+    is_complete: bool
+    telemetry: dict[str, Any] | None
+    failure: RunnerFailure | None
+
+
+@dataclass(frozen=True)
 class Recovered:
     """What became of the jobs, and the refusals as they were raised."""
 
@@ -74,12 +94,12 @@ class Recovered:
     errors: tuple[ReviewError, ...]
 
 
-@dataclass(frozen=True)
-class _Surroundings:
-    request: RecoveryRequest
-    corpus: Corpus
-    config: Config
-    now: datetime
+# Why no ingest would take an output, by its state.
+_UNUSABLE: Mapping[str, str] = {
+    "none": "is not there, or is empty",
+    "unreadable": "cannot be read",
+    "foreign": "holds no whole block of this job",
+}
 
 
 def recover(
@@ -94,190 +114,229 @@ def recover(
 
     Each job is one transaction, so a recovery that was killed is finished by the next.
     """
-    around = _Surroundings(request, corpus, config, now)
+    recovery = _Recovery(request, corpus, config, processes, now)
+    job_ids: Iterable[int] = dict.fromkeys(request.job_ids)
+    if not request.job_ids:
+        job_ids = abandoned_jobs(older_than=request.older_than, processes=processes, now=now)
     done: list[RecoveredJson] = []
     refused: list[RefusalJson] = []
     errors: list[ReviewError] = []
-    for job_id in _wanted(request, processes=processes, now=now):
+    for job_id in job_ids:
         try:
-            job = require_job(job_id)
-            _refuse_live(job, processes=processes)
-            done.append(_recover(job, around))
+            done.append(recovery.recover(require_job(job_id)))
         except ReviewError as error:
             errors.append(error)
-            refused.append(_refusal(job_id, error))
+            refused.append(
+                RefusalJson(
+                    review_job_id=job_id,
+                    code=error.code,
+                    message=error.message,
+                    exit=int(error.exit_code),
+                )
+            )
     answer = RecoveryJson(
         action=request.action.value, dry_run=request.dry_run, done=done, refused=refused
     )
     return Recovered(answer, tuple(errors))
 
 
-def _wanted(request: RecoveryRequest, *, processes: Processes, now: datetime) -> Iterable[int]:
-    if request.job_ids:
-        return dict.fromkeys(request.job_ids)
-    found = abandoned_jobs(older_than=request.older_than, processes=processes, now=now)
-    return [item.job_id for item in found]
+def orphaned_jobs(processes: Processes) -> list[int]:
+    """Return running jobs whose parent on this host is gone, oldest first."""
+    running = ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_host=processes.host)
+    return [
+        job.pk
+        for job in running.order_by("pk")
+        if parent_is_alive(job, processes=processes) is False
+    ]
 
 
-def _refuse_live(job: ReviewJob, *, processes: Processes) -> None:
-    if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=processes):
-        raise ParentAlive(
-            f"job {job.pk} is at work: its parent, process {job.parent_pid} on this host, is alive",
-            hint="wait for it, or end that process first",
+def salvage_job(
+    job_id: int, *, actor: str, config: Config, now: datetime
+) -> IngestedJobJson | RefusedJob:
+    """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
+
+    Killed at any point, the next salvage finishes the work.
+    """
+    try:
+        job = require_job(job_id)
+        results = collect_output(job, config=config)
+        document = _close(job, results, actor=actor, config=config, now=now)
+    except ReviewError as refused:
+        return RefusedJob(job_id, refused)
+    if document.status == JobStatus.COMPLETED:
+        for folder in run_folders(job, config=config):
+            shutil.rmtree(folder, ignore_errors=True)
+    return document
+
+
+def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
+    """End what is left of the job's runs, and write the best of their texts to its output.
+
+    Only for a job whose parent is gone.
+
+    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
+    :raises ArtifactNotWritten: the system refused.
+    """
+    folders = run_folders(job, config=config)
+    for folder in folders:
+        end_left_over(folder)
+    outcomes = left_outcomes(job, config=config)
+    store = ArtifactStore(config)
+    written = store.read_output(job.bundle_output_path)
+    reader = OutputReader(job, config=config)
+    best, is_complete, most = None, False, 0
+    for text in (written, *(outcome.text for outcome in outcomes)):
+        parsed = reader.read(text or b"")
+        if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
+            best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
+    if best is not None and best != written:
+        store.keep_input(job.bundle_output_path, best)
+    for folder in folders:
+        forget_run(folder)
+    failure = outcomes[-1].failure if outcomes else None
+    return RunResults(best, is_complete, telemetry_of(outcomes), failure)
+
+
+def _close(
+    job: ReviewJob, results: RunResults, *, actor: str, config: Config, now: datetime
+) -> IngestedJobJson:
+    failure = RunFailed(
+        FailureCode.INTERRUPTED,
+        f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended",
+    )
+    is_success = results.is_complete
+    if results.failure is not None and results.failure.code is not FailureCode.INTERRUPTED:
+        failure, is_success = RunFailed(results.failure.code, results.failure.reason), False
+    if results.text is None:
+        to_fail = FailRequest(failure=failure, actor=actor, telemetry=results.telemetry)
+        return fail_job(job.pk, request=to_fail, config=config, now=now)
+    request = IngestRequest(
+        actor=actor, telemetry=results.telemetry, failure=None if is_success else failure
+    )
+    return ingest_job(job.pk, request=request, config=config, now=now)
+
+
+@dataclass(frozen=True)
+class _Recovery:
+    request: RecoveryRequest
+    corpus: Corpus
+    config: Config
+    processes: Processes
+    now: datetime
+
+    def recover(self, job: ReviewJob) -> RecoveredJson:
+        """Recover one job, or say what would become of it."""
+        if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
+            raise ParentAlive(
+                f"job {job.pk} is at work: its parent, process {job.parent_pid} on this host, is"
+                " alive",
+                hint="wait for it, or end that process first",
+            )
+        action = self.request.action
+        if action is not RecoveryAction.INGEST:
+            _refuse_closed(job)
+        if self.request.dry_run:
+            return self._preview(job)
+        telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
+        if action is RecoveryAction.INGEST:
+            to_ingest = IngestRequest(actor=self.request.actor, telemetry=telemetry)
+            ingested = ingest_job(job.pk, request=to_ingest, config=self.config, now=self.now)
+            return RecoveredJson(review_job_id=job.pk, status=ingested.status, ingested=ingested)
+        if action is RecoveryAction.FAIL:
+            to_fail = self._to_fail(job, FailureCode.OPERATOR, "given up")
+            failed = fail_job(job.pk, request=to_fail, config=self.config, now=self.now)
+            return RecoveredJson(
+                review_job_id=job.pk, status=failed.status, problems=failed.problems
+            )
+        return self._replace(job)
+
+    def _collect(self, job: ReviewJob) -> dict[str, Any] | None:
+        """End what is left of a dead parent's run, keep its output, and return its telemetry."""
+        try:
+            return collect_output(job, config=self.config).telemetry
+        except (UnknownRunner, ConfigRefused):
+            # Only an ingest needs to read it; the files stay for whoever declares the runner again.
+            if self.request.action is RecoveryAction.INGEST:
+                raise
+            return None
+
+    def _preview(self, job: ReviewJob) -> RecoveredJson:
+        output = output_state(job, config=self.config, processes=self.processes)
+        ingest = self.request.action is RecoveryAction.INGEST
+        if ingest and output.state in _UNUSABLE:
+            raise NoOutput(
+                f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
+                hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
+                " with an output; a job without one is replaced or failed",
+            )
+        is_whole = ingest and output.state == "complete"
+        return RecoveredJson(
+            review_job_id=job.pk,
+            status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
+            left_out=self._pairs(job)[1] if self.request.action is RecoveryAction.REPLACE else [],
+            problems=[output.detail] if ingest and output.detail else [],
         )
 
+    def _to_fail(self, job: ReviewJob, code: FailureCode, what: str) -> FailRequest:
+        reason = self.request.reason or f"{what} by {self.request.actor}"
+        # From the state that was looked at: who claims or ingests it meanwhile has it.
+        return FailRequest(
+            failure=RunFailed(code, reason),
+            actor=self.request.actor,
+            leaving=JobStatus(job.status),
+        )
 
-def _recover(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
-    action = around.request.action
-    if action is not RecoveryAction.INGEST:
-        _refuse_closed(job)
-    if around.request.dry_run:
-        return _preview(job, around)
-    return _ACTIONS[action](job, around)
+    def _replace(self, job: ReviewJob) -> RecoveredJson:
+        """Fail the job, and create one for its pairs without a review, from today's texts.
 
+        Pairs that another open job has too are asked for all the same: that was somebody's choice
+        when the old job was created.
+        """
+        to_fail = self._to_fail(job, FailureCode.REPLACED, "replaced")
+        pairs, left_out = self._pairs(job)
+        factory = JobFactory(
+            job.model_partition.name,
+            corpus=self.corpus,
+            config=self.config,
+            actor=self.request.actor,
+            now=self.now,
+        )
+        with transaction.atomic():
+            move_to_failed(job, to_fail, now=self.now)
+            group = Group(Grouping(job.grouping), job.lens, pairs)
+            (new_id,) = factory.create([group], replaces=job.pk).job_ids
+        return RecoveredJson(
+            review_job_id=job.pk,
+            status=JobStatus.FAILED,
+            replaced_by=new_id,
+            left_out=left_out,
+            problems=rewrite_job_files(job.pk, config=self.config),
+        )
 
-def _collect(job: ReviewJob, around: _Surroundings) -> dict[str, Any] | None:
-    """End what a dead parent's run still does, and put what it left where an ingest looks.
+    def _pairs(self, job: ReviewJob) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
+        """Return the job's pairs without a review, and those of them that cannot be requested.
 
-    Answers what the run said of itself.
-    """
-    if job.status != JobStatus.RUNNING:
-        return None
-    try:
-        return collect_output(job, config=around.config).telemetry
-    except (UnknownRunner, ConfigRefused):
-        # Only an ingest needs to read it; the files stay for whoever declares the runner again.
-        if around.request.action is RecoveryAction.INGEST:
-            raise
-        return None
+        :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
+        """
+        notes, pairs, left_out = NoteCache(self.corpus), [], []
+        rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
+        for note_path, gate_path in rows.values_list("note__path", "gate__path"):
+            try:
+                pairs.append(DraftPair(notes.note(note_path), self.corpus.gate(gate_path)))
+            except UnreadableFile as refused:
+                code = refused.problem.code.value
+                left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
+        if not pairs:
+            reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
+            raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
+        return tuple(pairs), left_out
 
 
 def _refuse_closed(job: ReviewJob) -> None:
     if job.status in OPEN_JOB_STATUSES:
         return
-    replacement = getattr(job, "replaced_by", None)
-    after = "" if replacement is None else f"; job {replacement.pk} replaces it"
+    after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
     raise JobClosed(
         f"job {job.pk} is {job.status} already{after}",
         hint="pairs that are stale are listed by the next selection",
-    )
-
-
-# What is told of an output that no ingest would take.
-_UNUSABLE: Mapping[str, str] = {
-    "none": "is not there, or is empty",
-    "unreadable": "cannot be read",
-    "foreign": "holds no whole block of this job",
-}
-
-
-def _preview(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
-    state = output_state(job, config=around.config)
-    if around.request.action is RecoveryAction.INGEST and state not in ("partial", "complete"):
-        raise NoOutput(
-            f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[state]}",
-            hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong with "
-            "an output; a job without one is replaced or failed",
-        )
-    ingest = around.request.action is RecoveryAction.INGEST
-    replace = around.request.action is RecoveryAction.REPLACE
-    is_whole = state == "complete"
-    return RecoveredJson(
-        review_job_id=job.pk,
-        status=JobStatus.COMPLETED if ingest and is_whole else JobStatus.FAILED,
-        left_out=_would_leave_out(job, around) if replace else [],
-        problems=[describe_partial(job, config=around.config)] if ingest and not is_whole else [],
-    )
-
-
-def _would_leave_out(job: ReviewJob, around: _Surroundings) -> list[LeftOutJson]:
-    left_out = []
-    pairs = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
-    for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
-        try:
-            around.corpus.gate(gate_path)
-            around.corpus.read_note(note_path)
-        except UnreadableFile as refused:
-            code = refused.problem.code.value
-            left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
-    if len(left_out) == pairs.count():
-        raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more")
-    return left_out
-
-
-def _ingest(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
-    ingested = ingest_job(
-        job.pk,
-        request=IngestRequest(actor=around.request.actor, telemetry=_collect(job, around)),
-        config=around.config,
-        now=around.now,
-    )
-    return RecoveredJson(review_job_id=job.pk, status=ingested.status, ingested=ingested)
-
-
-def _fail(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
-    _collect(job, around)
-    with transaction.atomic():
-        _move_to_failed(job, around, code=FailureCode.OPERATOR, what="given up")
-    problems = mirror_job(job.pk, config=around.config)
-    return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, problems=problems)
-
-
-def _replace(job: ReviewJob, around: _Surroundings) -> RecoveredJson:
-    _collect(job, around)
-    with transaction.atomic():
-        _move_to_failed(job, around, code=FailureCode.REPLACED, what="replaced")
-        made = create_replacement(
-            job,
-            corpus=around.corpus,
-            config=around.config,
-            actor=around.request.actor,
-            now=around.now,
-        )
-    problems = mirror_job(job.pk, config=around.config)
-    return RecoveredJson(
-        review_job_id=job.pk,
-        status=JobStatus.FAILED,
-        replaced_by=made.job_id,
-        left_out=[
-            LeftOutJson(note_path=item.note_path, gate_path=item.gate_path, reason=item.reason)
-            for item in made.left_out
-        ],
-        problems=problems,
-    )
-
-
-_ACTIONS: Mapping[RecoveryAction, Callable[[ReviewJob, _Surroundings], RecoveredJson]] = {
-    RecoveryAction.INGEST: _ingest,
-    RecoveryAction.FAIL: _fail,
-    RecoveryAction.REPLACE: _replace,
-}
-
-
-def _move_to_failed(job: ReviewJob, around: _Surroundings, *, code: FailureCode, what: str) -> None:
-    leaving = JobStatus(job.status)
-    reason = around.request.reason or f"{what} by {around.request.actor}"
-    # First, and from the state that was looked at: who claims or ingests it meanwhile has it.
-    moved = ReviewJob.objects.fail(
-        job.pk, leaving=(leaving,), code=code, reason=reason, now=around.now
-    )
-    if not moved:
-        raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
-    ReviewPair.objects.mark_missing(job.pk)
-    JobEvent.objects.create(
-        job=job,
-        from_status=leaving,
-        to_status=JobStatus.FAILED,
-        actor=around.request.actor,
-        note=reason,
-        at=around.now,
-    )
-
-
-def _refusal(job_id: int, error: ReviewError) -> RefusalJson:
-    return RefusalJson(
-        review_job_id=job_id,
-        code=error.code,
-        message=error.message,
-        exit=int(error.exit_code),
     )

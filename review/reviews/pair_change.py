@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from review.documents.problems import problem_json
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
-from review.knowledge_base import Corpus, UnreadableFile
-from review.models import CurrentAcceptance
+from review.knowledge_base import Corpus, Gate, NoteText
+from review.models import CurrentAcceptance, FileSnapshot
 from review.protocol.quote_location import follow_quote
+from review.selection.changes import file_now
 from review.selection.documents import SelectionJson
 from review.selection.select import SelectionRequest, select_targets
 from review.settings.config import Config
@@ -50,7 +50,6 @@ class ChangeRequest:
 class FileChange:
     """A file then and now; `diff` is None when it is the same text, or gone (`now` is None)."""
 
-    path: str
     before: str
     before_snapshot_id: int
     now: str | None
@@ -89,17 +88,15 @@ class PairChange:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether both files are as they were."""
         return self.note.diff is None and self.gate.diff is None and not self.is_gone
 
     @property
     def is_gone(self) -> bool:
-        """Whether one of the files is there no more."""
         return self.note.now is None or self.gate.now is None
 
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
-    """The change of one pair since its text was accepted.
+    """Compare one pair's texts with those that were accepted, or reviewed.
 
     :raises NothingAccepted: nothing was.
     :raises BadPath: a name is none below the root.
@@ -108,36 +105,20 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
     gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
     row = _current(note_path, gate_path, request)
     pair = row.event.review_pair
-    reviewed = pair is not None and request.against is Against.REVIEWED
-    before = pair.note_snapshot if reviewed and pair is not None else row.note_snapshot
-    gate_before = pair.gate_snapshot if reviewed and pair is not None else row.gate_snapshot
-    note_now, note_sha256 = _read_note(corpus, note_path)
-    findings = tuple(_findings(corpus, row, note_sha256, before.text))
+    source = pair if pair is not None and request.against is Against.REVIEWED else row
+    before = source.note_snapshot
+    now = file_now(corpus, note_path)
+    findings = tuple(_findings(corpus, row, now.sha256 if now else None, before.text))
     keep = {item.line for item in findings if item.line is not None}
     if request.all_lines:
         keep = set(range(1, before.text.count("\n") + 2))
-    gate_now = _read_gate(corpus, gate_path)
     return PairChange(
         note_path=note_path,
         gate_path=gate_path,
         gate_id=request.gate_id,
         model_partition=request.model_partition,
-        note=FileChange(
-            path=note_path,
-            before=before.text,
-            before_snapshot_id=before.pk,
-            now=note_now,
-            now_sha256=note_sha256,
-            diff=_diff(before.text, note_now, keep),
-        ),
-        gate=FileChange(
-            path=gate_path,
-            before=gate_before.text,
-            before_snapshot_id=gate_before.pk,
-            now=gate_now[0],
-            now_sha256=gate_now[1],
-            diff=_diff(gate_before.text, gate_now[0], set()),
-        ),
+        note=_file_change(before, now, keep),
+        gate=_file_change(source.gate_snapshot, file_now(corpus, gate_path), set()),
         findings=findings,
         decision=row.decision,
         kind=row.event.kind,
@@ -149,7 +130,7 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
 
 
 def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
-    """What the selector says of the pair; a fresh one has no target."""
+    """Return the selector's document of the pair; a fresh one has no target."""
     selection = select_targets(
         corpus,
         SelectionRequest(
@@ -159,14 +140,10 @@ def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
             with_diffs=True,
         ),
     )
-    return SelectionJson(
-        mode=selection.request.mode,
-        model_partition=request.model_partition,
-        targets=list(selection.targets()),
-        diffs=list(selection.diffs()),
-        counts=dict(selection.counts),
-        problems=[problem_json(problem) for problem in selection.problems],
-    )
+    document = selection.document()
+    document.targets = list(selection.targets())
+    document.diffs = list(selection.diffs())
+    return document
 
 
 def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentAcceptance:
@@ -195,26 +172,16 @@ def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentA
     return row
 
 
-def _read_note(corpus: Corpus, path: str) -> tuple[str | None, str | None]:
-    try:
-        note = corpus.read_note(path)
-    except UnreadableFile:
-        return None, None
-    return note.text, note.sha256
-
-
-def _read_gate(corpus: Corpus, path: str) -> tuple[str | None, str | None]:
-    try:
-        gate = corpus.gate(path)
-    except UnreadableFile:
-        return None, None
-    return gate.text, gate.sha256
-
-
-def _diff(before: str, now: str | None, keep: set[int]) -> WordDiff | None:
-    if now is None or before == now:
-        return None
-    return word_diff(before, now, keep=keep)
+def _file_change(before: FileSnapshot, now: NoteText | Gate | None, keep: set[int]) -> FileChange:
+    return FileChange(
+        before=before.text,
+        before_snapshot_id=before.pk,
+        now=now.text if now else None,
+        now_sha256=now.sha256 if now else None,
+        diff=word_diff(before.text, now.text, keep=keep)
+        if now and now.text != before.text
+        else None,
+    )
 
 
 def _findings(

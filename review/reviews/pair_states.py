@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
 from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus, Gate, NoteFacts
-from review.models import CurrentAcceptance, FileSnapshot, KbPath, ModelPartition, batched
-from review.selection.freshness import (
-    Accepted,
-    Scope,
-    parse_keys,
-    partition_staleness,
-    read_accepted,
-)
+from review.models import CurrentAcceptance, KbPath, ModelPartition
+from review.selection.freshness import Scope
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import Decision, Staleness
 
@@ -77,7 +72,7 @@ class PairStates:
     applicable: Mapping[NoteKind, Row]
     disputed: Mapping[str, frozenset[int]]
     decisions: Mapping[str, Mapping[str, Counter[str]]]
-    gone: Mapping[str, Mapping[str, int]]
+    gone: Mapping[str, Sequence[str]]
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -87,10 +82,8 @@ class PairStates:
 
     def row(self, partition: str, note: NoteFacts) -> Row:
         """The states of a note; a partition without any acceptance lacks all that it could judge."""
-        rows = self.rows.get(partition)
-        return rows[note.path] if rows is not None else self._unreviewed(partition, note)
-
-    def _unreviewed(self, partition: str, note: NoteFacts) -> Row:
+        if partition in self.rows:
+            return self.rows[partition][note.path]
         return tuple(
             state if is_judged_by(gate, partition) else ""
             for gate, state in zip(self.gates, self.applicable[note.kind], strict=True)
@@ -126,144 +119,96 @@ def read_obligations(config: Config) -> Obligations:
 
 
 def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
-    """Look at every note, gate and partition; the cost grows with the knowledge base."""
+    """Read the state of every pair; the cost grows with the knowledge base."""
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
     obligations = read_obligations(config)
-    accepted = {name: read_accepted(scope, name, named=False) for name in _partition_names()}
-    failing = _failing(scope)
-    shared: dict[Row, Row] = {}
-    rows = {
-        name: dict(_rows(scope, name, accepted[name], failing.get(name, {}), obligations, shared))
-        for name in accepted
-    }
+    found = _StoredStates(scope)
     applicable = {
-        note.kind: _row(scope, {gate.path: MISSING for gate in scope.gates_of(note)})
+        note.kind: tuple(MISSING if gate in scope.gates_of(note) else "" for gate in scope.gates)
         for note in scope.notes
     }
-    best, disputed = _compare(scope, list(rows.values()), applicable)
+    rows = {
+        name: dict(
+            found.rows(name, applicable, [obligations.owes(name, gate) for gate in scope.gates])
+        )
+        for name in sorted(found.states)
+    }
+    compare = cache(_compare)
+    compared = {
+        note.path: compare((applicable[note.kind], *(row[note.path] for row in rows.values())))
+        for note in scope.notes
+    }
     return PairStates(
         notes=tuple(scope.notes),
         gates=tuple(scope.gates),
-        rows={**rows, BEST: best},
+        rows={**rows, BEST: {path: best for path, (best, _disputed) in compared.items()}},
         applicable=applicable,
-        disputed=disputed,
-        decisions={
-            name: _decisions(scope, accepted[name], failing.get(name, {})) for name in accepted
-        },
-        gone=_gone(scope, accepted.values()),
+        disputed={path: disputed for path, (_best, disputed) in compared.items() if disputed},
+        decisions=found.decisions,
+        gone={kind: found.gone_paths(kind) for kind in ("note", "gate")},
         problems=(*listed.problems, *catalog.problems),
     )
 
 
-def _partition_names() -> list[str]:
-    return [
-        name
-        for key, name in ModelPartition.objects.order_by("name").values_list("pk", "name")
-        if CurrentAcceptance.objects.filter(model_partition_id=key).exists()
-    ]
+class _StoredStates:
+    """The states of all pairs with a current acceptance, from one pass over them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        notes = {scope.path_ids.get(note.path) for note in scope.notes}
+        gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
+        # By partition, key of the note and place of the gate.
+        self.states: dict[str, dict[int, dict[int, str]]] = {}
+        self.decisions: dict[str, dict[str, Counter[str]]] = {}
+        self._gone: dict[str, set[int]] = {"note": set(), "gate": set()}
+        names = dict(ModelPartition.objects.values_list("pk", "name"))
+        rows = CurrentAcceptance.objects.values_list(
+            "model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id",
+            "decision",
+        )  # fmt: skip
+        for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
+            states = self.states.setdefault(names[partition], {})
+            at = gates.get(gate)
+            if note not in notes:
+                self._gone["note"].add(note)
+            if at is None:
+                self._gone["gate"].add(gate)
+            elif note in notes:
+                path = scope.gates[at].path
+                decisions = self.decisions.setdefault(names[partition], {})
+                decisions.setdefault(path, Counter())[decision] += 1
+                if gate_text != scope.snapshots.get(gate):
+                    state = Staleness.GATE_CHANGED.value
+                elif note_text != scope.snapshots.get(note):
+                    state = Staleness.NOTE_CHANGED.value
+                else:
+                    state = FRESH if decision == Decision.PASS else decision
+                states.setdefault(note, {})[at] = state
+
+    def rows(
+        self, partition: str, applicable: Mapping[NoteKind, Row], owed: Sequence[bool]
+    ) -> Iterator[tuple[str, Row]]:
+        for note in self._scope.notes:
+            known = self.states[partition].get(self._scope.path_ids.get(note.path, 0), {})
+            cells = zip(applicable[note.kind], owed, strict=True)
+            yield (
+                note.path,
+                tuple(
+                    state
+                    if applies and ((state := known.get(at, MISSING)) in DECIDED or is_owed)
+                    else ""
+                    for at, (applies, is_owed) in enumerate(cells)
+                ),
+            )
+
+    def gone_paths(self, kind: str) -> list[str]:
+        paths = KbPath.objects.in_bulk(list(self._gone[kind]))
+        return [row.path for row in paths.values()]
 
 
-def _failing(scope: Scope) -> dict[str, dict[str, dict[str, str]]]:
-    """Accepted warns and fails: by partition, note path and gate path."""
-    paths = {key: path for path, key in scope.path_ids.items()}
-    names = dict(ModelPartition.objects.values_list("pk", "name"))
-    rows = CurrentAcceptance.objects.queued()
-    columns = rows.values_list("model_partition_id", "note_id", "gate_id", "decision")
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for partition_id, note_id, gate_id, decision in columns.iterator(chunk_size=5000):
-        if note_id in paths and gate_id in paths:
-            notes = found.setdefault(names[partition_id], {})
-            notes.setdefault(paths[note_id], {})[paths[gate_id]] = decision
-    return found
-
-
-def _rows(
-    scope: Scope,
-    partition: str,
-    accepted: Accepted,
-    failing: Mapping[str, Mapping[str, str]],
-    obligations: Obligations,
-    shared: dict[Row, Row],
-) -> Iterator[tuple[str, Row]]:
-    owed = {gate.path for gate in scope.gates if obligations.owes(partition, gate)}
-    for item in partition_staleness(scope, model_partition=partition, accepted=accepted):
-        decided = failing.get(item.note.path, {})
-        states = {gate.path: decided.get(gate.path, FRESH) for gate in item.fresh}
-        for stale in item.stale:
-            if stale.gate.path in owed:
-                states[stale.gate.path] = stale.reasons[0].value
-        row = _row(scope, states)
-        # Most notes of a healthy base share a few rows: kept once, they take no memory.
-        yield item.note.path, shared.setdefault(row, row)
-
-
-def _row(scope: Scope, states: Mapping[str, str]) -> Row:
-    return tuple(states.get(gate.path, "") for gate in scope.gates)
-
-
-def _compare(
-    scope: Scope, partitions: Sequence[Mapping[str, Row]], applicable: Mapping[NoteKind, Row]
-) -> tuple[dict[str, Row], dict[str, frozenset[int]]]:
-    """The best row of each note, and where its partitions disagree."""
-    known: dict[tuple[Row, ...], tuple[Row, frozenset[int]]] = {}
-    best: dict[str, Row] = {}
-    disputed: dict[str, frozenset[int]] = {}
-    for note in scope.notes:
-        rows = (applicable[note.kind], *(partition[note.path] for partition in partitions))
-        found = known.get(rows)
-        if found is None:
-            cells = list(zip(*rows, strict=True))
-            places = (at for at, cell in enumerate(cells) if FRESH in cell and FAILING & {*cell})
-            row = tuple(min(cell, key=_RANKS.__getitem__) for cell in cells)
-            found = known[rows] = (row, frozenset(places))
-        best[note.path], places_of_note = found
-        if places_of_note:
-            disputed[note.path] = places_of_note
-    return best, disputed
-
-
-def _decisions(
-    scope: Scope, accepted: Accepted, failing: Mapping[str, Mapping[str, str]]
-) -> dict[str, Counter[str]]:
-    known = {scope.path_ids.get(note.path) for note in scope.notes}
-    paths = {note.path for note in scope.notes}
-    found: dict[str, Counter[str]] = {gate.path: Counter() for gate in scope.gates}
-    rows = (row for note_id, row in accepted.items() if note_id in known)
-    for key, number in _count_keys(rows).items():
-        if key in scope.gate_texts:
-            # What does not warn or fail passed.
-            found[scope.gate_texts[key]][Decision.PASS] += number
-    for note_path in failing.keys() & paths:
-        for gate_path, decision in failing[note_path].items():
-            if gate_path in found:
-                found[gate_path].update({decision: 1, Decision.PASS.value: -1})
-    return found
-
-
-def _count_keys(rows: Iterable[Iterable[tuple[int, str]]]) -> Counter[int]:
-    """How often each gate snapshot was accepted; most notes have the same joined keys."""
-    found: Counter[int] = Counter()
-    for joined, number in Counter(joined for row in rows for _snapshot, joined in row).items():
-        found.update(dict.fromkeys(parse_keys(joined), number))
-    return found
-
-
-def _gone(scope: Scope, accepted: Iterable[Accepted]) -> dict[str, dict[str, int]]:
-    known = {scope.path_ids.get(note.path) for note in scope.notes}
-    notes: Counter[int] = Counter()
-    gates: Counter[str] = Counter()
-    for rows in accepted:
-        for note_id in rows.keys() - known:
-            notes[note_id] += _count_keys([rows[note_id]]).total()
-        counts = _count_keys(rows.values())
-        for chunk in batched(sorted(counts.keys() - scope.gate_texts.keys()), 500):
-            owners = FileSnapshot.objects.filter(pk__in=chunk).values_list("pk", "path__path")
-            for key, path in owners:
-                gates[path] += counts[key]
-    paths = {
-        key: path
-        for chunk in batched(sorted(notes), 500)
-        for key, path in KbPath.objects.filter(pk__in=chunk).values_list("pk", "path")
-    }
-    return {"note": {paths[key]: number for key, number in notes.items()}, "gate": dict(gates)}
+def _compare(rows: tuple[Row, ...]) -> tuple[Row, frozenset[int]]:
+    """Return the best row of a note, and where its partitions disagree."""
+    cells = list(zip(*rows, strict=True))
+    disputed = (at for at, cell in enumerate(cells) if FRESH in cell and FAILING & {*cell})
+    return tuple(min(cell, key=_RANKS.__getitem__) for cell in cells), frozenset(disputed)

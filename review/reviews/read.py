@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -174,7 +175,7 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
         return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
     reviewed = KbPath.objects.filter(pk__in=ReviewPair.objects.completed().values("note_id"))
     near = near_matches(note_path, reviewed.values_list("path", flat=True))
-    lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {note_path}"
+    lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
     return NoReview(what, hint=f"did you mean {', '.join(near)}?" if near else lacks)
 
 

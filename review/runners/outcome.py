@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from review.protocol.telemetry.usage import merge_runs
+from review.protocol.telemetry import merge_runs
 from review.protocol.typed_review import TypedReview
 from review.vocabulary import FailureCode
 

@@ -11,17 +11,27 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from review.errors import ReviewError
 from review.runners.outcome import Captured, RunnerFailure, RunnerOutcome
 from review.runners.process.environment import new_mark, worker_environment
 from review.runners.process.run import ProcessRequest, ProgramNotStarted, run_process
 from review.runners.process.table import kill_orphans
 from review.runners.registry import find_runner
-from review.runners.run_folder import MAX_CAPTURED_BYTES, RunFolder, RunRecord
+from review.runners.run_folder import (
+    LAST_MESSAGE,
+    MAX_CAPTURED_BYTES,
+    PROMPT,
+    STDERR,
+    STDOUT,
+    RunRecord,
+    keep,
+    prepare,
+    read_captured,
+    read_record,
+)
 from review.runners.spec import Access, RunnerSpec
-from review.runners.verify import Run, prove
+from review.runners.verify import Run, verify_run
 from review.settings.config import Config
 from review.vocabulary import FailureCode
 
@@ -29,10 +39,6 @@ _SCRATCH_PREFIX = "commonplace-run-"
 _ORPHANS_END_WITHIN = 2.0
 # What the disk of this machine refuses every job alike.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-
-
-class PathOutsideScratch(ReviewError):
-    """A file of a run would stand outside its scratch folder."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +94,9 @@ def end_left_over(files: Path) -> bool:
 
     Only for runs whose parent is known to be gone.
     """
-    record = RunFolder(files).read()
-    if record is None:
-        return False
+    record = read_record(files)
     until = time.monotonic() + _ORPHANS_END_WITHIN
-    return not kill_orphans(record.mark, session=None, until=until)
+    return record is not None and not kill_orphans(record.mark, session=None, until=until)
 
 
 def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
@@ -100,17 +104,16 @@ def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
     """
-    folder = RunFolder(files)
-    record = folder.read()
+    record = read_record(files)
     if record is None:
         return None
     spec = find_runner(record.runner, config=config)
-    return _judge(record, folder.captured(record), spec)
+    return _judge(record, read_captured(files, record), spec)
 
 
 def forget_run(files: Path) -> None:
     """Remove the scratch folder that a dead parent's run left."""
-    record = RunFolder(files).read()
+    record = read_record(files)
     if record is not None and Path(record.scratch).name.startswith(_SCRATCH_PREFIX):
         shutil.rmtree(record.scratch, ignore_errors=True)
 
@@ -119,38 +122,38 @@ def _run(request: RunRequest, access: Access, *, stop: threading.Event) -> Runne
     request.spec.check(model=request.model, effort=request.effort, access=access)
     if stop.is_set():
         return _not_run(FailureCode.INTERRUPTED, "interrupted before it began")
-    folder = RunFolder(request.files.absolute())
+    files = request.files.absolute()
     try:
-        record = _lay_out(request, folder, access)
-        result = run_process(_process_request(request, folder, record), stop=stop)
+        record = _lay_out(request, files, access)
+        result = run_process(_process_request(request, files, record), stop=stop)
     except ProgramNotStarted as error:
         return _not_run(FailureCode.RUNNER_ERROR, error.message, unusable=True)
     except OSError as error:
         return not_prepared(error, unusable=error.errno in _NO_ROOM)
     finally:
         with suppress(OSError):
-            folder.prompt.unlink(missing_ok=True)
+            (files / PROMPT).unlink(missing_ok=True)
     record = replace(record, result=result)
-    captured = folder.captured(record)
+    captured = read_captured(files, record)
     with suppress(OSError):  # a full disk now costs only what a killed parent would miss
-        folder.write(record)
-        if captured.file is not None and access is not Access.EDIT:
-            folder.keep_output(captured.file)
+        keep(files, record, output=None if access is Access.EDIT else captured.file)
     return _judge(record, captured, request.spec)
 
 
 def _judge(record: RunRecord, captured: Captured, spec: RunnerSpec) -> RunnerOutcome:
-    return prove(Run(spec, record.access, captured, record.result, record.timeout))
+    return verify_run(Run(spec, record.access, captured, record.result, record.timeout))
 
 
-def _lay_out(request: RunRequest, folder: RunFolder, access: Access) -> RunRecord:
+def _lay_out(request: RunRequest, files: Path, access: Access) -> RunRecord:
     """Prepare the folders: nothing of an earlier run is left where this one's output will be."""
-    folder.prepare(request.prompt)
+    prepare(files, request.prompt)
     for path, data in request.reading.items():
-        target = _within(request.scratch, path)
+        target = request.scratch / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-    output = _within(request.scratch, request.output)
+    # An absolute path stands in the scratch folder under its last name.
+    name = Path(request.output).name if Path(request.output).is_absolute() else request.output
+    output = request.scratch / name
     output.parent.mkdir(parents=True, exist_ok=True)
     if access is not Access.EDIT:
         output.unlink(missing_ok=True)
@@ -160,48 +163,37 @@ def _lay_out(request: RunRequest, folder: RunFolder, access: Access) -> RunRecor
         access=access,
         mark=new_mark(),
         scratch=str(request.scratch),
-        output=output.relative_to(request.scratch).as_posix(),
+        output=name,
         since_ns=output.parent.stat().st_mtime_ns,
         timeout=request.timeout,
     )
-    folder.write(record)
+    keep(files, record)
     return record
 
 
-def _process_request(request: RunRequest, folder: RunFolder, record: RunRecord) -> ProcessRequest:
-    spec, values = request.spec, _values(request, folder, record)
+def _process_request(request: RunRequest, files: Path, record: RunRecord) -> ProcessRequest:
+    spec = request.spec
+    values = {
+        "scratch": str(request.scratch),
+        "output_file": str(record.output_path),
+        "last_message": str(files / LAST_MESSAGE),
+        "prompt_file": str(files / PROMPT),
+        "model": request.model,
+        "effort": request.effort,
+    }
+    known = {name: value for name, value in values.items() if value is not None}
+    argv, variables = spec.call(record.access, known)
     return ProcessRequest(
-        argv=spec.arguments(record.access, values),
-        stdin_path=folder.prompt if spec.takes_prompt_on_stdin else None,
+        argv=argv,
+        stdin_path=None if spec.mentions("prompt_file") else files / PROMPT,
         cwd=request.scratch,
-        env=worker_environment(request.environ, extra=spec.variables(values)),
-        stdout_path=folder.stdout,
-        stderr_path=folder.stderr,
+        env=worker_environment(request.environ, extra=variables),
+        stdout_path=files / STDOUT,
+        stderr_path=files / STDERR,
         timeout=request.timeout,
         max_bytes=request.max_bytes,
         mark=record.mark,
     )
-
-
-def _values(request: RunRequest, folder: RunFolder, record: RunRecord) -> dict[str, str]:
-    """The placeholders of a command; those that are not known have none."""
-    values = {
-        "scratch": str(request.scratch),
-        "output_file": str(record.output_path),
-        "last_message": str(folder.last_message),
-        "prompt_file": str(folder.prompt),
-        "model": request.model,
-        "effort": request.effort,
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _within(scratch: Path, path: str) -> Path:
-    """A path below the scratch folder; an absolute one stands there under its last name."""
-    pure = PurePosixPath(path)
-    if ".." in pure.parts or not pure.name:
-        raise PathOutsideScratch(f"{path!r} is no path below a scratch folder")
-    return scratch / (pure.name if pure.is_absolute() else pure)
 
 
 def not_prepared(error: OSError, *, unusable: bool) -> RunnerOutcome:

@@ -1,4 +1,4 @@
-"""The folder of one run: what its worker printed, and the record by which others find its traces."""
+"""The folder of one run: its worker's output, and the record by which others find its traces."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from review.runners.process.run import ProcessResult
 from review.runners.spec import Access
 
 MAX_CAPTURED_BYTES = 32_000_000
+PROMPT, STDOUT, STDERR, LAST_MESSAGE = "prompt.md", "stdout", "stderr", "last-message"
+_OUTPUT, _RECORD = "output.md", "run.json"
 
 
 @dataclass(frozen=True)
@@ -43,64 +45,46 @@ class RunRecord:
         return Path(self.scratch, self.output)
 
 
-class RunFolder:
-    """A folder that keeps one run's files; names are ours, contents the worker's.
+def prepare(files: Path, prompt: bytes) -> None:
+    """Make the folder of a run, with nothing of an earlier one in it.
 
-    `output` is a copy of the review file, since the scratch folder goes before the review is taken
-    in; `last_message` is the file that a CLI is told to write its last message to.
+    :raises OSError: the system refuses.
     """
+    make_private(files)
+    for name in (_RECORD, _OUTPUT, LAST_MESSAGE, STDOUT, STDERR):
+        (files / name).unlink(missing_ok=True)
+    (files / PROMPT).write_bytes(prompt)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.prompt = path / "prompt.md"
-        self.stdout = path / "stdout"
-        self.stderr = path / "stderr"
-        self.last_message = path / "last-message"
-        self.output = path / "output.md"
-        self.record = path / "run.json"
 
-    def prepare(self, prompt: bytes) -> None:
-        """Make the folder, with nothing of an earlier run in it.
+def keep(files: Path, record: RunRecord, *, output: bytes | None = None) -> None:
+    """Write the record, and a copy of the review file: the scratch folder goes before it is read.
 
-        :raises OSError: the system refuses.
-        """
-        make_private(self.path)
-        for file in (self.record, self.output, self.last_message, self.stdout, self.stderr):
-            file.unlink(missing_ok=True)
-        self.prompt.write_bytes(prompt)
+    :raises OSError: the system refuses.
+    """
+    _write_whole(files / _RECORD, msgspec.json.encode(record))
+    if output is not None:
+        _write_whole(files / _OUTPUT, output)
 
-    def write(self, record: RunRecord) -> None:
-        """Write the record in one step.
 
-        :raises OSError: the system refuses.
-        """
-        _write_whole(self.record, msgspec.json.encode(record))
+def read_record(files: Path) -> RunRecord | None:
+    """The record, or None when no run began here: it lies where a worker could have written."""
+    try:
+        record = msgspec.json.decode(_read_file(files / _RECORD) or b"", type=RunRecord)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return record if is_mark(record.mark) else None
 
-    def keep_output(self, data: bytes) -> None:
-        """Write the copy of the review file in one step.
 
-        :raises OSError: the system refuses.
-        """
-        _write_whole(self.output, data)
-
-    def read(self) -> RunRecord | None:
-        """The record, or None when no run began here: it lies where a worker could have written."""
-        try:
-            record = msgspec.json.decode(_read_file(self.record) or b"", type=RunRecord)
-        except (msgspec.MsgspecError, RecursionError):
-            return None
-        return record if is_mark(record.mark) else None
-
-    def captured(self, record: RunRecord) -> Captured:
-        """All that the worker left; a file that it edits may be as old as it was."""
-        since = 0 if record.access is Access.EDIT else record.since_ns
-        return Captured(
-            stdout=_read_file(self.stdout) or b"",
-            stderr=_read_file(self.stderr) or b"",
-            exit_code=None if record.result is None else record.result.exit_code,
-            file=_read_file(self.output) or _read_file(record.output_path, since_ns=since),
-            last_message=_read_file(self.last_message),
-        )
+def read_captured(files: Path, record: RunRecord) -> Captured:
+    """All that the worker left; a file that it edits may be as old as it was."""
+    since = 0 if record.access is Access.EDIT else record.since_ns
+    return Captured(
+        stdout=_read_file(files / STDOUT) or b"",
+        stderr=_read_file(files / STDERR) or b"",
+        exit_code=None if record.result is None else record.result.exit_code,
+        file=_read_file(files / _OUTPUT) or _read_file(record.output_path, since_ns=since),
+        last_message=_read_file(files / LAST_MESSAGE),
+    )
 
 
 def _read_file(path: Path, *, since_ns: int = 0) -> bytes | None:

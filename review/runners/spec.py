@@ -86,18 +86,12 @@ class RunnerSpec:
     def review_access(self) -> Access:
         return Access.WRITE if self.writes_file else Access.READ
 
-    @property
-    def takes_prompt_on_stdin(self) -> bool:
-        """Whether the prompt is given on stdin: always, unless the command names `{prompt_file}`."""
-        return not self._mentions("prompt_file")
-
-    @property
-    def takes_model(self) -> bool:
-        return self._mentions("model")
-
-    @property
-    def takes_effort(self) -> bool:
-        return self._mentions("effort")
+    def mentions(self, word: str) -> bool:
+        """Whether the command has a place for `{word}`; the prompt is on stdin unless it has one."""
+        return any(
+            f"{{{word}}}" in item
+            for item in (*self._always, *self.model_options, *self.effort_options)
+        )
 
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
         """Refuse what this runner cannot be told, before anything is claimed or started.
@@ -110,41 +104,36 @@ class RunnerSpec:
         if access not in self.access:
             raise RunnerCannot(f"runner {self.name!r} cannot {access} files")
 
-    def arguments(self, access: Access, values: Mapping[str, str]) -> tuple[str, ...]:
-        """The argument list; `values` by the names of the placeholders."""
+    def call(
+        self, access: Access, values: Mapping[str, str]
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The arguments and the environment; `values` by the names of the placeholders."""
+
+        def fill(template: str) -> str:
+            return _PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
+
         model = self.model_options if "model" in values else ()
         effort = self.effort_options if "effort" in values else ()
         begin = (*self.command, *self.access[access], *model, *effort)
-        return tuple(_fill(item, values) for item in (*begin, *self.options, *self.closing))
+        arguments = tuple(map(fill, (*begin, *self.options, *self.closing)))
+        return arguments, {name: fill(value) for name, value in self.environment.items()}
 
-    def variables(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {name: _fill(value, values) for name, value in self.environment.items()}
+    @property
+    def _always(self) -> tuple[str, ...]:
+        return (*self.command, *self.options, *self.closing, *self.environment.values())
 
     def _check_word(self, word: str, value: str | None) -> None:
         option = f"--runner-{word}"
         if value is None:
-            if self._mentions(word, within=self._always):
+            if any(f"{{{word}}}" in item for item in self._always):
                 raise RunnerCannot(
                     f"runner {self.name!r} needs the name of a {word}",
                     hint=f"add {option} {word[0].upper()}",
                 )
         elif not value.strip() or value.startswith("-") or not value.isprintable():
             raise RunnerCannot(f"runner {self.name!r} cannot be told the {word} {value!r}")
-        elif not self._mentions(word):
+        elif not self.mentions(word):
             raise RunnerCannot(
                 f"runner {self.name!r} takes no {word}: its command has no {{{word}}}",
                 hint=f"leave {option} out, or give the command a {{{word}}} in kb/review.toml",
             )
-
-    @property
-    def _always(self) -> tuple[str, ...]:
-        return (*self.command, *self.options, *self.closing, *self.environment.values())
-
-    def _mentions(self, word: str, *, within: tuple[str, ...] | None = None) -> bool:
-        if within is None:
-            within = (*self._always, *self.model_options, *self.effort_options)
-        return any(f"{{{word}}}" in item for item in within)
-
-
-def _fill(template: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal as signals
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from review.protocol.output_diagnosis import near_sentinels
@@ -58,13 +59,13 @@ class Run:
     timeout: float
 
 
-def prove(run: Run) -> RunnerOutcome:
-    """What the run comes to; a text stands beside a failure only if it holds review blocks."""
+def verify_run(run: Run) -> RunnerOutcome:
+    """Decide whether a run is a success; a text stands beside a failure only if it holds reviews."""
     account = _ADAPTERS[run.spec.dialect](run.captured, run.spec.reading)
     is_file = run.access is not Access.READ or holds_review(run.captured.file)
     # A worker that was given no leave to write the file that the prompt names may answer instead.
     text = run.captured.file if is_file else account.answer
-    failure = next((failure for failure in _failures(run, account, text) if failure), None)
+    failure = next(filter(None, _failures(run, account, text)), None)
     if failure is not None:
         failure = replace(failure, is_attempt=_has_answered(run, account, failure))
         if run.access is Access.EDIT or not holds_review(text):
@@ -73,7 +74,7 @@ def prove(run: Run) -> RunnerOutcome:
         text=text,
         failure=failure,
         telemetry=_telemetry(run, account, failure),
-        said=clean(_decoded(account.answer), limit=MAX_SAID) if is_file else "",
+        said=_line(account.answer) if is_file else "",
     )
 
 
@@ -114,19 +115,16 @@ def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
 
 def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[RunnerFailure | None]:
     """The proofs in order; each gives a failure or None."""
-    yield _not_to_its_end(run)
-    yield _printed_too_much(run)
+    yield _bad_end(run)
     yield account.failure
     yield _cut_off(account, text)
     yield _no_answer(run, account)
     yield _bad_exit(run)
-    if run.access is Access.EDIT:
-        yield None if text is not None else _no_output("the file is gone", run, account)
-    else:
-        yield _without_review(run, account, text)
+    yield _without_review(run, account, text)
 
 
-def _not_to_its_end(run: Run) -> RunnerFailure | None:
+def _bad_end(run: Run) -> RunnerFailure | None:
+    """A run that did not come to its end, or printed too much to be read."""
     result = run.result
     if result is None:
         return RunnerFailure(FailureCode.INTERRUPTED, "its parent was gone before it ended")
@@ -135,20 +133,15 @@ def _not_to_its_end(run: Run) -> RunnerFailure | None:
     if result.timed_out:
         words = _last_words(run)
         reason = f"not done within {run.timeout:g} seconds" + (f": {words}" if words else "")
-        told = failure_of(words)
         # A CLI that waits for somebody to log in ends in no other way.
-        if told.concerns_all:
+        if (told := failure_of(words)).concerns_all:
             return replace(told, reason=reason)
         return RunnerFailure(FailureCode.RUNNER_TIMEOUT, reason)
+    if result.stdout_truncated:
+        size = len(run.captured.stdout)
+        reason = f"it printed more than {size:,} bytes; the rest was cut off"
+        return RunnerFailure(FailureCode.RUNNER_ERROR, reason)
     return None
-
-
-def _printed_too_much(run: Run) -> RunnerFailure | None:
-    if run.result is None or not run.result.stdout_truncated:
-        return None
-    size = len(run.captured.stdout)
-    reason = f"it printed more than {size:,} bytes; the rest was cut off"
-    return RunnerFailure(FailureCode.RUNNER_ERROR, reason)
 
 
 def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
@@ -177,64 +170,66 @@ def _bad_exit(run: Run) -> RunnerFailure | None:
     result = run.result
     if result is None or result.exit_code == 0:
         return None
-    how = f"exit code {result.exit_code}"
-    if result.signal is not None:
-        how = f"ended by {_signal_name(result.signal)}"
     failure = failure_of(_last_words(run))
-    if not failure.reason:
-        return replace(failure, reason=f"{how}, without a word")
-    return failure if result.signal is None else replace(failure, reason=f"{how}: {failure.reason}")
+    if result.signal is None:
+        reason = failure.reason or f"exit code {result.exit_code}, without a word"
+        return replace(failure, reason=reason)
+    how = f"ended by signal {result.signal}"
+    with suppress(ValueError):  # a signal without a name
+        how = f"ended by {signals.Signals(result.signal).name}"
+    return replace(
+        failure, reason=f"{how}: {failure.reason}" if failure.reason else f"{how}, without a word"
+    )
 
 
 def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFailure | None:
-    if run.access is Access.WRITE and text is None:
-        return _no_output("it wrote no review file during the run", run, account)
-    if text is None and run.captured.stdout.strip():
-        seen = clean(_decoded(run.captured.stdout), limit=MAX_SAID)
-        return _no_output(f"no answer can be read in its output: {seen}", run, account)
-    if text is None or not text.strip():
-        what = "its review file is blank" if run.access is Access.WRITE else "it gave no answer"
-        return _no_output(what, run, account)
-    if not holds_review(text):
-        near = near_sentinels(_decoded(text))
-        seen = str(near[0]) if near else _decoded(text)
-        seen = clean(seen, limit=MAX_SAID)
-        return _no_output(f"no review block is in what it wrote: {seen}", run, account)
-    return None
-
-
-def _no_output(what: str, run: Run, account: Account) -> RunnerFailure:
     """Why there is no review; what the CLI said on stderr can tell that it may be tried again."""
+    what = _fault_of_text(run, text)
+    if what is None:
+        return None
     parts = [f"worker produced no output: {what}"]
     if account.refused_writes:
         parts.append(f"it was not allowed to write {', '.join(account.refused_writes)}")
     if run.access is not Access.READ and holds_review(account.answer):
         parts.append("its answer on stdout holds review blocks, which this runner does not take")
-    words = clean(_decoded(run.captured.stderr), limit=MAX_SAID)
-    told = failure_of(words) if words and not (account.answer or b"").strip() else None
+    words = _line(run.captured.stderr)
+    told = failure_of("" if (account.answer or b"").strip() else words)
     if words:
         parts.append(f"on stderr: {words}")
     reason = clean("; ".join(parts), limit=MAX_REASON)
-    if told is not None and told.code is not FailureCode.RUNNER_ERROR:
+    if told.code is not FailureCode.RUNNER_ERROR:
         return replace(told, reason=reason)
     return RunnerFailure(FailureCode.NO_OUTPUT, reason)
 
 
+def _fault_of_text(run: Run, text: bytes | None) -> str | None:
+    """The first thing that a text lacks to be a review, or a note that was edited."""
+    access, stdout = run.access, run.captured.stdout
+    if access is Access.EDIT:
+        return "the file is gone" if text is None else None
+    if access is Access.WRITE and text is None:
+        return "it wrote no review file during the run"
+    if text is None and stdout.strip():
+        return f"no answer can be read in its output: {_line(stdout)}"
+    if text is None or not text.strip():
+        return "its review file is blank" if access is Access.WRITE else "it gave no answer"
+    if holds_review(text):
+        return None
+    seen = str(next(iter(near_sentinels(_decoded(text))), _decoded(text)))
+    return f"no review block is in what it wrote: {clean(seen, limit=MAX_SAID)}"
+
+
 def _last_words(run: Run) -> str:
     """What the CLI said about itself: on stderr, else on stdout where that is prose."""
-    words = clean(_decoded(run.captured.stderr), limit=MAX_REASON)
-    stdout = run.captured.stdout
+    words, stdout = _line(run.captured.stderr, limit=MAX_REASON), run.captured.stdout
     if not words and run.spec.dialect in _PROSE and not holds_review(stdout):
-        return clean(_decoded(stdout), limit=MAX_REASON)
+        return _line(stdout, limit=MAX_REASON)
     return words
+
+
+def _line(data: bytes | None, *, limit: int = MAX_SAID) -> str:
+    return clean(_decoded(data), limit=limit)
 
 
 def _decoded(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", "replace")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signals.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -42,11 +42,17 @@ class TargetJson(Document, kw_only=True):
 
 
 class DiffJson(Document, kw_only=True):
-    """A unified diff from an accepted text to today's; once per file and accepted text."""
+    """A unified diff from an accepted text to today's; once per file and accepted text.
+
+    `words` tells the same change by words: a line for each changed line, with its number in the new
+    text (in the old one behind a minus), `[-removed-]{+added+}`, and a few words around them.
+    """
 
     path: str
     accepted_sha256: str
+    sha256: str
     diff: str
+    words: str
     truncated: bool
 
 
@@ -80,3 +86,4 @@ class SelectionJson(Document, kw_only=True):
     counts: dict[str, int]
     problems: list[ProblemJson]
     renames: list[RenameJson] = []
+    left_out: dict[str, int] = {}

@@ -1,17 +1,18 @@
 """Which pairs of a scope are fresh, and why the others are not; one grouped read a partition.
 
-The store keeps integers only: a note is fresh for a set of gates when the joined keys of the gate
-snapshots accepted with its current snapshot hold all of them. The same string stands for nearly
-every note of a healthy base, so it is taken apart once.
+The store keeps integers only: what a partition accepted of a note is one string of joined gate
+snapshot keys for each snapshot of the note. Nearly all notes of a healthy base have the same string,
+so each string is compared with the gates once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from itertools import compress
 from typing import TypeAlias
+
+from django.db.models import QuerySet
 
 from review.domain.applicability import NoteKind, applies
 from review.domain.staleness import Digests, staleness_reasons
@@ -29,8 +30,6 @@ from review.vocabulary import Staleness
 
 # Above this many notes one scan of an index is cheaper than naming each key.
 _NAMED_AT_MOST = 400
-# Strings of keys whose meaning is remembered: most notes share a few.
-_REMEMBERED = 4096
 
 # What a partition accepted: key of a note to keys of its snapshots, each with the joined keys of the
 # gate snapshots that were accepted with it.
@@ -49,14 +48,14 @@ class StaleGate:
 class NoteStaleness:
     """A note with its applicable gates, split into stale and fresh ones, each sorted by gate path.
 
-    Notes that are fresh all over share the tuple of their gates, and so do those that are `untouched`:
-    nothing of them was ever accepted. They can be counted instead of walked.
+    Notes that stand alike share both tuples, so they can be counted instead of walked. A note is
+    `untouched` when nothing of it was ever accepted.
     """
 
     note: NoteFacts
     stale: tuple[StaleGate, ...]
     fresh: tuple[Gate, ...]
-    untouched: bool = False
+    untouched: bool
 
 
 @dataclass
@@ -68,215 +67,170 @@ class Scope:
     path_ids: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Look the keys up, and order both by path."""
         self.notes = sorted(self.notes, key=lambda note: note.path)
         self.gates = sorted(self.gates, key=lambda gate: gate.path)
-        if len(self.notes) <= _NAMED_AT_MOST:
-            paths = [*(note.path for note in self.notes), *(gate.path for gate in self.gates)]
-            self.path_ids = KbPath.objects.ids(paths)
+        if self._is_small:
+            self.path_ids = KbPath.objects.ids(item.path for item in self._files)
         else:
             self.path_ids = dict(KbPath.objects.values_list("path", "id"))
-        self._gates_of = cache(self._find_gates_of)
+        self.gates_of_kind = cache(self._find_gates)
+
+    @property
+    def _files(self) -> list[NoteFacts | Gate]:
+        return [*self.notes, *self.gates]
+
+    @property
+    def _is_small(self) -> bool:
+        return len(self.notes) <= _NAMED_AT_MOST
 
     def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
-        """The gates of the scope that apply to the note."""
-        return self._gates_of(note.kind)
+        """Return the gates of the scope that apply to the note."""
+        return self.gates_of_kind(note.kind)
 
-    def note_ids(self) -> list[int] | None:
-        """Keys of the notes, or None when there are too many to name them in a query."""
-        if len(self.notes) > _NAMED_AT_MOST:
-            return None
-        return [self.path_ids[note.path] for note in self.notes if note.path in self.path_ids]
+    def acceptances(self) -> QuerySet[CurrentAcceptance]:
+        """Return the current acceptances of the notes; of all notes where these are many."""
+        rows = CurrentAcceptance.objects.all()
+        if not self._is_small:
+            return rows
+        ids = [self.path_ids[note.path] for note in self.notes if note.path in self.path_ids]
+        return rows.filter(note_id__in=ids)
 
     @cached_property
     def snapshots(self) -> dict[int, int]:
         """Path key to the key of the snapshot that holds exactly the bytes now on disk."""
-        digests = [(note.path, note.sha256) for note in self.notes]
-        digests += [(gate.path, gate.sha256) for gate in self.gates]
-        on_disk = {self.path_ids[path]: sha256 for path, sha256 in digests if path in self.path_ids}
+        on_disk = {
+            self.path_ids[item.path]: item.sha256
+            for item in self._files
+            if item.path in self.path_ids
+        }
         rows = FileSnapshot.objects.all()
-        if len(self.notes) <= _NAMED_AT_MOST:
+        if self._is_small:
             rows = rows.filter(path_id__in=list(on_disk))
-        found: dict[int, int] = {}
         columns = rows.values_list("path_id", "content_sha256", "id")
-        for path_id, sha256, snapshot_id in columns.iterator(chunk_size=5000):
-            if on_disk.get(path_id) == sha256:
-                found[path_id] = snapshot_id
-        return found
+        return {
+            path_id: snapshot_id
+            for path_id, sha256, snapshot_id in columns.iterator(chunk_size=5000)
+            if on_disk.get(path_id) == sha256
+        }
+
+    @cached_property
+    def gate_paths(self) -> dict[int, str]:
+        """Path key of each gate to its path."""
+        ids = self.path_ids
+        return {ids[gate.path]: gate.path for gate in self.gates if gate.path in ids}
 
     @cached_property
     def gate_texts(self) -> dict[int, str]:
-        """Key of each kept text of the gates, of whatever time, to the gate's path."""
-        paths = {
-            self.path_ids[gate.path]: gate.path for gate in self.gates if gate.path in self.path_ids
-        }
-        rows = FileSnapshot.objects.filter(path_id__in=list(paths)).values_list("id", "path_id")
-        return {snapshot_id: paths[path_id] for snapshot_id, path_id in rows}
+        """Key of each stored text of the gates, of whatever time, to the gate's path."""
+        rows = FileSnapshot.objects.filter(path_id__in=list(self.gate_paths))
+        return {key: self.gate_paths[path] for key, path in rows.values_list("id", "path_id")}
 
-    def _find_gates_of(self, kind: NoteKind) -> tuple[Gate, ...]:
+    def _find_gates(self, kind: NoteKind) -> tuple[Gate, ...]:
         return tuple(gate for gate in self.gates if applies(gate.requirement, kind))
 
 
-def partition_staleness(
-    scope: Scope, *, model_partition: str, accepted: Accepted | None = None
-) -> Iterator[NoteStaleness]:
-    """Every note of the scope with what is stale for the partition, in path order.
-
-    :param accepted: what `read_accepted` gave for the partition, where it was read already.
-    """
-    snapshots = scope.snapshots
-    gate_snapshots = {
-        gate.path: snapshots.get(scope.path_ids.get(gate.path, 0)) for gate in scope.gates
-    }
-    if accepted is None:
-        accepted = read_accepted(scope, model_partition)
-    owners = scope.gate_texts
-    parse = lru_cache(_REMEMBERED)(parse_keys)
-    fresh_for = cache(lambda kind: _all_fresh(scope._find_gates_of(kind), gate_snapshots))
-    missing_for = cache(lambda kind: _all_missing(scope._find_gates_of(kind)))
-    for note in scope.notes:
-        note_id = scope.path_ids.get(note.path, 0)
-        current = snapshots.get(note_id)
-        rows = accepted.get(note_id, ())
-        if not rows:
-            yield NoteStaleness(note, missing_for(note.kind), (), untouched=True)
-            continue
-        gates = scope.gates_of(note)
-        wanted = fresh_for(note.kind)
-        matching = next((keys for snapshot, keys in rows if snapshot == current), None)
-        if matching is not None and wanted is not None and wanted <= parse(matching):
-            yield NoteStaleness(note, (), gates)
-            continue
-        baselines = {
-            owners[key]: Digests(note=snapshot, gate=key)
-            for snapshot, keys in rows
-            for key in parse(keys)
-            if key in owners
-        }
-        yield _split(note, gates, baselines, current=current, gate_snapshots=gate_snapshots)
+def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:
+    """Give every note of the scope with what is stale for the partition, in path order."""
+    accepted = _read_accepted(scope, model_partition)
+    return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
 
 
 def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
-    """Every note with the gates that no partition has a current acceptance for."""
-    covered: dict[int, tuple[str, ...]] = {}
-    shared: dict[str, str] = {}
-    note_ids = scope.note_ids()
-    for partition_id in ModelPartition.objects.values_list("pk", flat=True):
-        rows = CurrentAcceptance.objects.filter(model_partition_id=partition_id)
-        if note_ids is not None:
-            rows = rows.filter(note_id__in=note_ids)
-        grouped = rows.values_list("note_id").annotate(keys=JoinedKeys("gate_id"))
-        for note_id, keys in grouped.iterator(chunk_size=5000):
-            covered[note_id] = (*covered.get(note_id, ()), shared.setdefault(keys, keys))
-    split = lru_cache(_REMEMBERED)(
-        lambda kind, seen: _split_covered(scope, scope._find_gates_of(kind), seen)
+    """Give every note with the gates that no partition has a current acceptance for.
+
+    Keys of paths stand for keys of texts, so that any accepted text counts as the current one.
+    """
+    # The index starts with the partition.
+    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
+    rows = scope.acceptances().filter(model_partition_id__in=partitions)
+    grouped = rows.values_list("model_partition_id", "note_id").annotate(keys=JoinedKeys("gate_id"))
+    accepted = _grouped(
+        (note_id, note_id, keys) for _partition, note_id, keys in grouped.iterator()
     )
-    for note in scope.notes:
-        seen = covered.get(scope.path_ids.get(note.path, 0), ())
-        yield NoteStaleness(note, *split(note.kind, seen))
+    current = {key: key for key in scope.path_ids.values()}
+    return _staleness(scope, accepted, owners=scope.gate_paths, current=current)
 
 
-def _split_covered(
-    scope: Scope, gates: Sequence[Gate], seen: Iterable[str]
-) -> tuple[tuple[StaleGate, ...], tuple[Gate, ...]]:
-    """The gates that miss a review everywhere, and the others; `seen` are joined keys of gates."""
-    keys = frozenset[int]().union(*map(parse_keys, seen))
-    is_seen = [scope.path_ids.get(gate.path, 0) in keys for gate in gates]
-    missing = (Staleness.MISSING_REVIEW,)
-    return (
-        tuple(
-            StaleGate(gate, missing)
-            for gate, known in zip(gates, is_seen, strict=True)
-            if not known
-        ),
-        tuple(compress(gates, is_seen)),
+def _read_accepted(scope: Scope, model_partition: str) -> Accepted:
+    partition_id = (
+        ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
     )
-
-
-def named_ids(note_paths: Iterable[str]) -> list[int] | None:
-    """Keys of these notes, or None when there are too many to name them in a query."""
-    paths = set(note_paths)
-    return None if len(paths) > _NAMED_AT_MOST else list(KbPath.objects.ids(paths).values())
+    if partition_id is None:
+        return {}
+    grouped = (
+        scope.acceptances()
+        .filter(model_partition_id=partition_id)
+        .values_list("note_id", "note_snapshot_id")
+        .annotate(keys=JoinedKeys("gate_snapshot_id"))
+        .order_by()
+    )
+    return _grouped(grouped.iterator(chunk_size=5000))
 
 
 def in_flight(
-    model_partition: str, *, note_ids: Sequence[int] | None = None
+    model_partition: str, *, note_paths: Collection[str] | None = None
 ) -> dict[tuple[str, str], int]:
-    """`(note_path, gate_path)` to the open job of the partition that will answer it.
+    """Map `(note_path, gate_path)` to the open job of the partition that will answer it.
 
-    :param note_ids: keys of the notes that matter; None is all.
+    :param note_paths: the notes that matter; where they are many, others may be in the answer.
     """
     rows = ReviewPair.objects.in_flight(model_partition).order_by("job_id")
-    if note_ids is not None:
-        rows = rows.filter(note_id__in=note_ids)
+    if note_paths is not None and len(note_paths) <= _NAMED_AT_MOST:
+        rows = rows.filter(note_id__in=list(KbPath.objects.ids(note_paths).values()))
     return {
         (note, gate): job_id
         for note, gate, job_id in rows.values_list("note__path", "gate__path", "job_id")
     }
 
 
-def read_accepted(scope: Scope, model_partition: str, *, named: bool = True) -> Accepted:
-    """What the partition accepted, of the notes of the scope; of all notes where these are many.
+def parse_keys(joined: str) -> frozenset[int]:
+    return frozenset(map(int, joined.split(",")))
 
-    :param named: leave other notes out where that is quick; without it all notes are read.
-    """
-    partition_id = (
-        ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
-    )
-    if partition_id is None:
-        return {}
-    rows = CurrentAcceptance.objects.filter(model_partition_id=partition_id)
-    note_ids = scope.note_ids() if named else None
-    if note_ids is not None:
-        rows = rows.filter(note_id__in=note_ids)
-    grouped = rows.values_list("note_id", "note_snapshot_id").annotate(
-        keys=JoinedKeys("gate_snapshot_id")
-    )
+
+def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
     found: dict[int, tuple[tuple[int, str], ...]] = {}
-    # In a healthy base nearly all notes have the same string: kept once, it takes no memory.
+    # In a healthy base nearly all notes have the same string: stored once, it takes no memory.
     shared: dict[str, str] = {}
-    for note_id, snapshot_id, keys in grouped.order_by().iterator(chunk_size=5000):
+    for note_id, snapshot_id, keys in rows:
         row = (snapshot_id, shared.setdefault(keys, keys))
         found[note_id] = (*found[note_id], row) if note_id in found else (row,)
     return found
 
 
-def parse_keys(joined: str) -> frozenset[int]:
-    """The keys that were joined."""
-    return frozenset(map(int, joined.split(",")))
+def _staleness(
+    scope: Scope, accepted: Accepted, *, owners: Mapping[int, str], current: Mapping[int, int]
+) -> Iterator[NoteStaleness]:
+    """Compare each note's acceptances with the current texts.
 
+    :param owners: key of each text of a gate to the gate's path.
+    :param current: path key to the key of the current text.
+    """
 
-def _all_fresh(
-    gates: Iterable[Gate], gate_snapshots: Mapping[str, int | None]
-) -> frozenset[int] | None:
-    """The gate snapshots a note needs to be wholly fresh; None when a gate was never snapshotted."""
-    keys = [gate_snapshots[gate.path] for gate in gates]
-    if any(key is None for key in keys):
-        return None
-    return frozenset(key for key in keys if key is not None)
+    @lru_cache(4096)
+    def compare(
+        kind: NoteKind, rows: tuple[tuple[bool, str], ...]
+    ) -> tuple[tuple[StaleGate, ...], tuple[Gate, ...]]:
+        baselines = {
+            owners[key]: Digests(note=is_current, gate=key)
+            for is_current, keys in rows
+            for key in parse_keys(keys)
+            if key in owners
+        }
+        stale: list[StaleGate] = []
+        fresh: list[Gate] = []
+        for gate in scope.gates_of_kind(kind):
+            now = Digests(note=True, gate=current.get(scope.path_ids.get(gate.path, 0)))
+            if reasons := staleness_reasons(current=now, accepted=baselines.get(gate.path)):
+                stale.append(StaleGate(gate, reasons))
+            else:
+                fresh.append(gate)
+        return tuple(stale), tuple(fresh)
 
-
-def _all_missing(gates: Iterable[Gate]) -> tuple[StaleGate, ...]:
-    return tuple(StaleGate(gate, (Staleness.MISSING_REVIEW,)) for gate in gates)
-
-
-def _split(
-    note: NoteFacts,
-    gates: Sequence[Gate],
-    baselines: Mapping[str, Digests],
-    *,
-    current: int | None,
-    gate_snapshots: Mapping[str, int | None],
-) -> NoteStaleness:
-    stale: list[StaleGate] = []
-    fresh: list[Gate] = []
-    for gate in gates:
-        reasons = staleness_reasons(
-            current=Digests(note=current, gate=gate_snapshots[gate.path]),
-            accepted=baselines.get(gate.path),
+    for note in scope.notes:
+        note_id = scope.path_ids.get(note.path, 0)
+        rows = accepted.get(note_id, ())
+        text = current.get(note_id)
+        stale, fresh = compare(
+            note.kind, tuple((snapshot_id == text, keys) for snapshot_id, keys in rows)
         )
-        if reasons:
-            stale.append(StaleGate(gate, reasons))
-        else:
-            fresh.append(gate)
-    return NoteStaleness(note, tuple(stale), tuple(fresh))
+        yield NoteStaleness(note, stale, fresh, untouched=not rows)

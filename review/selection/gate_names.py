@@ -8,14 +8,14 @@ from review.documents.problems import problem_json
 from review.domain.applicability import applies
 from review.domain.paths import path_below
 from review.domain.rule_names import RULE_NAMES
-from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts
+from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteText
 from review.knowledge_base.reader import UnreadableFile
 from review.selection.gate_documents import GateJson, GatesJson
-from review.vocabulary import Region
+from review.vocabulary import ProblemCode, Region
 
 
 def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) -> GatesJson:
-    """The gates that the names stand for, sorted by path; all gates when none is named.
+    """List the gates that the names stand for, sorted by path; all gates when none is named.
 
     :param note: keep the gates that apply to this note; "" keeps all.
     :raises UnknownGate, AmbiguousGate: a name does not resolve.
@@ -25,8 +25,9 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
     catalog = corpus.gates
     gates = catalog.resolve(names) if names else catalog.gates
     problems = list(catalog.problems_of(names) if names else catalog.problems)
-    found = read_named_note(corpus, note, root=root) if note else None
-    if found is not None:
+    found = None
+    if note:
+        found = corpus.facts_of(read_named_note(corpus, path_below(root, note)))
         problems += found.problems
     kept = [gate for gate in gates if found is None or applies(gate.requirement, found.kind)]
     return GatesJson(
@@ -37,26 +38,24 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
     )
 
 
-def read_named_note(corpus: Corpus, note: str, *, root: str) -> NoteFacts:
-    """The facts of one note that is there.
+def read_named_note(corpus: Corpus, path: str) -> NoteText:
+    """Read one note that is there.
 
-    :param note: a path below the root, as written.
-    :raises NoSuchNote: there is no such note, or it is a folder.
+    :raises NoSuchNote: there is no such note, or it is a folder; near matches are named.
     :raises UnreadableFile: the file cannot be taken as a note.
     """
-    path = path_below(root, note)
-    listed = corpus.notes([path])
-    for found in listed.notes:
-        if found.path == path:
-            return found
-    for problem in listed.problems:
-        if problem.path == path and problem.skipped:
-            raise UnreadableFile(problem)
-    raise NoSuchNote(f"{path!r} is no note", hint="name one file, not a folder")
+    try:
+        return corpus.read_note(path)
+    except UnreadableFile as refused:
+        if refused.problem.code in (ProblemCode.VANISHED, ProblemCode.NOT_A_FILE):
+            corpus.notes((path,))
+            raise NoSuchNote(
+                f"{path!r} is no note", hint="name one file, not a folder"
+            ) from refused
+        raise
 
 
 def gate_json(gate: Gate) -> GateJson:
-    """A gate, for a document."""
     threshold = gate.rewrite_threshold
     return GateJson(
         gate_id=gate.gate_id,

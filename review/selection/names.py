@@ -1,36 +1,31 @@
-"""What names on a command line stand for: one note, and gates that are named one by one."""
+"""Names on a command line: one note, and gates that are named one by one."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
-from review.knowledge_base import Corpus, Gate, UnreadableFile
-from review.selection.note_cache import NoteShelf, ShelvedNote
-from review.vocabulary import ProblemCode
+from review.knowledge_base import Corpus, Gate
+from review.selection.gate_names import read_named_note
+from review.selection.note_cache import CachedNote, NoteCache
 
 
 class NotOneGate(InputRejected):
     """A name that stands for several gates where each must be named."""
 
 
-def named_note(corpus: Corpus, shelf: NoteShelf, name: str) -> ShelvedNote:
-    """The note at a root-relative path, as it stands now.
+def named_note(corpus: Corpus, name: str) -> CachedNote:
+    """Read the note at a root-relative path.
 
     :raises BadPath, NoSuchNote, UnreadableFile: there is none, or it cannot be reviewed.
     """
-    path = normalise_path(name)
-    try:
-        return shelf.note(path)
-    except UnreadableFile as refused:
-        if refused.problem.code is ProblemCode.VANISHED:
-            corpus.notes((path,))  # refuses with the names that look like it
-        raise
+    return NoteCache(corpus).note(read_named_note(corpus, normalise_path(name)).path)
 
 
 def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
-    """The gates of these ids or paths, sorted by path, each once.
+    """Return the gates of these ids or paths, sorted by path, each once.
 
     :raises UnknownGate, AmbiguousGate: a name stands for nothing, or for a gate and a bundle.
     :raises NotOneGate: a name is a bundle.
@@ -41,20 +36,20 @@ def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
 
 
 def _named_gate(corpus: Corpus, name: str) -> Gate:
-    catalog = corpus.gates
-    gates = catalog.resolve((name,))
-    if len(gates) == 1 and gates[0].gate_id in _spellings(name, catalog.folder):
-        return gates[0]
-    if gates:
+    folder = corpus.gates.folder
+    gates = corpus.gates.resolve((name,))
+    gate_id = normalise_path(name).removeprefix(f"{folder}/").removesuffix(".md")
+    path = gate_path_of(gate_id, gates_folder=folder)
+    if gates and path not in {gate.path for gate in gates}:
         raise NotOneGate(
             f"{name!r} is a bundle; name its gates one by one",
             hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
         )
-    return corpus.gate(
-        gate_path_of(_spellings(name, catalog.folder)[0], gates_folder=catalog.folder)
-    )
+    return corpus.gate(path)
 
 
-def _spellings(name: str, folder: str) -> tuple[str, ...]:
-    path = normalise_path(name).removeprefix(f"{folder}/")
-    return (path.removesuffix(".md"), path)
+def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> str:
+    """Return the command line that makes a job for a pair, fresh or not."""
+    select = ["review_target_selector", gate_id, "--note", note_path]
+    select += ["--mode", "requested", "--model", model_partition, "--json"]
+    return f"commonplace {shlex.join(select)} | commonplace create_review_jobs --input - --grouping note"

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from datetime import datetime
+from typing import NamedTuple
 
+from django.db.models.functions import Coalesce
+
+from review.documents.base import timestamp
+from review.documents.problems import problem_json
+from review.domain.diffs.lines import unified_diff
+from review.domain.diffs.words import changed_words, word_diff
 from review.domain.problems import Problem
 from review.errors import UsageRefused
 from review.knowledge_base import Corpus
-from review.knowledge_base.gate_catalog import Gate
-from review.knowledge_base.notes import NoteFacts
-from review.models import batched
-from review.selection.details import DetailReader, DiffLedger
-from review.selection.documents import DiffJson, TargetJson
+from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, UnknownGate
+from review.knowledge_base.named_paths import NoSuchNote
+from review.knowledge_base.notes import NoteFacts, NoteList
+from review.knowledge_base.walker import MARKDOWN
+from review.models import CurrentAcceptance, FileSnapshot, batched
+from review.selection.changes import ChangeReader, file_now
+from review.selection.documents import DiffJson, SelectionJson, TargetJson
 from review.selection.freshness import (
     NoteStaleness,
     Scope,
@@ -25,9 +36,8 @@ from review.selection.freshness import (
 )
 from review.selection.rename_documents import RenameJson
 from review.selection.renames import find_renames
-from review.vocabulary import REQUESTED, ProblemCode, Staleness
+from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
-STALE = "stale"
 _CHUNK_NOTES = 200
 
 
@@ -57,50 +67,144 @@ class SelectionRequest:
     limit: int | None = None
 
 
+class _Baseline(NamedTuple):
+    """The current acceptance of one pair; `since` is the snapshot of the note really reviewed."""
+
+    note_sha256: str
+    gate_sha256: str
+    accepted_at: datetime
+    review_pair_id: int | None
+    since: int
+
+
 @dataclass
 class Selection:
-    """An answer that is produced as it is read: targets first, then diffs, then counts.
+    """An answer that is produced as it is read: targets first, then diffs.
 
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
 
+    :param left_out: what the filters kept from being a target: notes (`not-named`, `not-current`, of
+        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`other-reason`,
+        and, once the targets were read, `trivial` and `over-limit`).
     :param has_notes: whether there is a note where it looked, whatever its status.
     """
 
     request: SelectionRequest
-    counts: Counter[str]
     problems: tuple[Problem, ...]
     has_notes: bool
+    counts: Counter[str]
+    left_out: dict[str, int]
     _corpus: Corpus = field(repr=False)
-    _new: list[NoteFacts] = field(repr=False)
-    _listed: Sequence[NoteFacts] | None = field(repr=False)
-    _stale: list[NoteStaleness] = field(repr=False)
-    _reader: DetailReader = field(repr=False)
-    _diffs: DiffLedger = field(repr=False)
+    _listed: Sequence[NoteFacts] = field(repr=False)
+    _open_jobs: dict[tuple[str, str], int] = field(repr=False)
+    _new: list[NoteFacts] = field(default_factory=list, repr=False)
+    _stale: list[NoteStaleness] = field(default_factory=list, repr=False)
+    _changed: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def targets(self) -> Iterator[TargetJson]:
-        """The targets, sorted by note path and gate path; consumed once."""
-        found = self._all_targets()
-        return found if self.request.limit is None else islice(found, self.request.limit)
+        """Give the targets, sorted by note path and gate path; consumed once."""
+        for given, target in enumerate(self._all_targets(), 1):
+            yield target
+            if given == self.request.limit:
+                seen = given + self.left_out.get("trivial", 0)
+                _add(self.left_out, "over-limit", self._count_wanted() - seen)
+                return
 
     def diffs(self) -> Iterator[DiffJson]:
-        """Diffs of the targets given so far, once per file and accepted text."""
-        return self._diffs.read()
+        """Give the diffs of the targets given so far, once per file and accepted text."""
+        for path, sha256 in sorted(self._changed):
+            now = file_now(self._corpus, path)
+            if now is None:
+                continue
+            before = FileSnapshot.objects.values_list("text", flat=True).get(
+                path__path=path, content_sha256=sha256
+            )
+            diff = unified_diff(before, now.text, path=path)
+            yield DiffJson(
+                path=path,
+                accepted_sha256=sha256,
+                sha256=now.sha256,
+                diff=diff.text,
+                words=changed_words(word_diff(before, now.text)),
+                truncated=diff.truncated,
+            )
 
     def renames(self) -> list[RenameJson]:
-        """Notes of the scope that probably had another path when they were reviewed."""
-        return find_renames(self._corpus, self._new, listed=self._listed)
+        """Find notes of the scope that probably had another path when they were reviewed."""
+        listed = None if self.request.notes else self._listed
+        return find_renames(self._corpus, self._new, listed=listed)
+
+    def document(self) -> SelectionJson:
+        """Return the whole document but for its targets and diffs, which may be very many."""
+        return SelectionJson(
+            mode=self.request.mode,
+            model_partition=self.request.model_partition,
+            targets=[],
+            diffs=[],
+            counts=dict(self.counts),
+            problems=[problem_json(problem) for problem in self.problems],
+            renames=self.renames(),
+            left_out=self.left_out,
+        )
+
+    def _count_wanted(self) -> int:
+        fresh = self.counts["fresh"] if self.request.mode == REQUESTED else 0
+        stale = sum(self.counts[reason.value] for reason in Staleness)
+        return fresh + stale - self.left_out.get("other-reason", 0)
 
     def _all_targets(self) -> Iterator[TargetJson]:
+        changes = ChangeReader(self._corpus)
         for chunk in batched(self._stale, _CHUNK_NOTES):
-            details = self._reader.read(chunk)
+            baselines = _read_baselines(chunk, self.request.model_partition)
             for item in chunk:
+                accepted = baselines.get(item.note.path, {})
+                changes.load(
+                    {
+                        baseline.since
+                        for baseline in accepted.values()
+                        if baseline.note_sha256 != item.note.sha256
+                    }
+                )
                 for stale in _wanted(item, self.request):
-                    target = details.target(item.note, stale, mode=self.request.mode)
+                    target = self._target(item.note, stale, accepted.get(stale.gate.path), changes)
                     if self.request.skip_trivial and is_trivial(target):
+                        _add(self.left_out, "trivial", 1)
                         continue
                     if self.request.with_diffs:
-                        self._diffs.note(target)
+                        self._changed.update(_changed_files(target))
                     yield target
+
+    def _target(
+        self,
+        note: NoteFacts,
+        stale: StaleGate,
+        baseline: _Baseline | None,
+        changes: ChangeReader,
+    ) -> TargetJson:
+        gate = stale.gate
+        reasons = [reason.value for reason in stale.reasons]
+        if self.request.mode == REQUESTED:
+            reasons.insert(0, REQUESTED)
+        target = TargetJson(
+            note_path=note.path,
+            gate_path=gate.path,
+            gate_id=gate.gate_id,
+            lens=gate.lens,
+            reason=reasons[0],
+            reasons=reasons,
+            note_sha256=note.sha256,
+            gate_sha256=gate.sha256,
+            open_review_job_id=self._open_jobs.get((note.path, gate.path)),
+        )
+        if baseline is None:
+            return target
+        target.accepted_note_sha256 = baseline.note_sha256
+        target.accepted_gate_sha256 = baseline.gate_sha256
+        target.accepted_at = timestamp(baseline.accepted_at)
+        target.accepted_review_pair_id = baseline.review_pair_id
+        if Staleness.NOTE_CHANGED in stale.reasons:
+            target.change = changes.change(note.path, gate, since=baseline.since)
+        return target
 
 
 def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
@@ -109,97 +213,167 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     :raises UsageRefused: no gates named, or `requested` without a partition.
     :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
     """
-    if not request.gates and not request.all_gates:
-        raise UsageRefused("name gates or bundles, or give --all-gates")
-    if request.mode == REQUESTED and request.model_partition is None:
-        raise UsageRefused("--mode requested needs --model")
-    gates, gate_problems = _gates(corpus, request)
-    listed = corpus.notes(request.notes)
-    notes = [note for note in listed.notes if not request.current_only or note.status == "current"]
-    scope = Scope(notes=notes, gates=gates)
-    stale: list[NoteStaleness] = []
-    counts = Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0})
     partition = request.model_partition
-    open_jobs = in_flight(partition, note_ids=scope.note_ids()) if partition else {}
-    new: list[NoteFacts] = []
-    for item in _staleness(scope, request):
-        counts["fresh"] += len(item.fresh)
-        if item.untouched or (not item.fresh and request.model_partition is None):
-            new.append(item.note)
-        for gate in item.stale:
-            counts[gate.reasons[0].value] += 1
-        if request.mode == REQUESTED or item.stale:
-            stale.append(item)
-    counts["in-flight"] = _count_in_flight(scope, open_jobs)
-    return Selection(
+    if not request.gates and not request.all_gates:
+        raise UsageRefused(
+            "name gates or bundles, or give --all-gates",
+            hint=_misplaced(corpus, request) or "commonplace resolve_gates lists them",
+        )
+    if request.mode == REQUESTED and partition is None:
+        raise UsageRefused("--mode requested needs --model")
+    left_out: dict[str, int] = {}
+    gates, gate_problems = _gates(corpus, request, left_out)
+    listed = _listed_notes(corpus, request, left_out)
+    notes = _current(listed.notes, left_out) if request.current_only else listed.notes
+    scope = Scope(notes=notes, gates=gates)
+    selection = Selection(
         request=request,
-        counts=counts,
         problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
         has_notes=bool(listed.notes),
+        left_out=left_out,
+        counts=Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0}),
         _corpus=corpus,
-        _new=new,
-        _listed=None if request.notes else listed.notes,
-        _stale=stale,
-        _reader=DetailReader(corpus, model_partition=request.model_partition, open_jobs=open_jobs),
-        _diffs=DiffLedger(corpus),
+        _listed=listed.notes,
+        _open_jobs=in_flight(partition, note_paths=[n.path for n in notes]) if partition else {},
+    )
+    _count(selection, scope)
+    if request.reasons and request.mode != REQUESTED:
+        others = set(Staleness) - set(request.reasons)
+        _add(left_out, "other-reason", sum(selection.counts[reason.value] for reason in others))
+    return selection
+
+
+def is_trivial(target: TargetJson) -> bool:
+    """Tell whether only the note changed, and in nothing that the gate watches."""
+    only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
+    return only_note_changed and target.change is not None and target.change.trivial
+
+
+def _count(selection: Selection, scope: Scope) -> None:
+    request, counts = selection.request, selection.counts
+    if request.model_partition is None:
+        items = uncovered(scope)
+    else:
+        items = partition_staleness(scope, model_partition=request.model_partition)
+    for item in items:
+        counts["fresh"] += len(item.fresh)
+        for stale in item.stale:
+            counts[stale.reasons[0].value] += 1
+        if item.untouched:
+            selection._new.append(item.note)
+        if request.mode == REQUESTED or item.stale:
+            selection._stale.append(item)
+    notes = {note.path: note for note in scope.notes}
+    counts["in-flight"] = sum(
+        any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+        for note_path, gate_path in selection._open_jobs
+        if note_path in notes
     )
 
 
-def _gates(corpus: Corpus, request: SelectionRequest) -> tuple[tuple[Gate, ...], Sequence[Problem]]:
+def _add(left_out: dict[str, int], why: str, number: int) -> None:
+    if number:
+        left_out[why] = left_out.get(why, 0) + number
+
+
+def _listed_notes(corpus: Corpus, request: SelectionRequest, left_out: dict[str, int]) -> NoteList:
+    try:
+        listed = corpus.notes(request.notes)
+    except NoSuchNote as error:
+        raise NoSuchNote(error.message, hint=_misplaced(corpus, request) or error.hint) from error
+    # Who names single notes wants those; the others are not counted, which would take a walk.
+    if any(not name.endswith(MARKDOWN) for name in request.notes):
+        _add(left_out, "not-named", corpus.count_other_notes(note.path for note in listed.notes))
+    return listed
+
+
+def _current(notes: Sequence[NoteFacts], left_out: dict[str, int]) -> Sequence[NoteFacts]:
+    current = [note for note in notes if note.status == "current"]
+    _add(left_out, "not-current", len(notes) - len(current))
+    _add(left_out, "without-status", sum(not note.status for note in notes))
+    return current
+
+
+def _misplaced(corpus: Corpus, request: SelectionRequest) -> str:
+    """Return a hint about gates that stand behind `--note`; `""` when there are none."""
+    gates = []
+    for name in request.notes:
+        with suppress(UnknownGate, AmbiguousGate):
+            if corpus.gates.resolve((name,)):
+                gates.append(name)
+    if not gates:
+        return ""
+    notes = [name for name in request.notes if name not in gates]
+    return (
+        f"gates stand before --note: {shlex.join([*gates, *(['--note', *notes] if notes else [])])}"
+    )
+
+
+def _gates(
+    corpus: Corpus, request: SelectionRequest, left_out: dict[str, int]
+) -> tuple[tuple[Gate, ...], Sequence[Problem]]:
     catalog = corpus.gates
     if request.all_gates:
         gates, problems = catalog.gates, catalog.problems
     else:
         gates = catalog.resolve(request.gates)
         problems = catalog.problems_of(request.gates)
-    if request.rules_only:
-        misnamed = {problem.path for problem in problems if _names_no_rule(problem)}
-        gates = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
-    elif request.skip_rules:
-        gates = tuple(gate for gate in gates if not gate.rule)
-    else:
+    if not request.rules_only and not request.skip_rules:
         return gates, problems
-    return gates, [
-        replace(problem, skipped=True) if _names_no_rule(problem) else problem
-        for problem in problems
+    misnamed = {item.path for item in problems if item.code is ProblemCode.UNKNOWN_RULE}
+    if request.rules_only:
+        kept = tuple(gate for gate in gates if gate.rule and gate.path not in misnamed)
+    else:
+        kept = tuple(gate for gate in gates if not gate.rule)
+    why = "has-no-rule" if request.rules_only else "has-rule"
+    _add(left_out, why, len(gates) - len(kept))
+    return kept, [
+        replace(item, skipped=item.skipped or item.code is ProblemCode.UNKNOWN_RULE)
+        for item in problems
     ]
 
 
-def _names_no_rule(problem: Problem) -> bool:
-    return problem.code is ProblemCode.UNKNOWN_RULE
-
-
-def _staleness(scope: Scope, request: SelectionRequest) -> Iterator[NoteStaleness]:
-    if request.model_partition is None:
-        return uncovered(scope)
-    return partition_staleness(scope, model_partition=request.model_partition)
-
-
-def _count_in_flight(scope: Scope, open_jobs: Iterable[tuple[str, str]]) -> int:
-    if not open_jobs:
-        return 0
-    notes = {note.path: note for note in scope.notes}
-    return sum(
-        1
-        for note_path, gate_path in open_jobs
-        if note_path in notes
-        and any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+def _read_baselines(
+    notes: Sequence[NoteStaleness], partition: str | None
+) -> dict[str, dict[str, _Baseline]]:
+    """Read what the pairs of `notes` were accepted with, by note and gate path."""
+    paths = [item.note.path for item in notes if not item.untouched]
+    found: dict[str, dict[str, _Baseline]] = {}
+    if partition is None or not paths:
+        return found
+    rows = CurrentAcceptance.objects.of_partition(partition).filter(note__path__in=paths)
+    columns = rows.values_list(
+        "note__path",
+        "gate__path",
+        "note_snapshot__content_sha256",
+        "gate_snapshot__content_sha256",
+        "event__accepted_at",
+        "event__review_pair_id",
+        Coalesce("event__review_pair__note_snapshot_id", "note_snapshot_id"),
     )
+    for note_path, gate_path, *values in columns.iterator():
+        found.setdefault(note_path, {})[gate_path] = _Baseline(*values)
+    return found
+
+
+def _changed_files(target: TargetJson) -> Iterator[tuple[str, str]]:
+    """Yield path and accepted digest of the files of a target that changed since."""
+    for path, accepted, now in (
+        (target.note_path, target.accepted_note_sha256, target.note_sha256),
+        (target.gate_path, target.accepted_gate_sha256, target.gate_sha256),
+    ):
+        if accepted is not None and accepted != now:
+            yield path, accepted
 
 
 def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGate]:
     if request.mode == REQUESTED:
         every = [*item.stale, *(StaleGate(gate, ()) for gate in item.fresh)]
-        return iter(sorted(every, key=lambda stale: stale.gate.path))
-    if not request.reasons:
-        return iter(item.stale)
-    return (stale for stale in item.stale if stale.reasons[0] in request.reasons)
-
-
-def is_trivial(target: TargetJson) -> bool:
-    """Whether nothing but the note changed, and in nothing that the gate watches."""
-    only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
-    return only_note_changed and target.change is not None and target.change.trivial
+        yield from sorted(every, key=lambda stale: stale.gate.path)
+        return
+    for stale in item.stale:
+        if not request.reasons or stale.reasons[0] in request.reasons:
+            yield stale
 
 
 def _problem_order(problem: Problem) -> tuple[str, str, str]:

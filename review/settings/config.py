@@ -54,6 +54,7 @@ class Config:
     :param gates_folder: root-relative POSIX folder of the gates.
     :param database: a path of an SQLite file, or a `postgres://` URL.
     :param max_note_bytes: bytes; a larger file is a problem.
+    :param folder_types: root-relative folders to the type of notes below them that name none.
     :param flavour: dialect of Markdown the notes are written in; `anchors`: how headings become
         anchors, empty for the flavour's way; `site_root`: root-relative folder of links from `/`.
     :param strips_comments: whether comments are kept from models.
@@ -70,6 +71,7 @@ class Config:
     excludes: tuple[str, ...] = ()
     gates_folder: str = DEFAULT_GATES_FOLDER
     max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
+    folder_types: Mapping[str, str] = field(default_factory=dict)
     uses_cache: bool = True
     max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
     abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
@@ -148,7 +150,7 @@ def find_root(named: str = "") -> Path:
         if not (root / "kb").is_dir():
             raise RootNotFound(
                 f"COMMONPLACE_ROOT is {str(root)!r}, which holds no kb/ folder",
-                hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init --into DIR",
+                hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init",
             )
         return root
     here = _current_folder()
@@ -157,7 +159,7 @@ def find_root(named: str = "") -> Path:
             return folder
     raise RootNotFound(
         f"no kb/ folder in {str(here)!r} or in any folder above it",
-        hint="run inside the repository, set COMMONPLACE_ROOT, or start one: commonplace review_init --into DIR",
+        hint="run inside the repository, set COMMONPLACE_ROOT, or start one here: commonplace review_init",
     )
 
 

@@ -160,6 +160,7 @@ class _Sweeps(
 _SECTIONS: Mapping[str, type[Struct]] = {
     "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
 }  # fmt: skip
+_FOLDER_TYPES = "types"
 _TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
 
 
@@ -176,12 +177,16 @@ def read_settings(path: Path) -> dict[str, Any]:
                 name: _converted(path, f"{section}.{name}", table, _TABLES[section], name=name)
                 for name, table in tables.items()
             }
+        elif section == _FOLDER_TYPES:
+            types = _converted(path, section, values, dict[str, _Name])
+            folders = _converted(path, section, list(types), list[_Folder])
+            changes["folder_types"] = dict(zip(folders, types.values(), strict=True))
         elif section in _SECTIONS:
             found = _converted(path, section, values, _SECTIONS[section])
             fields = msgspec.structs.asdict(found).items()
             changes.update({name: value for name, value in fields if value is not UNSET})
         else:
-            raise _unknown_key(path, section, [*_SECTIONS, *_TABLES])
+            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, *_TABLES])
     _refuse_shared_aliases(path, changes.get("partitions", {}))
     return changes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import review
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
 from review.job_files.atomic_write import make_folder, make_private_folder, write_whole_new
-from review.settings.config import REPORTS_FOLDER
+from review.settings.config import DEFAULT_NOTE_ROOTS, REPORTS_FOLDER
+from review.settings.file import ConfigRefused, read_settings
 
 MANIFEST_NAME = "manifest.toml"
 NOTES_FOLDER = "kb/notes"
@@ -100,6 +102,14 @@ def initialise(request: InitRequest) -> Initialised:
         differing=tuple(item.target for item in kept if _differs(item, request.into)),
         flavour=flavour,
     )
+
+
+def has_notes(root: Path) -> bool:
+    """Whether a folder of notes, as `kb/review.toml` names them, holds a Markdown file."""
+    roots = DEFAULT_NOTE_ROOTS
+    with suppress(ConfigRefused, FileNotFoundError):
+        roots = read_settings(root / SETTINGS).get("note_roots", roots)
+    return any(any((root / folder).rglob("*.md")) for folder in roots)
 
 
 def guess_flavour(root: Path) -> str:

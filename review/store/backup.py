@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -67,10 +68,11 @@ def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
     most a draft, which the next backup removes.
     """
     if not config.uses_sqlite:
+        named = shlex.quote(str(request.target))
         raise BackupIsTheServers(
             "the store is on a PostgreSQL server: the server makes its backups",
-            hint='pg_dump --format=custom --file FILE "$COMMONPLACE_REVIEW_DB"; or copy it into'
-            " another store: commonplace review_store_copy --to PATH",
+            hint=f'pg_dump --format=custom --file {named} "$COMMONPLACE_REVIEW_DB"; or copy it into'
+            f" another store: commonplace review_store_copy --to {named}",
         )
     source, target = Path(os.path.realpath(config.database)), request.target
     if not source.exists() or not source.stat().st_size:
@@ -92,7 +94,7 @@ def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
             raise StoreBusy(f"the store {source} is busy: {error}", hint=AGAIN) from error
         raise BackupFailed(
             f"the store {source} could not be copied to {target}: {error}",
-            hint="see to the space there; review_doctor --check looks at the store",
+            hint="see to the space there; commonplace review_doctor --check looks at the store",
         ) from error
     except OSError as error:
         raise BackupFailed(
@@ -181,7 +183,7 @@ def _check(draft: Path) -> BackedUp:
     if faults:
         raise BackupFailed(
             f"the copy does not hold: {'; '.join(faults)}; no backup was made",
-            hint="review_doctor --check looks at the store itself",
+            hint="commonplace review_doctor --check looks at the store itself",
         )
     return BackedUp(draft.stat().st_size, counts)
 

@@ -13,9 +13,9 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.executor import MigrationExecutor
 
+from review import settings
 from review.errors import InputRejected
 from review.private_files import FILE_MODE, make_private
-from review.settings import config as conf
 from review.store.errors import StoreNotOpened, setting_of
 from review.store.sqlite.file import APPLICATION_ID, companions_of, has_content
 
@@ -57,16 +57,16 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
 def _refuse_place(path: Path, using: str) -> None:
     """Refuse a mistyped path; only the folder of reports is made with the first store."""
     try:
-        config = conf.current()
-    except conf.RootNotFound:
+        config = settings.current()
+    except settings.RootNotFound:
         config = None  # the target of a copy needs no knowledge base around it
     if config is not None and config.holds_sources(path):
         raise StoreAmongNotes(
             f"the store {path} would lie in the knowledge base; nothing was made",
-            hint=f"let {setting_of(using)} name a file below {conf.REPORTS_FOLDER}/, or outside kb/",
+            hint=f"let {setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
         )
     folder = path.parent
-    reports = config and Path(os.path.realpath(config.root / conf.REPORTS_FOLDER))
+    reports = config and Path(os.path.realpath(config.root / settings.REPORTS_FOLDER))
     if not folder.exists() and folder != reports:
         raise StoreFolderMissing(
             f"there is no folder {folder} for the store {path.name}; nothing was made",

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 import review
+from review import settings
 from review.errors import StoreRefused
-from review.settings import config as conf
 from review.store.errors import (
     MIGRATE,
     StoreForeign,
@@ -82,7 +82,7 @@ def _opened(
 ) -> frozenset[str]:
     connection = connections[using]
     if connection.vendor == "unknown":
-        conf.current()  # says why the settings were read without a configuration
+        settings.current()  # says why the settings were read without a configuration
         raise StoreRefused("there was no configuration when this process started")
     if connection.vendor == "sqlite" and connection.connection is None:
         _open_file(write=write, make=make, using=using, before_making=before_making)

@@ -159,7 +159,7 @@ class _Copy:
             raise CopyNotVerified(
                 f"{sent.table} in {store_name(TARGET)} is not as in {store_name(SOURCE)};"
                 " nothing was kept",
-                hint="review_doctor --check looks at the source",
+                hint="commonplace review_doctor --check looks at the source",
             )
         return msgspec.structs.replace(sent, added=sent.rows)
 
@@ -229,7 +229,7 @@ def _insert(model: type[models.Model], rows: Sequence[Row]) -> None:
 def _refused(what: str, error: Exception) -> RowRefused:
     return RowRefused(
         f"{store_name(TARGET)} cannot hold {what}: {str(error).splitlines()[0]}",
-        hint="review_doctor --check looks at the source; nothing was kept",
+        hint="commonplace review_doctor --check looks at the source; nothing was kept",
     )
 
 

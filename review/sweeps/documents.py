@@ -74,7 +74,7 @@ class SweepJson(Document, kw_only=True):
 
     `stopped` says why the sweep ended before its work was done, or is null: `interrupted`,
     `account-exhausted`, `runner-unusable`, `partition-mismatch`, `failing`, `max-cost`,
-    `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep. `jobs` counts
+    `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep, and so is `left_out`. `jobs` counts
     `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent), `not-started` and
     `in-part`: failed with some reviews, and the rest was run again in another job. `resets_at` is
     when the account may be used again, where the runner told it.
@@ -91,6 +91,7 @@ class SweepJson(Document, kw_only=True):
     runner_effort: str | None
     grouping: str
     counts: dict[str, int] = {}
+    left_out: dict[str, int] = {}
     targets: int
     salvaged: list[SalvagedJson] = []
     plan: PlanJson | None = None
@@ -107,7 +108,3 @@ class SweepJson(Document, kw_only=True):
     resets_at: str | None = None
     fixes: list[FixJson] = []
     fix_record: str | None = None
-
-
-class GateSweepJson(SweepJson, kw_only=True):
-    schema: str = "run-gate-sweep/1"

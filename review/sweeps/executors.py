@@ -1,14 +1,14 @@
-"""How the pairs of a claimed job are judged: by the embedded reviewer, or by a CLI in a process."""
+"""How the pairs of a job are judged: by the embedded reviewer, or by a CLI in a process.
+
+A job is prepared before it is claimed: what cannot be run here stays queued for somebody who can.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import timedelta
-from typing import ClassVar, Protocol
 
 from review.domain.paths import gate_id_of
 from review.errors import Conflict
@@ -17,7 +17,7 @@ from review.jobs.left_runs import run_folder
 from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_definition
 from review.knowledge_base.resolver import Linker, read_linked_files
-from review.models import ReviewJob, ReviewPair
+from review.models import Provenance, ReviewJob, ReviewPair
 from review.protocol.sentinels import end_line, start_line
 from review.protocol.typed_review import render_typed_review
 from review.runners.outcome import RunnerOutcome
@@ -36,112 +36,88 @@ class CannotRun(Conflict):
 Execution = Callable[[int, threading.Event], RunnerOutcome]
 
 
-class Executor(Protocol):
-    @property
-    def in_process(self) -> bool:
-        """Whether a run takes this process's own time, so that two at once are no faster."""
+def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Execution:
+    """Judge each pair by the rule of its gate, in this process.
 
-    def prepare(self, job: ReviewJob) -> Execution:
-        """Make a queued job ready, before it is claimed.
-
-        :raises CannotRun: this executor cannot judge it.
-        :raises PartitionMismatch: the job is for a partition that it never reviews for.
-        """
-
-
-@dataclass(frozen=True)
-class RulesExecutor:
-    """The embedded reviewer: judges each pair by its gate's rule, in this process."""
-
-    linker: Linker
-    config: Config
-    in_process: ClassVar[bool] = True
-
-    def prepare(self, job: ReviewJob) -> Execution:
-        if job.model_partition.name != RULES_PARTITION:
-            raise PartitionMismatch(
-                f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
-                f" is no model and reviews only partition {RULES_PARTITION!r}",
-                hint="select for it: commonplace review_target_selector --rules-only --all-gates --model rules --json",
-            )
-        related = ("note", "gate", "note_snapshot", "gate_snapshot")
-        pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
-        without = dict.fromkeys(
-            _gate_id(pair, self.config)
-            for pair in pairs
-            if _rule_of(pair, self.config) not in RULES
-        )
-        if without:
-            raise CannotRun(f"no rule judges {', '.join(without)}")
-        return lambda _number, _stop: self._judge(job, pairs)
-
-    def _judge(self, job: ReviewJob, pairs: Sequence[ReviewPair]) -> RunnerOutcome:
-        reviews = {
-            pair.ordinal: judge(_rule_of(pair, self.config), _rule_input(pair, self.linker))
-            for pair in pairs
-        }
-        blocks = []
-        for pair in pairs:
-            gate_id = _gate_id(pair, self.config)
-            names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
-            text = render_typed_review(reviews[pair.ordinal]).rstrip("\n")
-            blocks += [start_line(*names), text, end_line(*names), ""]
-        return RunnerOutcome(text="\n".join(blocks).encode("utf-8", "replace"), typed=reviews)
-
-
-@dataclass(frozen=True)
-class ProcessExecutor:
-    """A CLI in a process of its own, for at most `timeout`, out of the knowledge base's reach.
-
-    :param model: what the CLI is told to run; None leaves it to the CLI.
+    :raises CannotRun: a gate has no rule.
+    :raises PartitionMismatch: the job is for a partition of a model.
     """
+    if job.model_partition.name != RULES_PARTITION:
+        raise PartitionMismatch(
+            f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
+            f" is no model and reviews only partition {RULES_PARTITION!r}",
+            hint="rules go first: commonplace review_sweep --all-gates --runner rules --model rules",
+        )
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    pairs = [
+        (pair, *_gate_and_rule(pair, config))
+        for pair in job.pairs.select_related(*related).order_by("ordinal")
+    ]
+    without = dict.fromkeys(gate_id for _pair, gate_id, rule in pairs if rule not in RULES)
+    if without:
+        raise CannotRun(f"no rule judges {', '.join(without)}")
 
-    spec: RunnerSpec
-    model: str | None
-    effort: str | None
-    timeout: timedelta
-    linker: Linker
-    config: Config
-    in_process: ClassVar[bool] = False
+    def run(_number: int, _stop: threading.Event) -> RunnerOutcome:
+        reviews, lines = {}, []
+        for pair, gate_id, rule in pairs:
+            review = reviews[pair.ordinal] = judge(rule, _rule_input(pair, linker))
+            names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
+            text = render_typed_review(review).rstrip("\n")
+            lines += [start_line(*names), text, end_line(*names), ""]
+        return RunnerOutcome(text="\n".join(lines).encode("utf-8", "replace"), typed=reviews)
 
-    def prepare(self, job: ReviewJob) -> Execution:
-        prompt = ArtifactStore(self.config).read_output(job.prompt_path)
-        if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
-            what = "gone" if prompt is None else "not what the job was made with"
-            raise CannotRun(
-                f"its prompt {job.prompt_path} is {what}",
-                hint="make it again: commonplace review_doctor --repair",
-            )
-        pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
-        notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
-        reading = read_linked_files(notes.items(), linker=self.linker, root=str(self.config.root))
-        return lambda number, stop: self._run(number, stop, job, prompt, reading)
+    return run
 
-    def _run(
-        self,
-        number: int,
-        stop: threading.Event,
-        job: ReviewJob,
-        prompt: bytes,
-        reading: Mapping[str, bytes],
-    ) -> RunnerOutcome:
-        with ExitStack() as folders:
-            try:
-                scratch = folders.enter_context(scratch_folder())
-            except OSError as error:
-                return not_prepared(error, unusable=True)
-            request = RunRequest(
-                spec=self.spec,
-                prompt=prompt,
-                scratch=scratch,
-                files=run_folder(job, number, config=self.config),
-                output=job.bundle_output_path,
-                model=self.model,
-                effort=self.effort,
-                timeout=self.timeout.total_seconds(),
-                reading=reading,
-            )
-            return run_review(request, stop=stop)
+
+def prepare_process(
+    job: ReviewJob,
+    *,
+    spec: RunnerSpec,
+    provenance: Provenance,
+    timeout: timedelta,
+    linker: Linker,
+    config: Config,
+) -> Execution:
+    """Have a CLI judge the job in a process of its own, out of the knowledge base's reach.
+
+    :raises CannotRun: the prompt is not what the job was made with.
+    """
+    prompt = ArtifactStore(config).read_output(job.prompt_path)
+    if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
+        what = "gone" if prompt is None else "not what the job was made with"
+        raise CannotRun(
+            f"its prompt {job.prompt_path} is {what}",
+            hint="make it again: commonplace review_doctor --repair",
+        )
+    pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
+    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
+    reading = read_linked_files(notes.items(), linker=linker, root=str(config.root))
+
+    def run(number: int, stop: threading.Event) -> RunnerOutcome:
+        try:
+            with scratch_folder() as scratch:
+                request = RunRequest(
+                    spec=spec,
+                    prompt=prompt,
+                    scratch=scratch,
+                    files=run_folder(job, number, config=config),
+                    output=job.bundle_output_path,
+                    model=provenance.runner_model,
+                    effort=provenance.runner_effort,
+                    timeout=timeout.total_seconds(),
+                    reading=reading,
+                )
+                return run_review(request, stop=stop)
+        except OSError as error:  # of the scratch folder: a run has an outcome, whatever happens
+            return not_prepared(error, unusable=True)
+
+    return run
+
+
+def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
+    gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
+    text = pair.gate_snapshot.text
+    return gate_id, read_definition(path=pair.gate.path, gate_id=gate_id, text=text).rule
 
 
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
@@ -159,13 +135,6 @@ def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
                 kind=link.kind,
             )
         )
-    return RuleInput(note_path, text, tuple(links), linker.flavour, linker.anchors_of)
-
-
-def _rule_of(pair: ReviewPair, config: Config) -> str:
-    gate_id = _gate_id(pair, config)
-    return read_definition(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
-
-
-def _gate_id(pair: ReviewPair, config: Config) -> str:
-    return gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
+    return RuleInput(
+        note_path, text, tuple(links), linker.flavour, linker.anchors_of, linker.repository
+    )

@@ -3,161 +3,220 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import msgspec
+
+from review.domain.grouping import Group, group_targets
+from review.domain.paths import lens_of
 from review.errors import ReviewError
-from review.jobs.create import create_jobs
-from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson, JobJson, SkippedJson
+from review.jobs.board import PairText, count_attempts
+from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
+from review.jobs.factory import ALREADY_QUEUED, FRESH
+from review.jobs.job_documents import JobJson
 from review.knowledge_base import Corpus, UnreadableFile
-from review.models import ReviewJob
+from review.models import ReviewJob, batched
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
+from review.runners.process.table import Processes
+from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
+from review.selection.select import SelectionRequest
 from review.store.retry import retry_while_busy
-from review.sweeps.report import SweepReport
-from review.sweeps.targets import SweepTarget, create_request, pack, without_given_up
-from review.vocabulary import JobStatus
+from review.sweeps.limits import Limits
+from review.sweeps.progress import GIVEN_UP, Tally
+from review.sweeps.run_job import Worker
+from review.vocabulary import REQUESTED, Grouping, JobStatus
 
+# Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
+# a job has the texts that there are when it runs.
+_WAVE = 8
+_CHUNK = 200
 _OUTDATED = "a text of it has changed since it was queued"
 
 
-class Feeder:
-    """Gives job ids, one at a time; what others have taken is left to them.
+@dataclass(frozen=True)
+class SweepRequest:
+    """Which pairs to review, packed how, and within which limits.
 
-    :param wave: how many groups of targets become jobs at a time: few, so that little is left
-        over when the sweep ends early, and that a job asks for the text there is when it runs.
+    :param selection: names its model partition.
+    :param batch_size: pairs in a job of grouping `gate`; None is the default.
     """
 
-    def __init__(self, targets: Sequence[SweepTarget], report: SweepReport, *, wave: int) -> None:
+    selection: SelectionRequest
+    grouping: Grouping
+    limits: Limits
+    batch_size: int | None = None
+    dry_run: bool = False
+
+    @property
+    def model_partition(self) -> str:
+        return self.selection.model_partition or ""
+
+
+def sweep_target(target: TargetJson) -> TargetInput:
+    """The part of a selected target that job creation reads: a sweep may keep very many."""
+    return TargetInput(
+        note_path=target.note_path,
+        gate_path=target.gate_path,
+        gate_id=target.gate_id,
+        note_sha256=target.note_sha256,
+        gate_sha256=target.gate_sha256,
+    )
+
+
+def without_given_up(
+    targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
+) -> list[TargetInput]:
+    """The targets less those whose texts were tried often enough; these are counted as skipped."""
+    kept = []
+    for chunk in batched(targets, _CHUNK):
+        texts = [
+            PairText(item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
+            for item in chunk
+        ]
+        attempts = count_attempts(texts, model_partition=request.model_partition)
+        for target, text in zip(chunk, texts, strict=True):
+            if attempts[text] < request.limits.max_attempts:
+                kept.append(target)
+            else:
+                tally.skip_target(target, GIVEN_UP)
+    return kept
+
+
+def create_request(
+    targets: Iterable[TargetInput], request: SweepRequest, *, actor: str
+) -> CreateRequest:
+    """The targets as the input of job creation."""
+    selection = {
+        "schema": SELECTION_SCHEMA,
+        "model_partition": request.model_partition,
+        "targets": targets,
+    }
+    return CreateRequest(
+        selection=msgspec.json.encode(selection),
+        source="the selection",
+        grouping=request.grouping,
+        actor=actor,
+        batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
+        omit=frozenset(
+            {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
+        ),
+        dry_run=request.dry_run,
+    )
+
+
+class Feeder:
+    """Gives jobs to run: made by this sweep, or queued by another parent for pairs of its scope."""
+
+    def __init__(
+        self,
+        targets: Sequence[TargetInput],
+        request: SweepRequest,
+        *,
+        worker: Worker,
+        processes: Processes,
+        tally: Tally,
+    ) -> None:
         self.error: ReviewError | None = None
-        self._report = report
-        self._request = report.request
-        self._context = report.context
-        self._wave = wave
-        self._targets = {target.key: target for target in targets}
-        self._groups = deque(pack(targets, self._request))
-        self._ready: deque[int] = deque()
-        self._made: set[int] = set()
-        self._met: dict[int, int | None] = {}
-        self._out: dict[int, list[SweepTarget]] = {}
-        self._given = 0
+        self._request = request
+        self._worker = worker
+        self._processes = processes
+        self._tally = tally
+        self._targets = {(target.note_path, target.gate_id): target for target in targets}
+        self._groups = deque(_pack(targets, request))
+        # Jobs to run next, and whether this sweep made them.
+        self._ready: dict[int, bool] = {}
+        # Queued jobs that were met, and the job that is run in the place of each.
+        self._others: dict[int, int | None] = {}
 
-    def job_ids(self) -> Iterator[int | None]:
-        """Jobs to run: made by this sweep, or queued by another parent for pairs of its scope.
-
-        None: nothing more for now. A refusal ends it, and is kept as `error`.
-        """
-        while self.error is None:
+    def next_job(self) -> int | None:
+        """A job to run; None: nothing for now. A refusal ends it, and is kept as `error`."""
+        stop = self._worker.stop
+        while self._groups and not (self._ready or self.error or stop.is_set()):
             try:
-                while not self._ready and self._fill():
-                    pass
+                self._make()
             except ReviewError as refused:
                 self.error = refused
-            if self.error is None and self._ready:
-                self._given += 1
-                yield self._ready.popleft()
-            else:
-                yield None
+        if self.error or not self._ready:
+            return None
+        job_id = next(iter(self._ready))
+        del self._ready[job_id]
+        return job_id
 
     @property
     def is_done(self) -> bool:
         """Whether every target was looked at and every job handed out."""
         return not (self._ready or self._groups)
 
-    def settle(self, job_id: int, *, taken: bool = False) -> None:
-        """A job that was handed out needs nothing more; `taken`: somebody else has it."""
-        targets = self._out.pop(job_id, [])
-        self._made.discard(job_id)
-        self._given -= taken
-        for target in targets if taken else ():
-            self._report.skipped.add_target(target, ALREADY_QUEUED)
+    @property
+    def not_started(self) -> list[int]:
+        """Jobs that this sweep made and handed to nobody."""
+        return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Make new jobs for these pairs: note paths with gate ids."""
         found = [self._targets[key] for key in keys if key in self._targets]
-        self._groups.extend(pack(found, self._request))
+        self._groups.extend(_pack(found, self._request))
 
-    def not_started(self) -> list[int]:
-        """Jobs that this sweep made and handed to nobody."""
-        return [job_id for job_id in self._ready if job_id in self._made]
-
-    def _fill(self) -> bool:
-        """Make the next jobs; False when there is nothing left to look at."""
-        if not self._groups or self._context.stop.is_set():
-            return False
-        size = min(self._wave, len(self._groups), self._room())
-        wave = [self._groups.popleft() for _ in range(size)]
-        self._make([target for group in wave for target in group.items])
-        return True
-
-    def _room(self) -> int:
-        """How many jobs may still be given; at least 1: whether it may start is not asked here."""
-        limit = self._request.limits.max_jobs
-        return self._wave if limit is None else max(1, limit - self._given)
-
-    def _make(self, targets: Sequence[SweepTarget]) -> None:
-        wanted = without_given_up(targets, self._request, skipped=self._report.skipped)
+    def _make(self) -> None:
+        """Make the next jobs; one group at a time where their number is limited."""
+        request, worker = self._request, self._worker
+        wave = _WAVE if request.limits.max_jobs is None else 1
+        groups = [self._groups.popleft() for _ in range(min(wave, len(self._groups)))]
+        targets = [target for group in groups for target in group.items]
+        wanted = without_given_up(targets, request, self._tally)
         if not wanted:
             return
-        created = retry_while_busy(lambda: self._create(wanted), stop=self._context.stop)
+        to_create = create_request(wanted, request, actor=worker.actor)
+        created = retry_while_busy(
+            lambda: create_jobs(to_create, config=worker.config, now=worker.clock()),
+            stop=worker.stop,
+        )
         for job in created.jobs:
             if isinstance(job, JobJson):  # and no plan, which only a dry run gives
-                keys = [(pair.note_path, pair.gate_id) for pair in job.pairs]
-                self._hand_out(job.review_job_id, keys)
-                self._made.add(job.review_job_id)
-        self._report.add_problems(created.problems)
-        corpus = Corpus(self._context.config)
+                self._ready[job.review_job_id] = True
+        self._tally.add_problems(created.problems)
         for item in created.skipped:
-            if item.reason == ALREADY_QUEUED and item.review_job_id is not None:
-                self._meet(item, item.review_job_id, corpus)
-            else:
-                self._report.skipped.add(item)
+            if item.reason != ALREADY_QUEUED or not self._runs_other(item.review_job_id or 0):
+                self._tally.skip(item)
 
-    def _create(self, targets: Sequence[SweepTarget]) -> CreatedJson:
-        request = create_request(targets, self._request, actor=self._context.actor)
-        return create_jobs(request, config=self._context.config, now=self._context.clock())
+    def _runs_other(self, job_id: int) -> bool:
+        """Whether a job that another parent has queued is run by this sweep."""
+        if job_id not in self._others:
+            found = self._take_over(job_id)
+            self._others[job_id] = found
+            if found is not None:
+                self._others[found] = found
+                self._ready[found] = found != job_id
+        return self._others[job_id] is not None
 
-    def _meet(self, item: SkippedJson, job_id: int, corpus: Corpus) -> None:
-        """Another parent has queued the pair: its job is as good as one of ours."""
-        if job_id not in self._met:
-            self._met[job_id] = self._take_over(job_id, corpus)
-        ours = self._met[job_id]
-        if ours is None:
-            self._report.skipped.add(item)
-            return
-        if ours != job_id:
-            self._made.add(ours)
-        self._hand_out(ours, [(item.note_path, item.gate_id)])
-
-    def _take_over(self, job_id: int, corpus: Corpus) -> int | None:
-        """The job to run for its pairs: this one, or a new one when a text has changed since.
+    def _take_over(self, job_id: int) -> int | None:
+        """A queued job as it is, or the one that replaces it where a text has changed since.
 
         None when it is not queued any more, or none of its pairs can be reviewed.
         """
+        worker = self._worker
         job = ReviewJob.objects.filter(pk=job_id, status=JobStatus.QUEUED).first()
-        if job is None or _is_current(job, corpus):
-            return None if job is None else job_id
-        context = self._context
+        if job is None:
+            return None
+        corpus = Corpus(worker.config)
+        if _is_current(job, corpus):
+            return job_id
         request = RecoveryRequest(
             action=RecoveryAction.REPLACE,
-            actor=context.actor,
-            older_than=context.config.abandoned_after,
+            actor=worker.actor,
+            older_than=worker.config.abandoned_after,
             job_ids=(job_id,),
             reason=_OUTDATED,
         )
         found = recover(
             request,
             corpus=corpus,
-            config=context.config,
-            processes=context.processes,
-            now=context.clock(),
+            config=worker.config,
+            processes=self._processes,
+            now=worker.clock(),
         )
         return found.answer.done[0].replaced_by if found.answer.done else None
-
-    def _hand_out(self, job_id: int, keys: Iterable[tuple[str, str]]) -> None:
-        if job_id not in self._out:
-            self._ready.append(job_id)
-        targets = [self._targets[key] for key in keys if key in self._targets]
-        self._out.setdefault(job_id, []).extend(targets)
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
@@ -175,3 +234,15 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
         )
     except UnreadableFile:
         return False
+
+
+def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
+    """The targets as they will share jobs."""
+    return group_targets(
+        targets,
+        grouping=request.grouping,
+        batch_size=request.batch_size or DEFAULT_BATCH_SIZE,
+        note_of=lambda target: target.note_path,
+        gate_of=lambda target: target.gate_path,
+        lens_of=lambda target: lens_of(target.gate_id),
+    )

@@ -1,44 +1,119 @@
-"""Runs queued jobs that somebody names, or all of a partition: claim, run and ingest for each."""
+"""Runs queued jobs in threads: those of a sweep, those that are named, or all of a partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import queue
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from review.errors import UsageRefused
+from django.db import connection
+
+from review.errors import ReviewError, UsageRefused
 from review.ingest.ingest import RefusedJob
 from review.jobs.board import require_job
-from review.jobs.job_documents import IngestedJobJson
+from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.provenance import canonical_partition
 from review.models import ReviewJob
-from review.runners.outcome import RunnerFailure
 from review.settings.config import Config
-from review.sweeps.dispatcher import Dispatcher, drive
-from review.sweeps.job_updates import JobRun, JobUpdate, LeftQueued
+from review.store.errors import translate_db_errors
+from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
+from review.sweeps.run_job import Worker, run_job
 from review.vocabulary import JobStatus
+
+_Updates = queue.SimpleQueue[JobUpdate | Exception]
+
+
+def drive(
+    next_job: Callable[[], int | None],
+    worker: Worker,
+    *,
+    may_start: Callable[[int], bool],
+    on_update: Callable[[JobUpdate], None],
+) -> None:
+    """Run jobs, up to `worker.slots` at once, until none is left and none is under way.
+
+    What takes this process's own time runs in this thread: it would be no faster in another.
+    A fault of a worker is raised when the others have ended.
+
+    :param next_job: gives None when there is none now; it is asked again when a job has ended.
+    :param may_start: asked before each job with the number of those under way.
+    :param on_update: receives all updates, one at a time, in the thread that calls this.
+    """
+    updates: _Updates = queue.SimpleQueue()
+    under_way = 0
+    with ThreadPoolExecutor(worker.slots) as pool:
+        try:
+            while True:
+                while under_way < worker.slots and may_start(under_way):
+                    job_id = next_job()
+                    if job_id is None:
+                        break
+                    under_way += 1
+                    if worker.in_process:
+                        _run(job_id, worker, updates)
+                    else:
+                        pool.submit(_run_in_thread, job_id, worker, updates)
+                if not under_way:
+                    break
+                update = _receive(updates)
+                under_way -= isinstance(update, JobOutcome)
+                on_update(update)
+        except BaseException:
+            worker.stop.set()
+            raise
+
+
+def _receive(updates: _Updates) -> JobUpdate:
+    update = updates.get()
+    if isinstance(update, Exception):
+        raise update
+    return update
+
+
+def _run(job_id: int, worker: Worker, updates: _Updates) -> None:
+    """Run a job; the last of its updates is a `JobOutcome`, or the fault that ended it."""
+    outcome: JobOutcome | Exception
+    try:
+        with translate_db_errors():
+            outcome = run_job(job_id, worker=worker, on_update=updates.put)
+    except ReviewError as refused:
+        outcome = RefusedJob(job_id, refused)
+    except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
+        outcome = error
+    updates.put(outcome)
+
+
+def _run_in_thread(job_id: int, worker: Worker, updates: _Updates) -> None:
+    try:
+        _run(job_id, worker, updates)
+    finally:
+        connection.close()
 
 
 @dataclass
 class RunResult:
     """What became of each job, sorted by id.
 
-    :param stopped_for: what one job failed for that would have failed all others.
+    :param stopped_because: a failure of one job that all others would have.
     """
 
     jobs: list[IngestedJobJson] = field(default_factory=list)
-    left_queued: list[LeftQueued] = field(default_factory=list)
+    left_queued: list[LeftQueuedJson] = field(default_factory=list)
     refused: list[RefusedJob] = field(default_factory=list)
-    stopped_for: RunnerFailure | None = None
+    stopped_because: str | None = None
 
-    def hear(self, update: JobUpdate) -> None:
-        if isinstance(update, JobRun):
-            self.jobs.append(update.document)
-            if update.failure is not None and update.failure.concerns_all:
-                self.stopped_for = update.failure
-        elif isinstance(update, LeftQueued):
-            self.left_queued.append(update)
-        elif isinstance(update, RefusedJob):
-            self.refused.append(update)
+    def add(self, update: JobUpdate) -> None:
+        match update:
+            case JobRun():
+                self.jobs.append(update.document)
+                if update.failure is not None and update.failure.concerns_all:
+                    self.stopped_because = update.failure.reason
+            case LeftQueuedJson():
+                self.left_queued.append(update)
+            case RefusedJob():
+                self.refused.append(update)
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
@@ -50,32 +125,31 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     """
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)
-    if job_ids:
-        jobs = ReviewJob.objects.filter(pk__in=job_ids)
-    else:
-        jobs = ReviewJob.objects.filter(status=JobStatus.QUEUED)
+    jobs = ReviewJob.objects.filter(
+        **({"pk__in": job_ids} if job_ids else {"status": JobStatus.QUEUED})
+    )
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
         raise UsageRefused(
             f"these jobs are for several partitions: {', '.join(names)}",
-            hint="run one partition after the other: --model-partition P",
+            hint=f"run one partition after the other: --model-partition {shlex.quote(names[0])}",
         )
     if job_ids and not names:
         require_job(job_ids[0])
     return names[0] if names else None
 
 
-def run_jobs(job_ids: Iterable[int], *, dispatcher: Dispatcher) -> RunResult:
-    """Run the jobs; nothing more is started when asked to stop, or when one shows that none will succeed.
+def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
+    """Run the jobs; no more are started when asked to stop, or when one shows that none will succeed.
 
     A job that was not started stays queued.
     """
-    result = RunResult()
+    result, waiting = RunResult(), iter(job_ids)
     drive(
-        iter(job_ids),
-        dispatcher,
-        may_start=lambda _under_way: not (dispatcher.stop.is_set() or result.stopped_for),
-        on_update=result.hear,
+        lambda: next(waiting, None),
+        worker,
+        may_start=lambda _under_way: not worker.stop.is_set() and result.stopped_because is None,
+        on_update=result.add,
     )
     result.jobs.sort(key=lambda job: job.review_job_id)
     return result

@@ -3,184 +3,232 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 
+import msgspec
+
+from review.documents.base import timestamp
+from review.documents.problems import problem_json
+from review.domain.paths import gate_id_of
 from review.ingest.ingest import RefusedJob
 from review.ingest.request import JobMoved, RunFailed
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson
-from review.jobs.mirror import finish_mirrors
+from review.jobs.job_documents import CreatedJson, SkippedJson
+from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
-from review.recovery.salvage import orphaned_jobs, salvage_job
+from review.recovery.recover import orphaned_jobs, salvage_job
+from review.runners.cli.reset_times import read_reset_time
+from review.runners.process.table import Processes
+from review.selection.documents import TargetInput
 from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
-from review.sweeps.dispatcher import Dispatcher, drive
 from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
-from review.sweeps.feeder import Feeder
-from review.sweeps.job_updates import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
-from review.sweeps.limits import StopPolicy
-from review.sweeps.report import NOT_STARTED, SweepContext, SweepReport, Tally
-from review.sweeps.request import StopReason, SweepRequest
-from review.sweeps.targets import (
-    SweepTarget,
+from review.sweeps.feeder import (
+    Feeder,
+    SweepRequest,
     create_request,
-    sweep_targets,
+    sweep_target,
     without_given_up,
 )
+from review.sweeps.limits import StopPolicy, StopReason
+from review.sweeps.progress import (
+    NOT_STARTED,
+    JobRun,
+    JobUpdate,
+    OnEvent,
+    SweepEvent,
+    Tally,
+    event_of,
+)
+from review.sweeps.run_job import Worker
+from review.sweeps.run_jobs import drive
 from review.vocabulary import FailureCode, JobStatus, PairStatus
-
-_SMALLEST_WAVE = 4
 
 
 def sweep(
-    request: SweepRequest, *, corpus: Corpus, dispatcher: Dispatcher, context: SweepContext
+    request: SweepRequest,
+    *,
+    corpus: Corpus,
+    worker: Worker,
+    processes: Processes,
+    on_event: OnEvent,
 ) -> SweepJson:
-    """Review what is stale, within the limits; the answer says what became of it.
+    """Review what is stale, within the limits.
 
     Jobs of parents on this host that are gone are closed first, with what their runs had left.
 
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
-    report = SweepReport(request, context, began=context.clock())
-    report.salvaged = _salvage(orphaned_jobs(context.processes), context)
-    finish_mirrors(config=context.config)
-    targets = _select(report, corpus)
-    corpus.save()
-    partition, runner = request.model_partition, context.provenance.runner or ""
+    began = worker.clock()
+    partition, limits = request.model_partition, request.limits
+    if partition == RULES_PARTITION:
+        limits = replace(limits, max_cost_usd=None)
+    runner = worker.provenance.runner or ""
     policy = StopPolicy(
-        limits=request.limits,
-        stop=context.stop,
-        slots=dispatcher.slots,
-        expected_cost=mean_cost(model_partition=partition, runner=runner),
-        costs_nothing=partition == RULES_PARTITION,
+        limits, worker.stop, worker.slots, mean_cost(model_partition=partition, runner=runner)
     )
-    feeder = Feeder(targets, report, wave=max(_SMALLEST_WAVE, 2 * dispatcher.slots))
-    run = _Sweep(feeder, policy, report, context)
-    selected = SweepEvent("selected", {"targets": len(targets), "counts": report.counts})
-    context.on_event(selected, report.tally)
-    run.go(dispatcher)
-    run.fail_not_started()
-    # What the store or the disk refused when its run had ended is tried once more.
-    report.salvaged += _salvage(run.unsettled, context)
-    return report.document(policy)
+    run = _Sweep(worker, policy, on_event)
+    run.salvage(orphaned_jobs(processes))
+    finish_job_files(config=worker.config)
+    targets = _select(corpus, request, run.tally)
+    corpus.save()
+    feeder = Feeder(targets, request, worker=worker, processes=processes, tally=run.tally)
+    selected = SweepEvent("selected", {"targets": len(targets), "counts": run.tally.counts})
+    on_event(selected, run.tally)
+    run.go(feeder)
+    answer = _answer(request, run.tally, worker, began)
+    answer.stopped, answer.stopped_because = policy.reason, policy.because or None
+    if policy.reason is StopReason.ACCOUNT_EXHAUSTED:
+        resets_at = read_reset_time(policy.because, now=worker.clock())
+        answer.resets_at = None if resets_at is None else timestamp(resets_at)
+    return answer
 
 
-def plan_sweep(request: SweepRequest, *, corpus: Corpus, context: SweepContext) -> SweepJson:
+def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
     """The answer of a dry run.
 
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
-    report = SweepReport(request, context, began=context.clock())
-    wanted = without_given_up(_select(report, corpus), request, skipped=report.skipped)
-    created = create_jobs(
-        create_request(wanted, request, actor=context.actor),
-        config=context.config,
-        now=context.clock(),
-    )
+    began, tally = worker.clock(), Tally()
+    wanted = without_given_up(_select(corpus, request, tally), request, tally)
+    to_create = create_request(wanted, request, actor=worker.actor)
+    created = create_jobs(to_create, config=worker.config, now=began)
     for item in created.skipped:
-        report.skipped.add(item)
-    report.add_problems(created.problems)
-    report.plan = _plan(created, request, runner=context.provenance.runner or "")
-    return report.document()
+        tally.skip(item)
+    tally.add_problems(created.problems)
+    answer = _answer(request, tally, worker, began)
+    answer.plan = _plan(created, request, runner=answer.runner)
+    return answer
 
 
 @dataclass
 class _Sweep:
-    """A sweep under way: hears all updates, in one thread."""
+    """A sweep under way: receives all updates, in one thread."""
 
-    feeder: Feeder
+    worker: Worker
     policy: StopPolicy
-    report: SweepReport
-    context: SweepContext
-    unsettled: list[int] = field(default_factory=list)
+    on_event: OnEvent
+    tally: Tally = field(default_factory=Tally)
 
-    def go(self, dispatcher: Dispatcher) -> None:
+    def go(self, feeder: Feeder) -> None:
         """Run until nothing is left, or nothing may start any more."""
-        feeder, policy = self.feeder, self.policy
+        policy = self.policy
         drive(
-            feeder.job_ids(),
-            dispatcher,
+            feeder.next_job,
+            self.worker,
             # A limit that is reached with the last job cuts nothing off.
             may_start=lambda under_way: not feeder.is_done and policy.may_start(under_way),
-            on_update=self._hear,
+            on_update=lambda update: self._on_update(update, feeder),
         )
         if feeder.error is not None:
             policy.end(StopReason.JOBS_NOT_MADE, feeder.error.message)
-
-    def fail_not_started(self) -> None:
-        """Fail what was made and not started: its texts will have changed by the next time."""
-        for job_id in self.feeder.not_started():
-            why = f"not started: the sweep ended: {self.policy.because or 'nothing may start'}"
-            request = FailRequest(
-                failure=RunFailed(FailureCode.INTERRUPTED, why),
-                actor=self.context.actor,
-                leaving=JobStatus.QUEUED,
-            )
-            now = self.context.clock()
+        # The texts of what was not started will have changed by the next time.
+        why = f"not started: the sweep ended: {policy.because or 'nothing may start'}"
+        request = FailRequest(
+            failure=RunFailed(FailureCode.INTERRUPTED, why),
+            actor=self.worker.actor,
+            leaving=JobStatus.QUEUED,
+        )
+        for job_id in feeder.not_started:
             try:
-                fail_job(job_id, request=request, config=self.context.config, now=now)
+                fail_job(
+                    job_id, request=request, config=self.worker.config, now=self.worker.clock()
+                )
             except JobMoved:
                 continue  # another parent has taken it
-            self.report.tally.jobs[NOT_STARTED] += 1
+            self.tally.jobs[NOT_STARTED] += 1
 
-    def _hear(self, update: JobUpdate) -> None:
-        tally = self.report.tally
-        tally.hear(update)
-        self.policy.hear(update)
-        if isinstance(update, JobOutcome):
-            refusal = update.error if isinstance(update, RefusedJob) else None
-            taken = isinstance(refusal, JobNotClaimable)
-            self.feeder.settle(update.review_job_id, taken=taken)
-            if refusal and not taken and self._is_ours(update.review_job_id):
-                self.unsettled.append(update.review_job_id)
-        if isinstance(update, JobRun) and update.runs_rest_again:
-            self.feeder.again(update.missing)
-        tally.pairs_left_out = self.report.skipped.reasons.total()
-        self.context.on_event(event_of(update), tally)
+    def salvage(self, job_ids: Iterable[int]) -> None:
+        """Close orphaned jobs; another sweep may be quicker."""
+        worker = self.worker
+        for job_id in job_ids:
+            salvage = partial(
+                salvage_job, job_id, actor=worker.actor, config=worker.config, now=worker.clock()
+            )
+            document = retry_while_busy(salvage, stop=worker.stop)
+            if isinstance(document, RefusedJob):
+                event = SweepEvent("not-salvaged", event_of(document).fields)
+            else:
+                kept = sum(pair.pair_status == PairStatus.COMPLETED for pair in document.pairs)
+                salvaged = SalvagedJson(
+                    review_job_id=job_id,
+                    status=document.status,
+                    failure_code=document.failure_code,
+                    pairs_kept=kept,
+                )
+                self.tally.salvaged.append(salvaged)
+                event = SweepEvent("salvaged", msgspec.structs.asdict(salvaged))
+            self.on_event(event, self.tally)
 
-    def _is_ours(self, job_id: int) -> bool:
-        mine = ReviewJob.objects.filter(claimed_by=self.context.actor, status=JobStatus.RUNNING)
-        return mine.filter(pk=job_id).exists()
+    def _on_update(self, update: JobUpdate, feeder: Feeder) -> None:
+        self.tally.add(update)
+        if isinstance(update, JobRun):
+            document = update.document
+            self.policy.note(
+                update.usage,
+                failure=update.failure,
+                code=document.failure_code,
+                reason=document.failure_reason or "",
+            )
+            if update.runs_rest_again:
+                feeder.again(update.missing)
+        if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
+            self._skip_pairs(update.review_job_id)
+        self.on_event(event_of(update), self.tally)
+
+    def _skip_pairs(self, job_id: int) -> None:
+        """Count the pairs of a job that somebody else has taken."""
+        pairs = ReviewPair.objects.filter(job_id=job_id)
+        gates_folder = self.worker.config.gates_folder
+        for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
+            gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
+            item = SkippedJson(
+                note_path=note_path,
+                gate_id=gate_id,
+                reason=ALREADY_QUEUED,
+                review_job_id=job_id,
+            )
+            self.tally.skip(item)
 
 
-def _select(report: SweepReport, corpus: Corpus) -> list[SweepTarget]:
-    selection = select_targets(corpus, report.request.selection)
-    targets = sweep_targets(selection)
-    report.select(selection, len(targets))
+def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:
+    selection = select_targets(corpus, request.selection)
+    targets = [sweep_target(target) for target in selection.targets()]
+    tally.counts, tally.left_out = dict(selection.counts), selection.left_out
+    tally.pairs_in_all = len(targets)
+    tally.add_problems(problem_json(problem) for problem in selection.problems)
     return targets
 
 
-def _salvage(job_ids: Iterable[int], context: SweepContext) -> list[SalvagedJson]:
-    found = [_salvage_one(job_id, context) for job_id in job_ids]
-    return [item for item in found if item is not None]
-
-
-def _salvage_one(job_id: int, context: SweepContext) -> SalvagedJson | None:
-    """Close an orphaned job; None when it is not to be had: another sweep was quicker, perhaps."""
-    document = retry_while_busy(
-        lambda: salvage_job(
-            job_id, actor=context.actor, config=context.config, now=context.clock()
-        ),
-        stop=context.stop,
-    )
-    if isinstance(document, RefusedJob):
-        refusal = SweepEvent("not-salvaged", event_of(document).fields)
-        context.on_event(refusal, Tally())
-        return None
-    kept = sum(pair.pair_status == PairStatus.COMPLETED for pair in document.pairs)
-    fields = {"review_job_id": job_id, "status": document.status, "pairs_kept": kept}
-    context.on_event(SweepEvent("salvaged", fields), Tally())
-    return SalvagedJson(
-        review_job_id=job_id,
-        status=document.status,
-        failure_code=document.failure_code,
-        pairs_kept=kept,
+def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime) -> SweepJson:
+    provenance = worker.provenance
+    return SweepJson(
+        dry_run=request.dry_run,
+        model_partition=request.model_partition,
+        runner=provenance.runner or "",
+        runner_model=provenance.runner_model,
+        runner_effort=provenance.runner_effort,
+        grouping=request.grouping.value,
+        counts=tally.counts,
+        left_out=tally.left_out,
+        targets=tally.pairs_in_all,
+        salvaged=tally.salvaged,
+        jobs=dict(tally.jobs),
+        pairs=dict(tally.pairs),
+        failures=tally.failures(),
+        skipped=dict(sorted(tally.skipped.items())),
+        skipped_pairs=tally.skipped_pairs,
+        cost=tally.cost(),
+        seconds=round((worker.clock() - began).total_seconds(), 3),
+        problems=tally.problems(),
     )
 
 
@@ -189,14 +237,13 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
     # Those that wait for somebody; others are at work.
     waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
     queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
-    tokens = sum(job.estimated_prompt_tokens for job in created.jobs)
-    tokens += sum(estimated for estimated, _pairs in queued)
+    tokens = created.totals.estimated_prompt_tokens + sum(estimated for estimated, _pairs in queued)
     cost = estimate_cost(
         model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
     )
     return PlanJson(
-        new_jobs=len(created.jobs),
-        new_pairs=sum(job.pair_count for job in created.jobs),
+        new_jobs=created.totals.jobs,
+        new_pairs=created.totals.pairs,
         queued_jobs=len(queued),
         queued_pairs=sum(pairs for _estimated, pairs in queued),
         estimated_prompt_tokens=tokens,

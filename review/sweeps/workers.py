@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from review.domain.model_partition import (
     EFFORT_SEPARATOR,
@@ -12,7 +15,6 @@ from review.domain.model_partition import (
     effort_part,
     model_part,
 )
-from review.domain.processes import Parent
 from review.errors import UsageRefused
 from review.jobs.provenance import (
     PartitionMismatch,
@@ -21,10 +23,11 @@ from review.jobs.provenance import (
 )
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
+from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner, installed_runner
 from review.runners.spec import Access, RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.executors import Executor, ProcessExecutor, RulesExecutor
+from review.sweeps.executors import prepare_process, prepare_rules
 from review.sweeps.run_job import RetryPolicy, Worker
 
 
@@ -37,14 +40,16 @@ class WorkerRequest:
     """Which runner is to review for a partition, and how.
 
     :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
-    :param timeout: what a job's run may take.
-    :param actor: the name on its claims.
+    :param timeout: of each run.
+    :param slots: how many jobs at once.
+    :param actor: the name on its claims; empty: that of a sweep in this process.
     :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
     """
 
     runner: str
     typed: str
     timeout: timedelta
+    slots: int = 1
     actor: str = ""
     model: str | None = None
     effort: str | None = None
@@ -53,14 +58,14 @@ class WorkerRequest:
 
 @dataclass(frozen=True)
 class ResolvedRunner:
-    """A runner that can do the work, and what it will be told to run."""
+    """A runner that can do the work, and the model and effort that it will be told."""
 
     spec: RunnerSpec
     provenance: Provenance
 
 
 def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
-    """Look whether the runner exists and can review for the partition; nothing is started.
+    """Check that the runner exists and can review for the partition; nothing is started.
 
     :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration makes none.
     :raises RunnerCannot, NoSuchEffort: it cannot be told this model or effort, or needs one.
@@ -72,7 +77,7 @@ def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
     if spec.in_process:
         provenance = _rules(request, partition)
     else:
-        provenance = _told(request, spec, config)
+        provenance = _provenance(request, spec, config)
         model, effort = provenance.runner_model, provenance.runner_effort
         spec.check(model=model, effort=effort, access=spec.review_access)
     validate_provenance(partition, provenance, effort_unknown=False, config=config)
@@ -80,14 +85,14 @@ def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
 
 
 def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
-    """A runner that may edit a note in a folder of its own, and what it will be told to run.
+    """A runner that may edit a note in a folder of its own.
 
     :raises UnknownRunner, ConfigRefused, RunnerCannot, RunnerNotInstalled: as their names say.
     """
     spec = find_runner(request.runner, config=config)
     provenance = Provenance(spec.name, request.model, request.effort)
     if request.typed:
-        provenance = _told(request, spec, config)
+        provenance = _provenance(request, spec, config)
     model, effort = provenance.runner_model, provenance.runner_effort
     spec.check(model=model, effort=effort, access=Access.EDIT)
     return ResolvedRunner(installed_runner(spec, root=config.root), provenance)
@@ -96,37 +101,43 @@ def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
 def build_worker(
     request: WorkerRequest,
     *,
-    parent: Parent,
     linker: Linker,
     config: Config,
     clock: Callable[[], datetime],
+    stop: threading.Event,
+    dry_run: bool = False,
 ) -> Worker:
     """A worker for the partition; raises as `resolve_runner` does.
 
+    :param dry_run: it runs nothing, so its program need not be there.
     :raises RunnerNotInstalled: the runner's program is not on this machine.
     """
     resolved = resolve_runner(request, config=config)
-    retry = request.retry
-    executor: Executor = RulesExecutor(linker=linker, config=config)
-    if resolved.spec.in_process:
+    spec, retry = resolved.spec, request.retry
+    prepare = partial(prepare_rules, linker=linker, config=config)
+    if spec.in_process:
         retry = replace(retry, runs=1)
     else:
-        executor = ProcessExecutor(
+        prepare = partial(
+            prepare_process,
+            spec=spec if dry_run else installed_runner(spec, root=config.root),
+            provenance=resolved.provenance,
+            timeout=request.timeout,
             linker=linker,
             config=config,
-            spec=installed_runner(resolved.spec, root=config.root),
-            model=resolved.provenance.runner_model,
-            effort=resolved.provenance.runner_effort,
-            timeout=request.timeout,
         )
+    parent = ProcessTable().me()
     return Worker(
-        executor=executor,
-        actor=request.actor,
+        prepare=prepare,
+        in_process=spec.in_process,
+        slots=1 if spec.in_process else request.slots,
+        actor=request.actor or f"sweep:{parent.host}:{parent.pid}",
         parent=parent,
         provenance=resolved.provenance,
         retry=retry,
         config=config,
         clock=clock,
+        stop=stop,
     )
 
 
@@ -146,17 +157,17 @@ def _rules(request: WorkerRequest, partition: str) -> Provenance:
     return Provenance(request.runner, RULES_PARTITION)
 
 
-def _told(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Provenance:
+def _provenance(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Provenance:
     """The model and effort to name: as given, else as typed, set for the runner, or declared.
 
     Left to the CLI, a model would be chosen that nobody paid attention to, and every review of
     another partition's model is paid for and not accepted.
     """
     partition, effort = canonical_partition(request.typed, config=config), request.effort
-    if effort is None and spec.takes_effort:
+    if effort is None and spec.mentions("effort"):
         effort = effort_part(partition)
     model = request.model
-    if model is None and spec.takes_model:
+    if model is None and spec.mentions("model"):
         model = _model_name(request.typed, partition, spec, config)
     return Provenance(spec.name, model, effort)
 
@@ -178,7 +189,7 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
     if aliases:
         raise UsageRefused(
             f"partition {partition!r} stands for several models: {', '.join(aliases)}",
-            hint="say which one is to run: --runner-model M",
+            hint=f"say which one is to run: --runner-model {shlex.quote(aliases[0])}",
         )
     return model_part(partition)
 

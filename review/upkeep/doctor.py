@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 from django.db import DatabaseError
 
-from review import store
+from review import settings, store
 from review.errors import ReviewError, TryAgain
 from review.models import ReviewStore
-from review.settings import config as conf
 from review.settings.config import Config
 from review.store.interrupt import interruptible
 from review.upkeep.checks import Check, CheckState
@@ -55,7 +54,7 @@ def examine(wanted: Examination) -> Iterator[Check]:
     """Every check in turn, as it is done. A store that is not there is never made."""
     yield check_bytecode()
     try:
-        config = conf.current()
+        config = settings.current()
     except ReviewError as refusal:
         yield _failed("configuration", refusal)
         return

@@ -9,7 +9,7 @@ from typing import Any
 
 from review.domain.paths import sha256_hex
 from review.job_files import ArtifactStore
-from review.jobs.mirror import mirror_job, mirrored_documents
+from review.jobs.mirror import expected_job_files, rewrite_job_files
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
 from review.settings.config import Config
@@ -75,7 +75,7 @@ def check_result_files(config: Config, *, repair: bool) -> Check:
             )
         )
         if repair and differing:
-            failures = mirror_job(job_id, config=config, leaving=contradicted)
+            failures = rewrite_job_files(job_id, config=config, leaving=contradicted)
             lasting.add(*(f"job {job_id}: {failure}" for failure in failures))
         for path, how in differing.items():
             if files.is_out_of_reach(path):
@@ -161,7 +161,7 @@ def _differing_jobs(
                     job_id, documents, files, is_open=statuses[job_id] in OPEN_JOB_STATUSES
                 )
             )
-            for job_id, documents in mirrored_documents(
+            for job_id, documents in expected_job_files(
                 list(statuses), config=config, store_id=store_id
             )
         }

@@ -6,9 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from review import store
+from review import settings, store
 from review.errors import StoreRefused
-from review.settings import config as conf
 
 _JOB_FOLDER = re.compile(r"review-job-[0-9]+", re.ASCII)
 
@@ -35,7 +34,7 @@ def refuse_lost() -> None:
     # Imported only where a store is made: other commands start without it.
     from review.job_files import ArtifactStore
 
-    config = conf.current()
+    config = settings.current()
     for place in _places_of_jobs(config):
         files = ArtifactStore(replace(config, artifacts=place))
         names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
@@ -50,16 +49,16 @@ def refuse_lost() -> None:
             )
 
 
-def _places_of_jobs(config: conf.Config) -> list[Path]:
+def _places_of_jobs(config: settings.Config) -> list[Path]:
     """The configured folder of job files, and the one that goes with a store in its usual place."""
-    usual = config.root / conf.REPORTS_FOLDER
+    usual = config.root / settings.REPORTS_FOLDER
     places = [config.artifacts]
-    if Path(config.database).parent == usual and config.artifacts != usual / conf.JOBS_FOLDER:
-        places.append(usual / conf.JOBS_FOLDER)
+    if Path(config.database).parent == usual and config.artifacts != usual / settings.JOBS_FOLDER:
+        places.append(usual / settings.JOBS_FOLDER)
     return places
 
 
-def _hint(config: conf.Config, place: Path) -> str:
+def _hint(config: settings.Config, place: Path) -> str:
     left = store.companions_of(Path(config.database))
     first = f"move {' and '.join(file.name for file in left)} away, then " if left else ""
     return (

@@ -9,6 +9,7 @@ from review.vocabulary import FailureCode
 from tests.builders import NOW, write_gate, write_note
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.people import make_chief
+from tests.helpers.planning import fail
 from tests.helpers.reviewed import FAIL, WARN, ingest, review_pairs
 
 LONG = "a-very-" * 20 + "long-name.md"
@@ -27,9 +28,7 @@ def lived_in(transactional_db, root):
     lost = abandoned(root, (LONG, "prose/x"), (LONG, "prose/y"))
     write_output(root, running(root))
     partial = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
-    ReviewJob.objects.fail(
-        partial, code=FailureCode.RUNNER_ERROR, reason="The CLI said no. " * 30, now=NOW
-    )
+    fail(partial, code=FailureCode.RUNNER_ERROR, reason="The CLI said no. " * 30, now=NOW)
     ReviewJob.objects.filter(pk=lost).update(telemetry={"model": "x" * 300})
     return lost
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from review import settings
 from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import gate_id_of, sha256_hex
 from review.knowledge_base import Corpus
@@ -14,7 +15,6 @@ from review.management.kit.command import ReviewCommand
 from review.models import CurrentAcceptance
 from review.queue.queue import QueueFilter
 from review.queue.triage import DispositionRequest, Triaged, dispose_matching, undo
-from review.settings import config as conf
 from review.settings.config import Config
 from review.vocabulary import DispositionState, Grouping
 from tests.builders import PARTITION
@@ -48,18 +48,18 @@ def _take_back(form: _Form) -> Any:
 
 def _defer_all(form: _Form) -> Triaged:
     request = DispositionRequest(DispositionState.DEFERRED, _ACTOR)
-    return dispose_matching(QueueFilter(), 2, request, config=conf.current(), now=form.now)
+    return dispose_matching(QueueFilter(), 2, request, config=settings.current(), now=form.now)
 
 
 def _ack(form: _Form) -> Any:
-    config = conf.current()
+    config = settings.current()
     said = {"actor": _ACTOR, "reason": "no matter", "now": form.now}
     return len(ack_picks(_seen(config), corpus=Corpus(config), config=config, **said))
 
 
 def _request(form: _Form) -> Any:
     said = {"grouping": Grouping.NOTE, "actor": _ACTOR, "now": form.now}
-    return len(request_reviews(_picks(), config=conf.current(), **said))
+    return len(request_reviews(_picks(), config=settings.current(), **said))
 
 
 def _seen(config: Config) -> list[Pick]:

@@ -19,9 +19,9 @@ from django.apps import apps
 from django.db import connection, models
 from django.db.migrations.recorder import MigrationRecorder
 
+from review import settings
 from review.management.commands.review_doctor import Command as Doctor
 from review.models import JobOutput, ReviewJob, ReviewStore
-from review.settings import config as conf
 from review.store.opening import known_migrations
 from review.upkeep import doctor as doctoring
 from review.upkeep.checks import Check, CheckState
@@ -45,7 +45,7 @@ _ASIDE = re.compile(r"\.aside-\d+$")
 _DRAFT = re.compile(r"^\..*\.(tmp|unfinished-backup)$")
 _BACKUPS = "new/*.sqlite"
 _RECORDS = ("kb", "reports", "fixes")
-_TOKEN = re.compile(r"PAIR REVIEW START ([0-9a-f]+)/")
+_TOKEN = re.compile(r"\b([0-9a-f]{8})/1: ")
 _JOB = re.compile(r"review-job-(\d+)")
 # The store, what SQLite keeps beside it, one that is being made, and what files' states are known by.
 _ENGINE = re.compile(r"^\.?[\w-]+\.(sqlite|index)\b")
@@ -91,7 +91,7 @@ def accepted() -> list[str]:
 
 def _exists() -> bool:
     """Whether there is a store of today's schema that is whole: of another the next run makes one."""
-    config = conf.current()
+    config = settings.current()
     if config.uses_sqlite and not Path(config.database).exists():
         return False
     applied = MigrationRecorder(connection).applied_migrations()
@@ -101,7 +101,7 @@ def _exists() -> bool:
 def _content() -> dict[str, Any]:
     """Whether there is a store, its rows, and the files below the root with a digest of each."""
     exists = _exists()
-    root = conf.current().root
+    root = settings.current().root
     words = dict(_words_of_prompts(root)) | (_words_that_differ() if exists else {})
     rows = sorted(_rows()) if exists else []
     return {"exists": exists, "store": rows, **_files(root, words)}

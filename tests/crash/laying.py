@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.db import connection
 
+from review import settings
 from review.models import CurrentAcceptance, ReviewJob, ReviewPair
-from review.settings import config as conf
 from tests.builders import make_output
 
 
@@ -16,14 +16,14 @@ def write_output(
     *, job_id: int, reviews: list[str], only: list[int] | None = None, to: str = ""
 ) -> None:
     """Write a worker's output for a job where its row says, or to the file `to`."""
-    path = conf.current().root / (to or ReviewJob.objects.get(pk=job_id).bundle_output_path)
+    path = settings.current().root / (to or ReviewJob.objects.get(pk=job_id).bundle_output_path)
     path.write_bytes(make_output(job_id, *reviews, only=tuple(only or ())))
     connection.close()
 
 
 def garble_output(*, job_id: int) -> None:
     """Write an output that holds no review, where a worker would write it."""
-    path = conf.current().root / ReviewJob.objects.get(pk=job_id).bundle_output_path
+    path = settings.current().root / ReviewJob.objects.get(pk=job_id).bundle_output_path
     path.write_text("I could not read the prompt.\n")
     connection.close()
 
@@ -39,7 +39,7 @@ def forget_store() -> None:
 
 def damage() -> None:
     """Take away and garble files that mirror rows, and lose a current acceptance."""
-    root = conf.current().root
+    root = settings.current().root
     paths = ReviewPair.objects.completed().order_by("pk").values_list("result_path", flat=True)
     first, second, *_ = [root / path for path in paths]
     first.write_bytes(first.read_bytes()[:20])
@@ -52,5 +52,7 @@ def damage() -> None:
 
 def remove_folder(*, job_id: int) -> None:
     """Remove a job's whole folder."""
-    shutil.rmtree(Path(conf.current().root / ReviewJob.objects.get(pk=job_id).prompt_path).parent)
+    shutil.rmtree(
+        Path(settings.current().root / ReviewJob.objects.get(pk=job_id).prompt_path).parent
+    )
     connection.close()

@@ -46,7 +46,7 @@ def _load() -> None:
     import tests.crash.rooms  # noqa: F401
 
     for found in pkgutil.walk_packages(review.__path__, "review."):
-        if not found.name.startswith(("review.web", "review.web.admin_site.admin", "review.apps")):
+        if not found.name.startswith(("review.web", "review.admin", "review.apps")):
             import_module(found.name)
     for name in ("msgspec", "yaml", "rapidfuzz", "difflib", "tomllib", "getpass"):
         import_module(name)

@@ -122,16 +122,13 @@ class TestClaimOneJob:
 
     def test_refuses_when_another_was_quicker(self, config, opus, monkeypatch):
         (job_id,) = queue(opus)
-        fresh = ReviewJob.objects.select_related("model_partition").get(pk=job_id)
-        monkeypatch.setattr("review.jobs.claim.require_job", _Once(fresh, ReviewJob.objects))
-        ReviewJob.objects.claim(
-            job_id, provenance=Provenance("other"), claimed_by="agent:quick", now=NOW
-        )
+        lose(monkeypatch, job_id)
 
         with pytest.raises(JobNotClaimable, match="agent:quick"):
             take(config, job_id=job_id)
 
-        assert ReviewJob.objects.get(pk=job_id).runner == "other"
+        assert ReviewJob.objects.get(pk=job_id).claimed_by == "agent:quick"
+        assert not JobEvent.objects.exists()
 
     def test_moves_nothing_for_another_model(self, config, opus):
         (job_id,) = queue(opus)
@@ -164,15 +161,16 @@ class TestClaimOneJob:
             take(config, provenance=Provenance("h", model))
 
 
-class _Once:
-    """Reads a job as it was before somebody else moved it, then as it is."""
+def lose(monkeypatch, lost: int) -> None:
+    """Another process claims the job `lost` just before it is claimed."""
+    real = type(ReviewJob.objects.all()).claim
 
-    def __init__(self, stale, objects):
-        self._stale, self._objects = stale, objects
+    def claim_later(self, job_id, **fields):
+        if job_id == lost:
+            real(self, job_id, **fields | {"claimed_by": "agent:quick"})
+        return real(self, job_id, **fields)
 
-    def __call__(self, job_id):
-        found, self._stale = self._stale, None
-        return found or self._objects.get(pk=job_id)
+    monkeypatch.setattr(type(ReviewJob.objects.all()), "claim", claim_later)
 
 
 class TestClaimNext:
@@ -220,15 +218,7 @@ class TestClaimNext:
 
     def test_goes_on_to_the_next_when_another_took_the_first(self, config, opus, monkeypatch):
         first, second = queue(opus, 2)
-        real = type(ReviewJob.objects.all()).claim
-
-        def lose_the_first(self, job_id, **fields):
-            if job_id == first:
-                other = fields | {"claimed_by": "agent:quick"}
-                real(self, job_id, **other)
-            return real(self, job_id, **fields)
-
-        monkeypatch.setattr(type(ReviewJob.objects.all()), "claim", lose_the_first)
+        lose(monkeypatch, first)
 
         result = take(config)
 
@@ -236,7 +226,7 @@ class TestClaimNext:
         assert ReviewJob.objects.get(pk=first).claimed_by == "agent:quick"
 
     def test_takes_no_lock_when_nothing_is_queued(self, config, django_assert_num_queries, opus):
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(1):
             take(config)
 
 

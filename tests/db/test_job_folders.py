@@ -7,21 +7,14 @@ import json
 import pytest
 
 from review.job_files import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
-from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore
 from review.protocol.output import ExpectedPair, parse_output
-from review.recovery.replace import NothingToReplace, create_replacement
 from tests.builders import (
-    GATES_FOLDER,
-    NOW,
-    make_config,
     make_jobs,
     make_output,
     make_selection,
-    write_gate,
-    write_note,
 )
-from tests.helpers.planning import AX, create, fail, packed, planning_root
+from tests.helpers.planning import AX, create, packed, planning_root
 
 pytestmark = pytest.mark.django_db
 
@@ -102,62 +95,6 @@ def refuse_at(monkeypatch, *, job_id: int) -> None:
         return real(self, made_id, **fields)
 
     monkeypatch.setattr(ArtifactStore, "make_folder", make_folder)
-
-
-class TestReplacement:
-    def replace(self, root, job_id):
-        config = make_config(root)
-        old = ReviewJob.objects.select_related("model_partition").get(pk=job_id)
-        return create_replacement(
-            old, corpus=Corpus(config), config=config, actor="human:test", now=NOW
-        )
-
-    def test_asks_for_the_same_pairs_from_today_s_text(self, root):
-        (old,) = make_jobs(root, AX, ("a.md", "prose/y"))
-        fail(old.review_job_id)
-        write_note(root, "a.md", "# Changed\n\nSince then.\n")
-
-        new = self.replace(root, old.review_job_id)
-
-        job = ReviewJob.objects.get(pk=new.job_id)
-        assert (job.status, job.replaces_id, job.lens) == ("queued", old.review_job_id, "prose")
-        assert job.sentinel_token != ReviewJob.objects.get(pk=old.review_job_id).sentinel_token
-        assert "Since then" in (root / job.prompt_path).read_text()
-        assert [pair.gate.path for pair in job.pairs.order_by("ordinal")] == [
-            f"{GATES_FOLDER}/prose/x.md",
-            f"{GATES_FOLDER}/prose/y.md",
-        ]
-
-    def test_has_a_folder_of_its_own(self, root):
-        (old,) = make_jobs(root, AX)
-        fail(old.review_job_id)
-
-        new = self.replace(root, old.review_job_id)
-
-        job = ReviewJob.objects.get(pk=new.job_id)
-        assert job.bundle_output_path != old.bundle_output_path
-        assert (root / old.prompt_path).exists()
-
-    def test_leaves_out_what_is_gone_and_says_so(self, root):
-        (old,) = make_jobs(root, AX, ("a.md", "prose/y"))
-        fail(old.review_job_id)
-        write_gate(root, "prose/x", "").unlink()
-
-        new = self.replace(root, old.review_job_id)
-
-        assert [(item.gate_path, item.reason) for item in new.left_out] == [
-            (f"{GATES_FOLDER}/prose/x.md", "vanished")
-        ]
-
-    def test_refuses_when_nothing_is_left(self, root):
-        (old,) = make_jobs(root, AX)
-        fail(old.review_job_id)
-        (root / "kb/notes/a.md").unlink()
-
-        with pytest.raises(NothingToReplace, match="vanished"):
-            self.replace(root, old.review_job_id)
-
-        assert ReviewJob.objects.count() == 1
 
 
 class TestOutputBuilder:

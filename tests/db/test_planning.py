@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from itertools import chain, repeat
 
 import pytest
 
@@ -289,7 +290,7 @@ class TestToken:
     def test_is_drawn_again_while_a_text_holds_it(self, root, monkeypatch):
         write_note(root, "a.md", "# A\n\nSeen in a log: AAAAAAAA/1\n")
         write_gate(root, "prose/x", make_gate("prose/x", body="bbbbbbbb"))
-        drawn = iter(["aaaaaaaa", "bbbbbbbb", "cccccccc"])
+        drawn = chain(["aaaaaaaa", "bbbbbbbb", "cccccccc"], repeat("dddddddd"))
         monkeypatch.setattr("secrets.token_hex", lambda size: next(drawn))
 
         (job,) = create(root, make_selection(AX)).jobs

@@ -71,14 +71,6 @@ class TestRejected:
         with pytest.raises(BadTargets, match=r"targets\[0\]"):
             create(root, make_selection(targets=["kb/notes/a.md"]))
 
-    def test_a_gate_that_was_renamed_since_names_the_new_one(self, root):
-        selection = make_selection(AX, root=root)
-        old = root / GATES_FOLDER / "prose/x.md"
-        old.rename(old.with_name("renamed.md"))
-
-        with pytest.raises(BadTargets, match="did you mean prose/renamed"):
-            create(root, selection)
-
     def test_names_several_bad_targets_but_not_all_of_many(self, root):
         targets = [make_target("/x.md", "prose/x") for _ in range(40)]
 

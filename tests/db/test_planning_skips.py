@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.vocabulary import JobStatus
 from tests.builders import (
@@ -125,27 +124,6 @@ class TestSkipped:
 
         assert packed(result) == [["a.md prose/x"]]
         assert reasons(result) == [("kb/notes/a.md", "prose/x", "duplicate")]
-
-    def test_a_note_that_goes_away_while_jobs_are_made(self, root, monkeypatch):
-        real = Corpus.read_note
-        reads = []
-
-        def vanish_at_the_second_read(self, path):
-            reads.append(path)
-            if reads.count(path) == 2:
-                (root / path).unlink()
-            return real(self, path)
-
-        monkeypatch.setattr(Corpus, "read_note", vanish_at_the_second_read)
-        monkeypatch.setattr("review.selection.note_cache._MAX_BYTES", 0)
-        monkeypatch.setattr(
-            "review.selection.note_cache.NoteShelf.readable", lambda self, pairs: []
-        )
-
-        result = create(root, make_selection(AX, ("b.md", "prose/x")))
-
-        assert "vanished" in {reason for _note, _gate, reason in reasons(result)}
-        assert all(job.pair_count == len(job.pairs) > 0 for job in result.jobs)
 
 
 class TestAlreadyQueued:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.jobs.recoverable import list_recoverable
 from review.models import ReviewJob
+from review.recovery.recoverable import list_recoverable
 from tests.builders import make_config, make_output
 from tests.helpers.reviewed import UNDECIDED, ingest, review_pairs
 from tests.helpers.running import (
@@ -21,6 +21,7 @@ from tests.helpers.running import (
 )
 
 pytestmark = pytest.mark.django_db
+DETAIL = "1 kept, 1 missing: pair 2: unclosed: its START on line 10 has no END"
 
 
 @pytest.fixture
@@ -38,6 +39,14 @@ def found(root, *, processes=NOBODY, now=LATER):
     return list_recoverable(
         older_than=2 * HOURS, processes=processes, config=make_config(root), now=now
     )
+
+
+def cut_off(root, job_id: int) -> None:
+    """The worker wrote its first block, and did not close the second."""
+    write_output(root, job_id)
+    path = root / ReviewJob.objects.get(pk=job_id).bundle_output_path
+    lines = path.read_text(encoding="utf-8").rstrip().split("\n")
+    path.write_text("\n".join(lines[:-1]), encoding="utf-8")
 
 
 def ids(entries) -> list[int]:
@@ -115,6 +124,20 @@ class TestOutput:
 
         assert [entry.output for entry in answer.abandoned] == [state]
         assert ids(answer.ready) == ([job_id] if state == "complete" else [])
+
+    def test_of_a_part_says_what_is_kept_and_why_the_rest_is_missing(self, root, job_id):
+        cut_off(root, start(job_id))
+
+        (entry,) = found(root).abandoned
+
+        assert entry.output_detail == DETAIL
+
+    def test_of_a_part_is_told_by_the_preview_of_an_ingest_too(self, root, job_id):
+        cut_off(root, start(job_id))
+
+        (plan,) = recover_jobs(root, "ingest", job_id, dry_run=True).done
+
+        assert (plan.status, plan.problems) == ("failed", [DETAIL])
 
     def test_of_a_job_that_nobody_took_can_be_ready_too(self, root, job_id):
         write_output(root, job_id)

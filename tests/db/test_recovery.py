@@ -6,7 +6,7 @@ import pytest
 
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, JobReplaced
+from review.ingest.request import IngestRequest, JobMoved, JobReplaced
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.models import JobEvent, ReviewJob, ReviewPair
 from review.recovery import recover as recovery
@@ -250,7 +250,7 @@ class TestLateWorkers:
         monkeypatch.setattr(finalization, "make_reviews", make_reviews)
         request = IngestRequest(actor="agent:late", outputs={job_id: make_output(job_id)})
 
-        with pytest.raises(recovery.JobMoved):
+        with pytest.raises(JobMoved):
             ingest_job(job_id, request=request, config=make_config(root), now=LATER)
 
         assert status(job_id) == JobStatus.FAILED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.ingest.request import JobMoved
-from review.jobs.mirror import finish_mirrors
+from review.jobs.mirror import finish_job_files
 from review.models import ReviewJob, ReviewPair
 from review.vocabulary import JobStatus
 from tests.builders import (
@@ -58,8 +58,8 @@ class TestOthers:
         answer = sweeper.sweep()
 
         assert sweeper.executor.runs == [1]
-        assert answer.jobs["taken"] == 3
-        assert answer.skipped == {"already-queued": 6, "fresh": 16}
+        assert answer.jobs["taken"] == 7
+        assert answer.skipped == {"already-queued": 14, "fresh": 8}
         assert ReviewPair.objects.filter(status="completed").count() == 24
 
     def test_a_queued_job_of_somebody_is_run_for_its_pairs(self, sweeper, root):
@@ -131,11 +131,11 @@ class TestDeadParents:
         for result in folder.glob("pair-*"):
             result.unlink()
 
-        mended = finish_mirrors(config=make_config(root))
+        mended = finish_job_files(config=make_config(root))
 
         assert mended == [1]
         assert len(list(folder.glob("pair-*"))) == 2
-        assert finish_mirrors(config=make_config(root)) == []
+        assert finish_job_files(config=make_config(root)) == []
 
 
 class TestFailing:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import threading
 from datetime import timedelta
 
 import pytest
 
-from review.models import JobOutput, ReviewJob, ReviewPair
+from review.knowledge_base import Corpus
+from review.models import JobOutput, Provenance, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.runners.registry import BUILT_IN
+from review.sweeps.executors import prepare_process
 from review.sweeps.run_job import RetryPolicy
 from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import (
     PARTITION,
+    make_config,
     make_gate,
+    make_jobs,
     make_output,
     make_root,
     write_gate,
@@ -221,6 +228,27 @@ class TestRunsThatFail:
             sweeper.sweep(max_attempts=2)
 
         assert sweeper.sweep(max_attempts=2).skipped == {"too-many-attempts": 6}
+
+
+class TestProcess:
+    def test_a_scratch_folder_that_cannot_be_made_concerns_every_job(
+        self, root, tmp_path, monkeypatch
+    ):
+        config = make_config(root)
+        make_jobs(root, ("a.md", "prose/x"))
+        execution = prepare_process(
+            ReviewJob.objects.get(),
+            spec=BUILT_IN["claude-code"],
+            provenance=Provenance("claude-code", PARTITION),
+            timeout=timedelta(minutes=1),
+            linker=Corpus(config).linker,
+            config=config,
+        )
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+
+        failure = execution(1, threading.Event()).failure
+
+        assert failure.concerns_all
 
 
 class TestStopped:

@@ -261,6 +261,7 @@ class TestDeletedQuotes:
 
         assert [item.code for item in result.refused] == ["quote-gone"]
         assert self.QUOTE in result.refused[0].message
+        assert f"dispose_finding {Finding.objects.get().fingerprint}" in result.refused[0].message
         assert result.acked == []
 
     @pytest.mark.parametrize("state", [DispositionState.FIXED, DispositionState.REJECTED])

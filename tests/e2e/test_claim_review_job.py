@@ -9,11 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.documents.base import encode
-from review.jobs import board as job_board
-from review.jobs.job_documents import JobListJson
 from review.models import ReviewJob
-from review.settings.config import DEFAULT_GATES_FOLDER
 from review.vocabulary import FailureCode
 from tests.builders import NOW, make_gate, make_jobs, make_root, make_selection
 from tests.helpers.commands import (
@@ -23,6 +19,7 @@ from tests.helpers.commands import (
     run_process,
     shared_store,
 )
+from tests.helpers.planning import fail
 
 LATER = NOW + timedelta(minutes=5)
 AX = ("a.md", "prose/x")
@@ -154,9 +151,7 @@ class TestJobList:
     def jobs(self, root):
         make_jobs(root, AX, ("a.md", "links/z"))
         make_jobs(root, AX, model_partition="gpt-5")
-        ReviewJob.objects.fail(
-            1, code=FailureCode.OPERATOR, reason="stopped\x1b[2J by hand", now=LATER
-        )
+        fail(1, code=FailureCode.OPERATOR, reason="stopped\x1b[2J by hand", now=LATER)
 
     def listed(self, *options) -> list[int]:
         done = run("review_job_list", *options, "--json")
@@ -182,20 +177,6 @@ class TestJobList:
 
     def test_lists_nothing_in_an_empty_store(self, root):
         assert self.listed() == []
-
-    def test_is_printed_in_pieces_as_the_one_document_that_it_is(self, jobs, monkeypatch):
-        monkeypatch.setattr(job_board, "JOBS_AT_ONCE", 2)
-        shown = job_board.show_jobs([1, 2, 3], gates_folder=DEFAULT_GATES_FOLDER)
-
-        done = run("review_job_list", "--json")
-
-        assert done.out == encode(JobListJson(jobs=shown)) + "\n"
-
-    def test_holds_a_few_jobs_at_a_time(self, jobs, monkeypatch, django_assert_num_queries):
-        monkeypatch.setattr(job_board, "JOBS_AT_ONCE", 1)
-
-        with django_assert_num_queries(2):
-            assert next(job_board.iter_jobs([1, 2, 3], gates_folder=DEFAULT_GATES_FOLDER))
 
     def test_refuses_a_state_that_there_is_not(self, root):
         assert run("review_job_list", "--status", "paused").exit == 2

@@ -42,7 +42,7 @@ def jobs(base):
     )
     for job in created["jobs"]:
         prompt = (base / job["prompt_path"]).read_text()
-        token = prompt.partition("carry the token ")[2][:8]
+        token = prompt.rpartition("token of this job is ")[2][:8]
         (base / job["bundle_output_path"]).write_text(output_of(job, token))
     return created["jobs"]
 

@@ -12,7 +12,7 @@ from review.store.opening import known_migrations
 from tests.helpers.forked import run_forked
 from tests.helpers.servers import new_database
 from tests.helpers.story import Story
-from tests.stores.make import STORE, answers, doing, kept_stores, unpack
+from tests.stores.make import FILES_OF_JOBS, STORE, answers, doing, kept_stores, unpack
 from tests.stores.make_dump import kept_dumps, restore
 
 TODAY = max(known_migrations())
@@ -81,8 +81,7 @@ class TestUpgraded:
 
         Story(tmp_path, doing(tmp_path)).review("undone", "## Result: PASS")
 
-        done = run_forked("review_doctor", "--check", "--json", root=tmp_path)
-        assert (done.exit, done.json["problems"]) == (0, 0)
+        assert_sound(tmp_path)
 
 
 def test_todays_needs_no_migration(tmp_path):
@@ -94,9 +93,16 @@ def test_todays_needs_no_migration(tmp_path):
 
 
 def assert_sound_and_the_same(root, told):
-    done = run_forked("review_doctor", "--check", "--json", root=root)
-    assert (done.exit, done.json["problems"]) == (0, 0), done.out
+    assert_sound(root)
     assert answers(root) == told
+
+
+def assert_sound(root):
+    """Find no problem, but prompts of an earlier format that are not kept: they cannot be made again."""
+    done = run_forked("review_doctor", "--check", "--json", root=root)
+    wrong = [check["name"] for check in done.json["checks"] if check["state"] == "problem"]
+    has_files = any((root / FILES_OF_JOBS).glob("review-job-1/*"))
+    assert wrong == ([] if has_files else ["prompts"]), done.out
 
 
 def rows_on_server(url):

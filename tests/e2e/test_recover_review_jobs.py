@@ -47,7 +47,7 @@ class TestList:
 
         assert done.exit == 0
         assert done.out.startswith(f"abandoned: job {job_id} (claude-opus-4-6, prose, agent:gone; ")
-        assert "pairs without a review: 2 of 2; output: partial" in done.out
+        assert "pairs without a review: 2 of 2; output: partial: 1 kept, 1 missing: " in done.out
         assert "it has been running since 2026-01-31T09:30" in done.out
 
     def test_answers_with_a_document(self, root, job_id):

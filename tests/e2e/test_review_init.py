@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 
 import pytest
@@ -38,6 +39,22 @@ class TestNewRepository:
                     assert not copy.exists()
                     continue
                 assert copy.read_bytes() == file.read_bytes()
+
+    def test_its_last_line_is_a_command_that_works_as_typed(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+        empty = run("review_init", "--into", tmp_path)
+        (tmp_path / "kb/notes/a.md").write_text("# A\n\nThe the note.\n")
+        again = run("review_init", "--into", tmp_path)
+
+        changes_folder, next_command = again.err.splitlines()[-1].split(" && ")
+        _program, name, *arguments = shlex.split(next_command)
+        swept = run_process(name, *arguments, "--json", root=tmp_path)
+
+        assert "put Markdown files under kb/notes first" in empty.err
+        assert "put Markdown files" not in again.err
+        assert changes_folder == f"next: cd {tmp_path}"
+        assert swept.exit == 0
+        assert swept.json["pairs"]["warn"] >= 1
 
     def test_works_outside_of_any_knowledge_base_and_is_of_use_at_once(self, tmp_path):
         outside = {"COMMONPLACE_ROOT": "", "COMMONPLACE_REVIEW_DB": ""}
@@ -143,7 +160,7 @@ class TestDryRun:
         done = run("review_init", "--into", tmp_path / "new", "--dry-run")
 
         assert "would create: kb/review.toml" in done.out.splitlines()
-        assert "next: the same without --dry-run" in done.err
+        assert f"next: commonplace review_init --into {tmp_path / 'new'}\n" in done.err
         assert not (tmp_path / "new").exists()
 
 

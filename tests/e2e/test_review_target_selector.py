@@ -76,6 +76,17 @@ class TestGates:
             (note_path("a.md"), "prose/deep/inner")
         ]
 
+    @pytest.mark.parametrize(
+        ("option", "why", "number"),
+        [("--rules-only", "has-no-rule", 3), ("--skip-rules", "has-rule", 1)],
+    )
+    def test_those_that_a_rule_or_its_absence_leaves_out_are_counted(
+        self, root, option, why, number
+    ):
+        write_gate(root, "links/ruled", make_gate("links/ruled", rule="unresolved-links"))
+
+        assert select("--all-gates", option)["left_out"] == {why: number}
+
     def test_rules_only_leaves_out_those_that_need_a_model(self, root):
         write_gate(root, "prose/ruled", make_gate("prose/ruled", rule="repeated-words"))
 
@@ -117,6 +128,35 @@ class TestGates:
         assert pairs(found) == []
 
 
+class TestGatesBehindTheOption:
+    """`--note X prose`: gates stand before `--note`, and who forgets it is told."""
+
+    @pytest.mark.parametrize("gates", [(), ("--all-gates",)], ids=["none-named", "all"])
+    @pytest.mark.parametrize(
+        ("name", "model"),
+        [
+            pytest.param("review_target_selector", (), id="selector"),
+            pytest.param("ack_trivial_changes", ("--model", PARTITION), id="acks"),
+            pytest.param(
+                "review_sweep", ("--runner", "rules", "--model", "rules", "--dry-run"), id="sweep"
+            ),
+        ],
+    )
+    def test_are_refused_with_their_right_place(self, root, name, model, gates):
+        done = run(name, *gates, *model, "--note", note_path("a.md"), "prose", "links/z", "--json")
+
+        assert done.exit in (2, 5)
+        hint = done.error["hint"]
+        assert hint == f"gates stand before --note: prose links/z --note {note_path('a.md')}"
+
+    def test_of_a_command_that_must_have_one_are_refused_too(self, root):
+        note = note_path("a.md")
+        done = run("run_gate_sweep", "--runner", "rules", "--model", "m", "--note", note, "prose/x")
+
+        assert done.exit == 2
+        assert "hint: GATE_ID stands before --note, which takes all words behind it" in done.err
+
+
 class TestNotes:
     def test_targets_are_sorted_by_note_and_gate(self, root):
         found = select("prose")
@@ -142,6 +182,24 @@ class TestNotes:
         write_note(root, "b.md", f"---\nstatus: on\n---\n{NOTE}")
 
         assert pairs(select("prose/x", "--current")) == [(note_path("a.md"), "prose/x")]
+
+    def test_current_says_that_no_note_has_a_status(self, root):
+        done = run("review_target_selector", "prose/x", "--current")
+
+        assert done.exit == 0
+        assert "2 notes left out by --current: none has a status\n" in done.err
+        assert select("prose/x", "--current")["left_out"] == {
+            "not-current": 2,
+            "without-status": 2,
+        }
+
+    def test_the_others_are_counted_where_a_folder_is_named(self, root):
+        (root / "kb/notes/sub").mkdir()
+        write_note(root, "sub/c.md", NOTE)
+
+        found = select("prose/x", "--note", "kb/notes/sub")
+
+        assert found["left_out"] == {"not-named": 2}
 
     @pytest.mark.parametrize(
         ("content", "code"),
@@ -185,6 +243,28 @@ class TestNotes:
         write_gate(root, "prose/y", make_gate("prose/y", requires_trait="[cited, long]"))
 
         assert pairs(select("prose")) == [(note_path("a.md"), "prose/x")]
+
+    @pytest.mark.parametrize(
+        ("note", "fields", "judged"),
+        [
+            pytest.param("adr/a.md", "", True, id="of-the-folder"),
+            pytest.param("adr/deep/a.md", "", True, id="of-the-nearest-folder-that-has-one"),
+            pytest.param("adr/other/a.md", "", False, id="of-a-nearer-folder"),
+            pytest.param("a.md", "", False, id="elsewhere"),
+            pytest.param("adr/a.md", "---\ntype: note\n---\n", False, id="its-own-counts"),
+            pytest.param("adr/a.md", "---\ntags: [x\n---\n", False, id="unreadable-frontmatter"),
+        ],
+    )
+    def test_without_a_type_has_that_of_its_folder(self, root, note, fields, judged):
+        write_gate(root, "prose/x", make_gate("prose/x", requires_type="kb/types/adr.md"))
+        (root / "kb/review.toml").write_text(
+            '[types]\n"kb/notes/adr" = "kb/types/adr.md"\n"kb/notes/adr/other/" = "other"\n'
+        )
+        path = f"kb/notes/{note}"
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(f"{fields}{NOTE}")
+
+        assert pairs(select("prose/x", "--note", path)) == ([(path, "prose/x")] if judged else [])
 
     def test_links_inside_are_notes_and_links_outside_are_problems(self, root, tmp_path_factory):
         outside = tmp_path_factory.mktemp("outside") / "secret.md"

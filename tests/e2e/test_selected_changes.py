@@ -213,6 +213,7 @@ class TestChange:
 
         assert pairs(found) == [(note_path("a.md"), "prose/y")]
         assert found["counts"]["note-changed"] == 2
+        assert found["left_out"] == {"trivial": 1}
 
 
 class TestFilters:
@@ -223,6 +224,7 @@ class TestFilters:
 
         assert {note for note, _gate in pairs(found)} == {note_path("a.md")}
         assert found["counts"]["missing-review"] == 2
+        assert found["left_out"] == {"other-reason": 2}
 
     def test_a_limit_cuts_the_targets_and_their_diffs_only(self, reviewed):
         write_note(reviewed, "a.md", EDITED)
@@ -231,6 +233,7 @@ class TestFilters:
 
         assert len(found["targets"]) == len(found["diffs"]) == 1
         assert sum(found["counts"].values()) == 6
+        assert found["left_out"] == {"over-limit": 5}
 
     def test_requested_lists_fresh_pairs_too(self, reviewed):
         found = select("--all-gates", "--note", note_path("a.md"), "--mode", "requested")
@@ -247,6 +250,22 @@ class TestFilters:
         write_note(reviewed, "a.md", EDITED)
 
         assert select("prose/x", "--no-diff")["diffs"] == []
+
+
+class TestWords:
+    def test_one_changed_letter_does_not_repeat_its_paragraph(self, root):
+        paragraph = "A long paragraph that nobody broke into lines says much of little. " * 14
+        write_note(root, "a.md", f"# T\n\n{paragraph}a backlnk.\n")
+        review_pairs(root, ("a.md", "prose/x"))
+        write_note(root, "a.md", f"# T\n\n{paragraph}a backlink.\n")
+
+        (diff,) = select("prose/x", "--note", note_path("a.md"))["diffs"]
+        shown = run("review_target_selector", "prose/x", "--model", PARTITION, "--diff").out
+
+        assert diff["words"] == "3:  … into lines says much of little. a [-backlnk-]{+backlink+}."
+        assert len(diff["diff"]) > 2 * len(paragraph)
+        assert diff["words"] in shown
+        assert len(shown) < 300
 
 
 class TestText:
@@ -267,7 +286,7 @@ class TestText:
 
         done = run("review_target_selector", "prose/x", "--model", PARTITION, "--diff")
 
-        assert "+One more line." in done.out.splitlines()
+        assert "5: {+One more line.+}" in done.out.splitlines()
 
 
 class TestLooking:

@@ -20,8 +20,7 @@ from review.jobs.selection_input import read_selection
 from review.knowledge_base import Corpus
 from review.knowledge_base.gate_definition import read_definition
 from review.knowledge_base.notes import facts_of
-from review.protocol.telemetry.sanitising import kept_telemetry
-from review.protocol.telemetry.usage import merge_runs, read_usage
+from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
 from review.settings.config import Config
 from review.settings.file import read_settings
 from review.web.core.filters import parse_filters
@@ -81,12 +80,12 @@ def selection(data: bytes) -> None:
     """What creation and acks take is selector JSON, or a refusal by name; no path leaves the root."""
     corpus, config = _corpus(), _config()
     try:
-        wanted = read_selection(data, source="-", config=config, catalog=corpus.gates)
+        partition, targets = read_selection(data, source="-", config=config, catalog=corpus.gates)
     except ReviewError as refused:
         assert refused.message
     else:
-        assert wanted.model_partition
-        for target in wanted.targets:
+        assert partition
+        for target in targets:
             _stays_inside(target.note_path)
             _stays_inside(target.gate_path)
     request = ack_selection.AckInputRequest(selection=data, source="-", actor="human:x")

@@ -14,9 +14,9 @@ def main(actor: str) -> None:
     import django
 
     django.setup()
+    from review import settings
     from review.jobs.claim import ClaimRequest, claim
     from review.models import Provenance
-    from review.settings import config as conf
 
     request = ClaimRequest(actor=actor, provenance=Provenance("test"))
     sys.stdout.write("ready\n")
@@ -24,7 +24,7 @@ def main(actor: str) -> None:
     sys.stdin.readline()
     taken: list[int] = []
     while True:
-        result = claim(request, config=conf.current(), now=datetime.now(UTC))
+        result = claim(request, config=settings.current(), now=datetime.now(UTC))
         if not result.claimed:
             break
         taken += [job.review_job_id for job in result.jobs]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
 from review.runners.outcome import RunnerOutcome
@@ -29,20 +30,21 @@ TOKEN = "0a1b2c3d"
 OUTPUT = "kb/reports/bundle-reviews/review-job-7/bundle-output.md"
 GATE = "prose/source-residue"
 NOTES = ("kb/notes/a.md", "kb/notes/b.md")
+_ODD: Any = ("odd",)
 # Declared runners of the tests: one program, its output read in each of the ways there are.
 DECLARED = {
-    "text": RunnerSettings("text", command=("odd",)),
-    "file": RunnerSettings("file", command=("odd",), output=RunnerOutput.FILE),
-    "editor": RunnerSettings("editor", command=("odd",), edits=True),
+    "text": RunnerSettings("text", command=_ODD),
+    "file": RunnerSettings("file", command=_ODD, output=RunnerOutput.FILE),
+    "editor": RunnerSettings("editor", command=_ODD, edits=True),
     "json": RunnerSettings(
         "json",
-        command=("odd",),
+        command=_ODD,
         output=RunnerOutput.JSON,
         fields={"answer": "message.content", "error": "error"},
     ),
     "jsonl": RunnerSettings(
         "jsonl",
-        command=("odd",),
+        command=_ODD,
         output=RunnerOutput.JSON_LINES,
         fields={
             "answer": "part.text",

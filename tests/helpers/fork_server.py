@@ -32,7 +32,7 @@ _DJANGO = (
     "django.db.migrations.executor",
 )
 _OTHERS = ("difflib", "getpass", "msgspec.json", "rapidfuzz.fuzz", "tomllib", "yaml")
-_PURE = ("contracts", "corpus", "domain", "protocol", "runners", "store")
+_PURE = ("documents", "domain", "knowledge_base", "protocol", "runners", "settings", "store")
 
 
 def main(control: socket.socket) -> None:

@@ -15,9 +15,8 @@ from review.models import Provenance
 from review.recovery.fail import FailRequest, fail_job
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.selection.select import SelectionRequest
-from review.sweeps.dispatcher import Dispatcher
-from review.sweeps.report import SweepContext
-from review.sweeps.request import Limits, SweepRequest
+from review.sweeps.feeder import SweepRequest
+from review.sweeps.limits import Limits
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.sweep import sweep
 from review.vocabulary import FailureCode, Grouping
@@ -42,7 +41,6 @@ class FakeExecutor:
     answers: list[Callable[[int], RunnerOutcome]] = field(default_factory=list)
     before: Callable[[int], None] = lambda job_id: None
     runs: list[int] = field(default_factory=list)
-    in_process: bool = True
 
     def run(self, job_id):
         self.before(job_id)
@@ -96,26 +94,30 @@ class Sweeper:
 
     def sweep(self, *, mode="stale", grouping=Grouping.NOTE, retry=None, **limits):
         config = make_config(self.root)
-        clock = ticking()
         worker = Worker(
-            executor=self.executor,
+            prepare=self.executor.prepare,
+            in_process=True,
+            slots=1,
             actor="sweep:here:1",
             parent=Parent(self.processes.host, os.getpid(), NOW),
             provenance=Provenance("fake", PARTITION),
             retry=retry or RetryPolicy(runs=1),
             config=config,
-            clock=clock,
+            clock=ticking(),
+            stop=self.stop,
         )
         request = SweepRequest(
             selection=SelectionRequest(all_gates=True, model_partition=PARTITION, mode=mode),
             grouping=grouping,
             limits=Limits(**({"max_attempts": 3} | limits)),
         )
-        context = SweepContext(
-            config, self.processes, worker.provenance, worker.actor, self.listener, self.stop, clock
+        return sweep(
+            request,
+            corpus=Corpus(config),
+            worker=worker,
+            processes=self.processes,
+            on_event=self.listener,
         )
-        dispatcher = Dispatcher(worker, slots=1, stop=self.stop)
-        return sweep(request, corpus=Corpus(config), dispatcher=dispatcher, context=context)
 
 
 def ticking():

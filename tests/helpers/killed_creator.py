@@ -21,8 +21,8 @@ def main(point: str, selection: str) -> None:
     planning.JOBS_PER_TRANSACTION = 2
     place, name, number = {
         "in-a-folder": (folders, "write_new", 3),
-        "before-the-first-commit": (job_making.JobMaker, "_store", 1),
-        "before-the-second-commit": (job_making.JobMaker, "_store", 2),
+        "before-the-first-commit": (job_making.JobFactory, "_store", 1),
+        "before-the-second-commit": (job_making.JobFactory, "_store", 2),
     }[point]
     setattr(place, name, _deadly(number, getattr(place, name)))
     Command().answer(

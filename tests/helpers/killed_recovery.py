@@ -15,18 +15,18 @@ def main(point: str) -> None:
 
     django.setup()
     from review import private_files as folders
-    from review.jobs.factory import JobMaker
+    from review.jobs.factory import JobFactory
     from review.management.commands.recover_review_jobs import Command
     from review.models.jobs import ReviewJobQuerySet
     from review.recovery import recover as recovery
 
     place, name, number = {
-        "after-the-old-job-failed": (ReviewJobQuerySet, "fail", 1),
+        "after-the-old-job-failed": (ReviewJobQuerySet, "close", 1),
         "in-the-new-folder": (folders, "write_new", 1),
-        "before-the-commit": (JobMaker, "_store", 1),
-        "before-the-files-are-refreshed": (recovery, "create_replacement", 1),
-        "after-the-first-job": (recovery, "mirror_job", 1),
-        "in-the-second-job": (ReviewJobQuerySet, "fail", 2),
+        "before-the-commit": (JobFactory, "_store", 1),
+        "before-the-files-are-refreshed": (JobFactory, "create", 1),
+        "after-the-first-job": (recovery, "rewrite_job_files", 1),
+        "in-the-second-job": (ReviewJobQuerySet, "close", 2),
     }[point]
     setattr(place, name, _deadly(number, getattr(place, name)))
     Command().answer(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson
 from review.models import ReviewJob
-from review.vocabulary import FailureCode, Grouping
+from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_root
 
 AX = ("a.md", "prose/x")
@@ -24,7 +25,7 @@ def planning_root(folder: Path) -> Path:
 
 
 def create(root: Path, selection: bytes, **overrides: Any) -> CreatedJson:
-    """Create jobs; `overrides` are fields of `CreateRequest`, and `config`."""
+    """Create jobs; `overrides` are fields of `CreateRequest`, `force` and `config`."""
     fields: dict[str, Any] = {
         "selection": selection,
         "source": "the test",
@@ -32,6 +33,8 @@ def create(root: Path, selection: bytes, **overrides: Any) -> CreatedJson:
         "actor": "human:test",
     }
     config = overrides.pop("config", None) or make_config(root)
+    if overrides.pop("force", False):
+        fields["omit"] = frozenset()
     return create_jobs(CreateRequest(**fields | overrides), config=config, now=NOW)
 
 
@@ -48,6 +51,17 @@ def packed(result: CreatedJson) -> list[list[str]]:
     ]
 
 
-def fail(job_id: int) -> None:
+def fail(
+    job_id: int,
+    *,
+    code: FailureCode = FailureCode.OPERATOR,
+    reason: str = "stopped",
+    now: datetime = NOW,
+) -> None:
     """Close a job without a review."""
-    ReviewJob.objects.fail(job_id, code=FailureCode.OPERATOR, reason="stopped", now=NOW)
+    ReviewJob.objects.filter(pk=job_id).update(
+        status=JobStatus.FAILED,
+        completed_at=now,
+        failure_code=code,
+        failure_reason=reason,
+    )

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from review.jobs.recovery_documents import RecoveryJson
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
+from review.recovery.documents import RecoveryJson
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root

@@ -16,7 +16,7 @@ POINTS = {
     "among-files-of-jobs": ("review.upkeep.job_files_checks", "_wrong_files", 3),
     "among-events": ("review.models.acceptances", "CurrentAcceptanceQuerySet.point_at", 1),
     "in-a-file": ("review.private_files", "write_new", 2),
-    "among-repairs": ("review.upkeep.job_files_checks", "mirror_job", 2),
+    "among-repairs": ("review.upkeep.job_files_checks", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
     "among-removals": ("review.job_files.local_storage", "ArtifactFolder.remove_folder", 2),
 }

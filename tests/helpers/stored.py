@@ -13,7 +13,7 @@ from review.models import FindingState
 # It counts transactions, and says nothing of what they did.
 _LEFT_OUT = {"acceptance_revision"}
 # Rows that are derived are made again in any order.
-_ORDERS = {FindingState: ("event_id", "ordinal")}
+_ORDERS: dict[type[models.Model], tuple[str, ...]] = {FindingState: ("event_id", "ordinal")}
 
 
 def stored_rows() -> dict[str, list[dict[str, Any]]]:

@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from review.overview.search_index import Entry, WordIndex
+from review.overview.search_index import Entry, open_index
 
 ROUNDS = 60
 THREADS = 4
@@ -33,6 +33,6 @@ def write(folder: str, writer: str) -> None:
 
 
 def _add(path: Path, name: str) -> None:
-    with WordIndex(path, store_id="5" * 32) as index:
+    with open_index(path, store_id="5" * 32) as index:
         for number in range(TEXTS):
             index.add([Entry("note", f"{name}-{number}", "title", "words")])

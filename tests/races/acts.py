@@ -280,9 +280,9 @@ class Acts:
 
     def spoil_cache(self, act: Act) -> None:
         """Take the file index away, or write noise over it."""
-        from review.settings import config as conf
+        from review import settings
 
-        index = conf.current().index_path
+        index = settings.current().index_path
         if self._rng.random() < 0.5:
             index.unlink(missing_ok=True)
         elif index.parent.is_dir():

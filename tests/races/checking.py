@@ -199,10 +199,10 @@ def _texts_pinned(acts: list[Act], versions: Versions) -> Iterator[str]:
 
 def _prompts() -> Iterator[str]:
     """A prompt shows exactly the texts that its pairs pin."""
+    from review import settings
     from review.models import ReviewPair
-    from review.settings import config as conf
 
-    root = conf.current().root
+    root = settings.current().root
     columns = ("job__prompt_path", "note_snapshot__text", "gate_snapshot__text")
     prompts: dict[str, str] = {}
     for path, *texts in ReviewPair.objects.values_list(*columns):

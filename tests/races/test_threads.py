@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +11,10 @@ from django.db import OperationalError
 
 from review.errors import ExitCode
 from review.knowledge_base import Corpus
-from review.overview.search import Searcher
-from review.overview.search_index import SearchBusy
 from review.store.errors import StoreBusy, refusal_of
 from review.upkeep import environment_checks as machine_checks
 from review.upkeep.checks import CheckState
 from review.upkeep.environment_checks import check_file_index
-from review.web.pages import search
 from tests.builders import make_config, make_root, write_note
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -52,33 +47,6 @@ class TestErrorsThatPass:
 
         assert isinstance(refusal, StoreBusy)
         assert refusal.exit_code is ExitCode.TRY_AGAIN
-
-
-class TestReadingOnForTheSearch:
-    @pytest.fixture
-    def said(self, monkeypatch) -> list[Any]:
-        said: list[Any] = []
-        monkeypatch.setattr(threading, "excepthook", said.append)
-        return said
-
-    def read_on(self, root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-        def catch_up(searcher: Searcher, *, seconds: float) -> None:
-            raise error
-
-        monkeypatch.setattr(Searcher, "catch_up", catch_up)
-        search._read_behind(make_config(root))
-        for thread in threading.enumerate():
-            if "_read_on" in thread.name:
-                thread.join(60)
-
-    @pytest.mark.usefixtures("db")
-    def test_is_left_for_now_when_others_hold_the_index(self, tmp_path, monkeypatch, said):
-        self.read_on(make_root(tmp_path), monkeypatch, SearchBusy("others use it"))
-
-        assert said == []
-        # and the next one may
-        assert search._reading.acquire(blocking=False)
-        search._reading.release()
 
 
 class TestTheCheckOfTheFileIndex:

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from review.jobs import create as planning
-from review.jobs.factory import JobMaker
+from review.jobs.factory import JobFactory
 from review.knowledge_base.resolver import Linker
 from review.models import Ending, Provenance, ReviewJob, ReviewPair, ReviewStore
 from review.upkeep.invariants import broken_invariants
-from review.vocabulary import FailureCode, JobStatus
+from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_jobs, make_root
 from tests.helpers.commands import REPOSITORY, Result, process_environment, shared_store
 from tests.helpers.workers import write_worker_output
@@ -37,9 +36,6 @@ MOVES: dict[str, Callable[[ReviewJob], object]] = {
     "close": lambda job: ReviewJob.objects.close(
         [job], leaving=JobStatus.QUEUED, ending=Ending(JobStatus.COMPLETED), now=NOW
     ),
-    "fail": lambda job: ReviewJob.objects.fail(
-        job.pk, leaving=(JobStatus.QUEUED,), code=FailureCode.OPERATOR, reason="r", now=NOW
-    ),
 }
 
 
@@ -55,13 +51,13 @@ class TestALongCreation:
         """How many drafts each turn made, after checking that it began with the store let go."""
         root = make_root(tmp_path, notes={f"n{number:03d}.md": NOTE for number in range(notes)})
         turns = []
-        real = JobMaker.make
+        real = JobFactory.create
 
-        def make(maker: JobMaker, drafts: Any, **how: Any) -> Any:
-            turns.append((len(drafts), connection.in_atomic_block))
-            return real(maker, drafts, **how)
+        def create(factory: JobFactory, groups: Any, **how: Any) -> Any:
+            turns.append((len(groups), connection.in_atomic_block))
+            return real(factory, groups, **how)
 
-        monkeypatch.setattr(JobMaker, "make", make)
+        monkeypatch.setattr(JobFactory, "create", create)
 
         jobs = make_jobs(root, *((f"n{number:03d}.md", "prose/x") for number in range(notes)))
 
@@ -72,11 +68,6 @@ class TestALongCreation:
     def test_holds_the_store_for_fifty_jobs_at_a_time(self, tmp_path, monkeypatch):
         assert self.turns(tmp_path, monkeypatch, notes=120) == [50, 50, 20]
 
-    def test_holds_it_for_less_where_notes_are_large(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(planning, "_BYTES_PER_TRANSACTION", 3 * len(NOTE.encode()))
-
-        assert self.turns(tmp_path, monkeypatch, notes=7) == [3, 3, 1]
-
     def test_reads_no_links_while_it_holds_it(self, tmp_path, monkeypatch):
         resolved = []
         real = Linker.table
@@ -86,8 +77,6 @@ class TestALongCreation:
             return real(linker, *args)
 
         monkeypatch.setattr(Linker, "table", table)
-        # What is let go of between the estimate and the turn is read again.
-        monkeypatch.setattr("review.selection.note_cache._MAX_BYTES", 1)
 
         self.turns(tmp_path, monkeypatch, notes=5)
 

@@ -27,7 +27,7 @@ from review.management.kit.input import read_source
 from review.models import Finding, ReviewText
 from review.protocol.decision import read_decision
 from review.runners.cli.error_texts import clean
-from review.runners.run_folder import RunFolder
+from review.runners.run_folder import read_record
 from review.vocabulary import Decision
 from review.web.core.middleware import MAX_ADMIN_SEARCH, MAX_FIELDS, MAX_QUERY_BYTES
 from review.web.render.markdown import render_markdown
@@ -231,13 +231,13 @@ class TestWorker:
     def test_a_record_that_it_forged_is_none(self, tmp_path, left):
         (tmp_path / "run.json").write_bytes(left)
 
-        assert RunFolder(tmp_path).read() is None
+        assert read_record(tmp_path) is None
 
     def test_a_pipe_for_a_record_hangs_nobody(self, tmp_path):
         os.mkfifo(tmp_path / "run.json")
 
         with never_hangs():
-            assert RunFolder(tmp_path).read() is None
+            assert read_record(tmp_path) is None
 
     def test_a_manifest_that_it_forged_hangs_nobody(self, root, db):
         (job,) = make_jobs(root, ("a.md", "prose/x"))

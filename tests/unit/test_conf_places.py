@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.settings import config as conf
+from review import settings
 from tests.builders import make_root
 
 
@@ -31,12 +31,12 @@ def test_no_folder_that_holds_or_hides_notes_or_gates(root, monkeypatch, place):
     (root / "link").symlink_to(root / "kb" / "notes")
     monkeypatch.setenv("COMMONPLACE_REVIEW_ARTIFACTS", place)
 
-    with pytest.raises(conf.EnvironmentRefused, match="no note or gate there would be seen"):
-        conf.current()
+    with pytest.raises(settings.EnvironmentRefused, match="no note or gate there would be seen"):
+        settings.current()
 
 
 @pytest.mark.parametrize("place", ["jobs", "kb/jobs", "kb/reports/second", "../elsewhere"])
 def test_any_other(root, monkeypatch, place):
     monkeypatch.setenv("COMMONPLACE_REVIEW_ARTIFACTS", place)
 
-    assert conf.current().artifacts == root / place
+    assert settings.current().artifacts == root / place

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from review import settings
 from review.knowledge_base import Corpus
-from review.settings import config as conf
 from review.settings.file import ConfigRefused
 
 
@@ -40,26 +40,26 @@ class TestWhatIsThere:
         made(settings_file)
 
         with pytest.raises(ConfigRefused, match=says) as refused:
-            conf.current()
+            settings.current()
         assert "kb/review.toml" in str(refused.value)
 
     def test_may_be_a_link(self, settings_file, tmp_path):
         (tmp_path / "elsewhere").write_text("[notes]\nmax_bytes = 7\n")
         settings_file.symlink_to("../elsewhere")
 
-        assert conf.current().max_note_bytes == 7
+        assert settings.current().max_note_bytes == 7
 
     def test_is_read_again_when_it_changed_behind_its_times(self, settings_file):
         settings_file.write_text("[notes]\nmax_bytes = 1\n")
         before = settings_file.stat()
-        assert conf.current().max_note_bytes == 1
+        assert settings.current().max_note_bytes == 1
         while settings_file.stat().st_ctime_ns == before.st_ctime_ns:
             settings_file.chmod(0o600)  # until the clock of the file system has moved on
 
         settings_file.write_text("[notes]\nmax_bytes = 2\n")
         os.utime(settings_file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-        assert conf.current().max_note_bytes == 2
+        assert settings.current().max_note_bytes == 2
 
 
 class TestText:
@@ -79,13 +79,13 @@ class TestText:
         settings_file.write_bytes(data)
 
         with pytest.raises(ConfigRefused, match=r"kb/review\.toml") as refused:
-            conf.current()
+            settings.current()
         assert len(str(refused.value)) < 1_000
 
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            pytest.param("cache = 1", "unknown key 'cache'; known: notes, gates", id="section"),
+            pytest.param("cache = 1", "unknown key 'cache'; known: notes, prompt", id="section"),
             pytest.param("[notes]\nrotos = []", "'notes.rotos'; known: roots, excludes", id="key"),
             pytest.param(
                 "[runners.a]\nname = 'b'", "'runners.a.name'; known: like", id="key-of-a-table"
@@ -116,7 +116,7 @@ class TestText:
         settings_file.write_text(text)
 
         with pytest.raises(ConfigRefused) as refused:
-            conf.current()
+            settings.current()
         assert says in refused.value.message
         assert refused.value.hint
 
@@ -124,9 +124,9 @@ class TestText:
         settings_file.write_text("[notes]\nexcludes = ['[b-a].md']")
 
         with pytest.raises(ConfigRefused, match=r"notes\.excludes"):
-            Corpus(conf.current()).notes()
+            Corpus(settings.current()).notes()
 
     def test_may_end_without_a_line_end(self, settings_file):
         settings_file.write_text("[notes]\ncache = false")
 
-        assert conf.current().uses_cache is False
+        assert settings.current().uses_cache is False

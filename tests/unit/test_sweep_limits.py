@@ -9,12 +9,9 @@ from decimal import Decimal
 
 import pytest
 
-from review.jobs.job_documents import IngestedJobJson
-from review.protocol.telemetry.usage import Usage
+from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
-from review.sweeps.job_updates import JobRun
-from review.sweeps.limits import StopPolicy
-from review.sweeps.request import Limits, StopReason
+from review.sweeps.limits import Limits, StopPolicy, StopReason
 from review.sweeps.run_job import RetryPolicy
 from review.vocabulary import FailureCode
 
@@ -26,29 +23,19 @@ UNUSABLE = RunnerFailure(FailureCode.RUNNER_ERROR, "unknown option", unusable=Tr
 BROKEN = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
 
 
-def policy(*, slots=4, expected=None, free=False, **limits):
+def policy(*, slots=4, expected=None, **limits):
     return StopPolicy(
         limits=Limits(max_attempts=3, **limits),
         stop=threading.Event(),
         slots=slots,
         expected_cost=expected,
-        costs_nothing=free,
     )
 
 
-def run(*, cost=None, failure=None, code=None):
+def run(held, *, cost=None, failure=None, code=None):
     """A job that ended: completed, or failed for `failure` or with `code`."""
     code = code or (failure.code if failure else None)
-    document = IngestedJobJson(
-        review_job_id=1,
-        status="failed" if code else "completed",
-        failure_code=code,
-        failure_reason="why" if code else None,
-        pairs=[],
-        self_reported_model=None,
-        problems=[],
-    )
-    return JobRun(document, Usage(cost_usd=cost), runs=1, seconds=1.0, failure=failure)
+    held.note(Usage(cost_usd=cost), failure=failure, code=code, reason="why" if code else "")
 
 
 class TestCost:
@@ -61,7 +48,7 @@ class TestCost:
 
     def test_as_many_run_at_once_as_what_is_left_allows(self):
         held = policy(max_cost_usd=Decimal(5))
-        held.hear(run(cost=2.0))
+        run(held, cost=2.0)
 
         assert held.may_start(0)
         assert not held.may_start(1)
@@ -75,43 +62,37 @@ class TestCost:
     def test_the_sweep_ends_when_one_more_would_be_too_dear(self):
         held = policy(max_cost_usd=Decimal(5))
         for _ in range(2):
-            held.hear(run(cost=2.0))
+            run(held, cost=2.0)
 
         assert not held.may_start(0)
         assert held.reason is StopReason.MAX_COST
 
     def test_a_job_that_does_not_say_is_taken_for_as_dear_as_the_others(self):
         held = policy(max_cost_usd=Decimal(5))
-        held.hear(run(cost=2.0))
-        held.hear(run(failure=BROKEN))
+        run(held, cost=2.0)
+        run(held, failure=BROKEN)
 
         assert not held.may_start(0)
         assert held.reason is StopReason.MAX_COST
 
     def test_a_success_that_does_not_say_ends_a_sweep_with_a_limit(self):
         held = policy(max_cost_usd=Decimal(5))
-        held.hear(run())
+        run(held)
 
         assert held.reason is StopReason.COST_UNKNOWN
 
     def test_failures_that_do_not_say_end_it_only_when_there_are_several(self):
         held = policy(max_cost_usd=Decimal(5))
-        held.hear(run(failure=BROKEN))
+        run(held, failure=BROKEN)
         assert held.may_start(0)
-        held.hear(run(failure=BROKEN))
-        held.hear(run(failure=BROKEN))
+        run(held, failure=BROKEN)
+        run(held, failure=BROKEN)
 
         assert held.reason is StopReason.COST_UNKNOWN
 
     def test_without_a_limit_it_does_not_matter(self):
         held = policy()
-        held.hear(run())
-
-        assert held.may_start(3)
-
-    def test_a_runner_that_costs_nothing_has_no_cost_to_say(self):
-        held = policy(max_cost_usd=Decimal(5), free=True)
-        held.hear(run())
+        run(held)
 
         assert held.may_start(3)
 
@@ -126,18 +107,18 @@ class TestOtherReasons:
     )
     def test_what_concerns_every_job_ends_the_sweep_at_once(self, failure, reason):
         held = policy()
-        held.hear(run(failure=failure))
+        run(held, failure=failure)
 
         assert (held.reason, held.because) == (reason, failure.reason)
         assert not held.may_start(0)
 
     def test_one_job_of_another_model_may_be_an_accident_and_two_in_a_row_are_none(self):
         held = policy()
-        held.hear(run(code=FailureCode.PARTITION_MISMATCH))
-        held.hear(run())
-        held.hear(run(code=FailureCode.PARTITION_MISMATCH))
+        run(held, code=FailureCode.PARTITION_MISMATCH)
+        run(held)
+        run(held, code=FailureCode.PARTITION_MISMATCH)
         assert held.reason is None
-        held.hear(run(code=FailureCode.PARTITION_MISMATCH))
+        run(held, code=FailureCode.PARTITION_MISMATCH)
 
         assert held.reason is StopReason.PARTITION_MISMATCH
 
@@ -145,22 +126,22 @@ class TestOtherReasons:
         held = policy()
         for _ in range(10):
             assert held.reason is None
-            held.hear(run(failure=BROKEN))
+            run(held, failure=BROKEN)
 
         assert held.reason is StopReason.FAILING
 
     @pytest.mark.parametrize(
         "before",
         [
-            pytest.param(run(), id="after-a-success"),
-            pytest.param(run(code=FailureCode.PAIRS_MISSING), id="not-all-alike"),
+            pytest.param(None, id="after-a-success"),
+            pytest.param(FailureCode.PAIRS_MISSING, id="not-all-alike"),
         ],
     )
     def test_failures_among_others_do_not(self, before):
         held = policy()
-        held.hear(before)
+        run(held, code=before)
         for _ in range(30):
-            held.hear(run(failure=BROKEN))
+            run(held, failure=BROKEN)
 
         assert held.reason is None
 
@@ -169,15 +150,15 @@ class TestOtherReasons:
 
         assert held.may_start(1)
         assert not held.may_start(2)
-        held.hear(run())
+        run(held)
         assert not held.may_start(1)
-        held.hear(run())
+        run(held)
         assert not held.may_start(0)
         assert held.reason is StopReason.MAX_JOBS
 
     def test_the_first_reason_stands(self):
         held = policy()
-        held.hear(run(failure=EXHAUSTED))
+        run(held, failure=EXHAUSTED)
         held.stop.set()
         held.may_start(0)
 

@@ -7,11 +7,10 @@ import json
 import pytest
 
 from review.errors import ExitCode
-from review.management.kit.sweep_progress import JsonLines, line_of, numbers_of
+from review.management.kit.sweep_progress import json_lines, line_of, numbers_of
 from review.management.output.sweep import sweep_exit_code, sweep_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
-from review.sweeps.job_updates import SweepEvent
-from review.sweeps.report import Tally
+from review.sweeps.progress import SweepEvent, Tally
 
 
 def answer(**changes):
@@ -47,7 +46,7 @@ def cost(usd, without=0):
 class TestJsonLines:
     def lines(self, *events, write=None):
         written = []
-        lines = JsonLines(write or written.append, clock=iter([10.0, 11.5, 12.0]).__next__)
+        lines = json_lines(write or written.append, clock=iter([10.0, 11.5, 12.0]).__next__)
         for event in events:
             lines(event, Tally(pairs_in_all=4, pairs_done=1))
         return written

@@ -6,7 +6,7 @@ import errno
 import ipaddress
 import socket
 from argparse import ArgumentTypeError
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -14,9 +14,8 @@ from django.core.management.base import CommandParser
 from django.core.servers.basehttp import run
 from django.core.wsgi import get_wsgi_application
 
-from commonplace_site.framing import Framed
 from commonplace_site.operators import NoLocalOperator, local_operator
-from commonplace_site.serving import FramedServer
+from commonplace_site.serving import WholeRequestServer
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, word
@@ -81,10 +80,10 @@ class Command(ReviewCommand):
             run(
                 host,
                 options["port"],
-                cast(Any, Framed(get_wsgi_application())),
+                get_wsgi_application(),
                 ipv6=":" in host,
                 threading=True,
-                server_cls=FramedServer,
+                server_cls=WholeRequestServer,
                 on_bind=lambda port: self._say_where(host, int(port)),
             )
         except socket.gaierror as error:

@@ -40,14 +40,12 @@ def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
     if before == after:
         return TextDiff("", truncated=False)
     old, new = split_lines(before), split_lines(after)
-    written: list[str] = [f"--- a/{path}\n", f"+++ b/{path}\n"]
-    size = sum(map(len, written))
+    written = [f"--- a/{path}\n", f"+++ b/{path}\n"]
+    room = MAX_DIFF_CHARACTERS
     for line in _hunks(old, new, line_edits(old, new)):
-        room = MAX_DIFF_CHARACTERS - size
-        size += len(line)
-        if len(written) >= MAX_DIFF_LINES or size > MAX_DIFF_CHARACTERS:
-            begun = f"{line[:room]}\n" if size > MAX_DIFF_CHARACTERS and room > 0 else ""
-            written.append(f"{begun}[diff cut here: it is longer than what is shown]\n")
+        room -= len(line)
+        if len(written) >= MAX_DIFF_LINES or room < 0:
+            written.append("[diff cut here: it is longer than what is shown]\n")
             return TextDiff("".join(written), truncated=True)
         written.append(line)
     return TextDiff("".join(written), truncated=False)
@@ -63,38 +61,43 @@ def split_lines(text: str) -> list[str]:
 
 def line_edits(old: list[str], new: list[str]) -> list[LineEdit]:
     """Give the places where two lists of lines differ, in order, as few lines as possible."""
-    shortest = min(len(old), len(new))
-    head = 0
-    while head < shortest and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < shortest - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = shared_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     if (old_end - head) * (new_end - head) > _MAX_CELLS:
         return [LineEdit(head, old_end, head, new_end)]
     # difflib needs 12 s for 16,000 lines with every second one changed; this, 0.03 s.
     from rapidfuzz.distance import Indel
 
-    numbers: dict[str, int] = {}
-    operations = Indel.opcodes(
-        [numbers.setdefault(line, len(numbers)) for line in old[head:old_end]],
-        [numbers.setdefault(line, len(numbers)) for line in new[head:new_end]],
-    )
     edits: list[LineEdit] = []
-    for operation in operations:
-        if operation.tag == "equal":
+    for item in Indel.opcodes(*numbered(old[head:old_end], new[head:new_end])):
+        if item.tag == "equal":
             continue
-        edit = LineEdit(
-            operation.src_start + head,
-            operation.src_end + head,
-            operation.dest_start + head,
-            operation.dest_end + head,
-        )
+        places = (item.src_start, item.src_end, item.dest_start, item.dest_end)
+        edit = LineEdit(*(place + head for place in places))
         if edits and edits[-1].old_end == edit.old and edits[-1].new_end == edit.new:
             edit = edits.pop()._replace(old_end=edit.old_end, new_end=edit.new_end)
         edits.append(edit)
     return edits
+
+
+def shared_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """Count the items that the two have in common at the start and at the end."""
+    shortest = min(len(old), len(new))
+    head = tail = 0
+    while head < shortest and old[head] == new[head]:
+        head += 1
+    while tail < shortest - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return head, tail
+
+
+def numbered(old: Sequence[str], new: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Give numbers for the items: rapidfuzz compares by hash, and equal numbers are equal items."""
+    numbers: dict[str, int] = {}
+    first, second = (
+        [numbers.setdefault(item, len(numbers)) for item in items] for items in (old, new)
+    )
+    return first, second
 
 
 def _hunks(old: list[str], new: list[str], edits: list[LineEdit]) -> Iterator[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
-from review.domain.diffs.lines import LineEdit, line_edits, split_lines
+from review.domain.diffs.lines import LineEdit, line_edits, numbered, split_lines
 
 MAX_ROWS = 1_000
 MAX_CHARACTERS = 80_000
 _CONTEXT = 3
 _AROUND_KEPT = 1
+_NEAR = 40  # characters
 # Cells of the table that one comparison of words fills, 1 bit each.
 _MAX_CELLS = 100_000_000
 # Below this share of common words two passages are no edit of one another.
@@ -46,7 +47,6 @@ class Row:
 
     @property
     def changed(self) -> bool:
-        """Whether anything in it was removed or added."""
         return any(piece.mark is not Mark.SAME for piece in self.pieces)
 
 
@@ -81,16 +81,47 @@ def word_diff(before: str, after: str, *, keep: Collection[int] = ()) -> WordDif
     :param keep: lines of the old text, from 1, to show whether they changed or not.
     """
     old, new = split_lines(before), split_lines(after)
-    edits = line_edits(old, new)
-    removed = added = 0
-    blocks: list[tuple[LineEdit, list[Row]]] = []
-    for edit in edits:
-        rows = list(_edited_rows(edit, old, new))
-        removed += _count_words(rows, Mark.REMOVED)
-        added += _count_words(rows, Mark.ADDED)
-        blocks.append((edit, rows))
+    blocks = [(edit, list(_edited_rows(edit, old, new))) for edit in line_edits(old, new)]
     hunks, shown_to, truncated = _cut(_hunks(blocks, old, new, keep))
-    return WordDiff(tuple(hunks), max(0, len(old) - shown_to), removed, added, truncated)
+    return WordDiff(
+        tuple(hunks),
+        skipped=max(0, len(old) - shown_to),
+        removed_words=_count_words(blocks, Mark.REMOVED),
+        added_words=_count_words(blocks, Mark.ADDED),
+        truncated=truncated,
+    )
+
+
+def changed_words(diff: WordDiff) -> str:
+    """Return the changed lines alone, each shortened to `[-removed-]{+added+}` and the words around.
+
+    A line begins with its number in the new text; with `-` and the old number if it is gone.
+    """
+    lines = [_shown_change(row) for hunk in diff.hunks for row in hunk.rows if row.changed]
+    return "\n".join([*lines, *(["[cut here: more changed]"] if diff.truncated else [])])
+
+
+def _shown_change(row: Row) -> str:
+    shown = []
+    for index, piece in enumerate(row.pieces):
+        is_last = index == len(row.pieces) - 1
+        text = (piece.text.removesuffix("\n") if is_last else piece.text).replace("\n", "⏎")
+        if piece.mark is Mark.REMOVED:
+            shown.append(f"[-{text or '⏎'}-]")
+        elif piece.mark is Mark.ADDED:
+            shown.append(f"{{+{text or '⏎'}+}}")
+        else:
+            shown.append(_ends(text, head=index > 0, tail=not is_last))
+    return f"{row.new if row.new is not None else f'-{row.old}'}: {''.join(shown)}"
+
+
+def _ends(text: str, *, head: bool, tail: bool) -> str:
+    """Return what stands next to a change before (`head`) or behind (`tail`) the text."""
+    if len(text) <= _NEAR * (head + tail):
+        return text
+    first = text[:_NEAR].rpartition(" ")[0] if head else ""
+    last = text[-_NEAR:].partition(" ")[2] if tail else ""
+    return f"{first} … {last}"
 
 
 def _hunks(
@@ -131,34 +162,20 @@ def _shown_lines(edits: Iterable[LineEdit], count: int, keep: Collection[int]) -
 
 
 def _cut(hunks: Iterable[tuple[Hunk, int]]) -> tuple[list[Hunk], int, bool]:
-    """As much as a page shows, and the number of old lines that are behind it."""
+    """Return as much as a page shows, and the number of old lines that are behind it."""
     kept: list[Hunk] = []
-    rows, characters, behind = MAX_ROWS, MAX_CHARACTERS, 0
+    left, room, behind = MAX_ROWS, MAX_CHARACTERS, 0
     for hunk, end in hunks:
         fitting: list[Row] = []
-        for row in hunk.rows[:rows]:
-            fitting.append(_shortened(row, characters))
-            characters -= sum(len(piece.text) for piece in row.pieces)
-            if characters < 0:
-                break
-        kept.append(Hunk(hunk.skipped, tuple(fitting)))
-        rows -= len(hunk.rows)
-        if rows < 0 or characters < 0:
-            return kept, end, True
+        for row in hunk.rows:
+            left -= 1
+            room -= sum(len(piece.text) for piece in row.pieces)
+            if left < 0 or room < 0:
+                return [*kept, Hunk(hunk.skipped, tuple(fitting))], end, True
+            fitting.append(row)
+        kept.append(hunk)
         behind = end
     return kept, behind, False
-
-
-def _shortened(row: Row, room: int) -> Row:
-    pieces: list[Piece] = []
-    for piece in row.pieces:
-        if room <= 0:
-            break
-        pieces.append(piece if len(piece.text) <= room else Piece(piece.mark, piece.text[:room]))
-        room -= len(piece.text)
-    return (
-        row if len(pieces) == len(row.pieces) and room >= 0 else replace(row, pieces=tuple(pieces))
-    )
 
 
 def _edited_rows(edit: LineEdit, old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
@@ -185,25 +202,14 @@ def _merged(before: str, after: str) -> list[Piece] | None:
 
 
 def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
-    from rapidfuzz.distance import Indel  # no command shows words
+    from rapidfuzz.distance import Indel
 
-    numbers: dict[str, int] = {}
-    operations = Indel.opcodes(
-        [numbers.setdefault(token, len(numbers)) for token in old],
-        [numbers.setdefault(token, len(numbers)) for token in new],
-    )
-    for operation in operations:
-        mark = _MARKS[operation.tag]
-        taken = new if mark is Mark.ADDED else old
-        start, end = (
-            (operation.dest_start, operation.dest_end)
-            if mark is Mark.ADDED
-            else (operation.src_start, operation.src_end)
-        )
-        yield Piece(mark, "".join(taken[start:end]))
-
-
-_MARKS = {"equal": Mark.SAME, "delete": Mark.REMOVED, "insert": Mark.ADDED}
+    for item in Indel.opcodes(*numbered(old, new)):
+        if item.tag == "insert":
+            yield Piece(Mark.ADDED, "".join(new[item.dest_start : item.dest_end]))
+        else:
+            mark = Mark.SAME if item.tag == "equal" else Mark.REMOVED
+            yield Piece(mark, "".join(old[item.src_start : item.src_end]))
 
 
 def _calmed(pieces: Sequence[Piece]) -> list[Piece]:
@@ -262,8 +268,9 @@ def _row(pieces: Sequence[Piece], old: int, new: int) -> Row:
     )
 
 
-def _count_words(rows: Iterable[Row], mark: Mark) -> int:
-    return _words(piece.text for row in rows for piece in row.pieces if piece.mark is mark)
+def _count_words(blocks: Iterable[tuple[LineEdit, list[Row]]], mark: Mark) -> int:
+    pieces = (piece for _edit, rows in blocks for row in rows for piece in row.pieces)
+    return _words(piece.text for piece in pieces if piece.mark is mark)
 
 
 def _words(texts: Iterable[str]) -> int:

@@ -87,10 +87,12 @@ class ResolvedLink:
 
 _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
 _ASSETS = [["static"], ["public"], ["assets"]]
+_LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
 _GENERATED = re.compile(
-    r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search)\b", re.IGNORECASE
+    r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search|blog)\b", re.IGNORECASE
 )
 _ALIAS = re.compile(r"@\w+/|~/")
+BY_ID = "id:"  # before the id of a note, among the stems
 _DENDRON = "dendron://"
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
 
@@ -196,11 +198,13 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
 
 def _files_of(path: str) -> Iterator[str]:
     """Yield what a path may be a name of: the file, or the note that a site makes a page of."""
-    yield path
-    yield f"{path}.md"
-    yield f"{path}.mdx"
-    if path.endswith(".html"):
-        yield f"{path.removesuffix('.html')}.md"
+    # A page that is not translated is shown in English.
+    for name in dict.fromkeys((path, _LANGUAGE.sub("en", path, count=1))):
+        yield name
+        yield f"{name}.md"
+        yield f"{name}.mdx"
+        if name.endswith(".html"):
+            yield f"{name.removesuffix('.html')}.md"
 
 
 def _joined(folder: list[str], name: str) -> str | None:
@@ -221,6 +225,7 @@ def _by_stem(name: str, note_path: str, stems: Mapping[str, tuple[str, ...]]) ->
     paths = stems.get(stem) or stems.get(stem.casefold()) or ()
     ending = f"/{wanted}".casefold()
     fitting = [path for path in paths if f"/{path}".removesuffix(".md").casefold().endswith(ending)]
+    fitting = fitting or list(stems.get(f"{BY_ID}{wanted}", ()))
     return min(fitting, key=lambda path: (_distance(path, note_path), path), default=None)
 
 

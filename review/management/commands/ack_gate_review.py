@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, source, text
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.acceptance.documents import AcksJson
@@ -66,7 +65,7 @@ class Command(ReviewCommand):
         from review.knowledge_base.opening import open_corpus
 
         _check_form(options)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             result = self._ack(options, corpus, config)
         if self.as_json:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
-from review.management.kit.scope_options import add_scope_arguments
-from review.settings import config as conf
+from review.management.kit.scope_options import add_scope_arguments, selection_request
 
 if TYPE_CHECKING:
     from review.acceptance.ack_selection import TrivialAckRequest
@@ -50,7 +49,7 @@ class Command(ReviewCommand):
         from review.acceptance.ack_selection import ack_trivial_changes
         from review.knowledge_base.opening import open_corpus
 
-        config = conf.current()
+        config = settings.current()
         request = _request(options, config)
         with open_corpus(config) as corpus:
             result = ack_trivial_changes(request, corpus=corpus, now=self.now)
@@ -61,7 +60,11 @@ class Command(ReviewCommand):
         self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
     def _write(self, result: TrivialAcksJson) -> None:
+        from review.management.output.selection import left_out_lines
+
         self.write_lines(_lines(result))
+        for line in left_out_lines(result.left_out):
+            self.notice(line)
         for item in result.refused:
             self.warn(f"refused: {item.message}")
         for pair in result.left:
@@ -77,15 +80,10 @@ class Command(ReviewCommand):
 def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
     from review.acceptance.ack_selection import TrivialAckRequest
     from review.jobs.provenance import canonical_partition
-    from review.selection.select import SelectionRequest
 
     return TrivialAckRequest(
-        scope=SelectionRequest(
-            gates=tuple(options["gates"]),
-            all_gates=options["all_gates"],
-            notes=tuple(options["note"] or ()),
-            current_only=options["current"],
-            model_partition=canonical_partition(options["model"], config=config),
+        scope=selection_request(
+            options, model_partition=canonical_partition(options["model"], config=config)
         ),
         actor=options["actor"],
         reason=options["reason"] or "",

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.acceptance.carry_over import CarryRequest
@@ -60,7 +59,7 @@ class Command(ReviewCommand):
 
         if options["retire"] is (options["new"] is not None):
             raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             result = carry_over_acceptances(_request(options, config), corpus=corpus, now=self.now)
         if self.as_json:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int, word
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.jobs.claim import ClaimRequest
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """Takes queued jobs for a worker."""
-
     help = (
         "Take a queued review job, or the oldest ones, for a worker: queued becomes running. Of "
         "several claims of one job exactly one succeeds."
@@ -38,7 +35,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The job or jobs, and what is known of the model."""
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--review-job-id", type=positive_int, metavar="N", help="this job")
         which.add_argument("--next", action="store_true", help="the oldest queued job")
@@ -70,10 +66,9 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Claim, and show what was taken."""
         from review.jobs import claim as claiming
 
-        result = claiming.claim(_request(options), config=conf.current(), now=self.now)
+        result = claiming.claim(_request(options), config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.input import named
 from review.management.kit.options import positive_int, source
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
     from review.jobs.create import CreateRequest
-    from review.jobs.job_documents import CreatedJson, JobJson, PlannedJobJson
+    from review.jobs.job_documents import CreatedJson
 
 
 class Command(ReviewCommand):
-    """Makes queued jobs of a selection."""
-
     help = (
         "Make queued review jobs, each with its prompt, for the targets of a selection. A target "
         "that cannot be requested is skipped with a reason; one that makes no sense rejects all."
@@ -40,7 +37,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The selection, and how to pack it."""
         parser.add_argument(
             "--input",
             type=source,
@@ -80,11 +76,10 @@ class Command(ReviewCommand):
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Plan, make, and show the jobs."""
         from review.jobs import create as planning
 
         request = _request(options, self.read_input(options["input"]))
-        result = planning.create_jobs(request, config=conf.current(), now=self.now)
+        result = planning.create_jobs(request, config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:
@@ -98,6 +93,7 @@ class Command(ReviewCommand):
 
 def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
     from review.jobs.create import CreateRequest
+    from review.jobs.factory import ALREADY_QUEUED
 
     return CreateRequest(
         selection=selection,
@@ -106,7 +102,7 @@ def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
         actor=options["actor"],
         batch_size=options["batch_size"],
         max_prompt_tokens=options["max_prompt_tokens"],
-        force=options["force"],
+        omit=frozenset() if options["force"] else frozenset({ALREADY_QUEUED}),
         dry_run=options["dry_run"],
     )
 
@@ -115,7 +111,13 @@ def _lines(result: CreatedJson) -> Iterator[str]:
     from review.jobs.job_documents import JobJson
 
     for job in result.jobs:
-        yield _job_line(job) if isinstance(job, JobJson) else _planned_line(job)
+        if isinstance(job, JobJson):
+            what = f"job {job.review_job_id}: {job.prompt_path}"
+        else:
+            notes = ", ".join(dict.fromkeys(pair.note_path for pair in job.pairs))
+            gates = ", ".join(dict.fromkeys(pair.gate_id for pair in job.pairs))
+            what = f"would make: {notes} :: {gates}"
+        yield f"{what} (pairs: {job.pair_count}, about {job.estimated_prompt_tokens} tokens)"
     for item in result.skipped:
         has = "" if item.review_job_id is None else f", job {item.review_job_id} has it"
         yield f"skipped: {item.note_path} {item.gate_id} ({item.reason}{has})"
@@ -123,17 +125,3 @@ def _lines(result: CreatedJson) -> Iterator[str]:
         yield f"problem: {problem.path}: {problem.message} ({problem.code})"
     if not result.jobs:
         yield "no job"
-
-
-def _job_line(job: JobJson) -> str:
-    return f"job {job.review_job_id}: {job.prompt_path} ({_size(job)})"
-
-
-def _planned_line(job: PlannedJobJson) -> str:
-    notes = dict.fromkeys(pair.note_path for pair in job.pairs)
-    gates = dict.fromkeys(pair.gate_id for pair in job.pairs)
-    return f"would make: {', '.join(notes)} :: {', '.join(gates)} ({_size(job)})"
-
-
-def _size(job: JobJson | PlannedJobJson) -> str:
-    return f"pairs: {job.pair_count}, about {job.estimated_prompt_tokens} tokens"

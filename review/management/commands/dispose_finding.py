@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import text, word
-from review.settings import config as conf
 from review.vocabulary import DispositionState
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Command(ReviewCommand):
         from review.knowledge_base.opening import open_corpus
         from review.queue.triage import DispositionRequest, dispose_finding
 
-        config = conf.current()
+        config = settings.current()
         request = DispositionRequest(
             state=DispositionState(options["state"]),
             actor=options["actor"],

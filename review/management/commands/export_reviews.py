@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source
 from review.management.kit.output_files import refuse_knowledge_base, refuse_to_overwrite
-from review.settings import config as conf
 from review.settings.config import REPORTS_FOLDER, Config
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config, chosen = conf.current(), options["format"]
+        config, chosen = settings.current(), options["format"]
         if options["output"] == "-":
             self._print_csv(chosen, config)
             return

@@ -7,14 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.job_files.atomic_write import write_whole
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source, text
 from review.management.kit.output_files import refuse_to_overwrite
-from review.settings import config as conf
 
 # How every prompt begins: a file that does may be replaced.
 _BEGINNING = b"# Task\n\nYou edit one note"
@@ -49,7 +48,7 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from review.queue.fix_queries import make_fix_prompt
 
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             document, prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
         if options["output"] not in (None, "-"):

@@ -6,15 +6,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.documents.base import NotThisDocument, decode
 from review.errors import ExitCode, InputRejected, UsageRefused
 from review.ingest.ingest import ingest_jobs
 from review.ingest.request import IngestRequest
 from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJson
+from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
-from review.jobs.recoverable import ready_job_ids
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, source, word
 from review.management.output.ingest import (
@@ -24,7 +24,6 @@ from review.management.output.ingest import (
     refusal_lines,
 )
 from review.models import Provenance
-from review.settings import config as conf
 
 MAX_TELEMETRY_BYTES = 1_000_000
 
@@ -99,7 +98,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ingest the named jobs, or all that are ready."""
-        config = conf.current()
+        config = settings.current()
         request = self._request(options)
         job_ids = _each_once(options["review_job_id"]) or ready_job_ids(
             config=config, actor=None if options["all_actors"] else options["actor"]

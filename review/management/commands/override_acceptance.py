@@ -6,11 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text, word
-from review.settings import config as conf
 
 
 class Command(ReviewCommand):
@@ -48,7 +47,7 @@ class Command(ReviewCommand):
         from review.jobs.provenance import canonical_partition
         from review.knowledge_base.opening import open_corpus
 
-        config = conf.current()
+        config = settings.current()
         request = OverrideRequest(
             note=options["note"],
             gates=tuple(options["gates"]),

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, text
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
-    from review.jobs.recovery_documents import (
-        RecoverableJson,
-        RecoveredJson,
-        RecoveryJson,
-        RecoveryListJson,
-    )
+    from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
     from review.recovery.recover import Recovered
     from review.settings.config import Config
 
@@ -31,8 +25,6 @@ _OF_THE_MACHINE = (ExitCode.FAILED, ExitCode.TRY_AGAIN)
 
 
 class Command(ReviewCommand):
-    """Lists jobs that were given up, and takes in, fails or replaces them."""
-
     help = (
         "Without an action: list abandoned jobs (running for longer than the limit, or their parent "
         "process on this host is gone), jobs whose output waits, and failed jobs with missing "
@@ -53,7 +45,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to do, and to which jobs."""
         parser.add_argument(
             "job_ids",
             nargs="*",
@@ -80,8 +71,7 @@ class Command(ReviewCommand):
         return store.Use.READ if looks else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List, or recover."""
-        config = conf.current()
+        config = settings.current()
         options["older_than"] = options["older_than"] or config.abandoned_after
         if options["action"] == LIST:
             self._list(options, config)
@@ -99,7 +89,7 @@ class Command(ReviewCommand):
 
     def _list(self, options: dict[str, Any], config: Config) -> None:
         from review.jobs.board import require_job
-        from review.jobs.recoverable import list_recoverable
+        from review.recovery.recoverable import list_recoverable
         from review.runners.process.table import ProcessTable
 
         for job_id in options["job_ids"]:
@@ -109,9 +99,8 @@ class Command(ReviewCommand):
             processes=ProcessTable(),
             config=config,
             now=self.now,
+            job_ids=options["job_ids"],
         )
-        if options["job_ids"]:
-            found = _only(found, set(options["job_ids"]))
         if self.as_json:
             self.write_json(found)
         else:
@@ -136,23 +125,15 @@ class Command(ReviewCommand):
             )
 
 
-def _only(found: RecoveryListJson, job_ids: set[int]) -> RecoveryListJson:
-    def kept(entries: list[RecoverableJson]) -> list[RecoverableJson]:
-        return [entry for entry in entries if entry.review_job_id in job_ids]
-
-    return type(found)(
-        abandoned=kept(found.abandoned), ready=kept(found.ready), failed=kept(found.failed)
-    )
-
-
 def _list_lines(found: RecoveryListJson) -> Iterator[str]:
     for name in ("abandoned", "ready", "failed"):
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
+            detail = f": {entry.output_detail}" if entry.output_detail else ""
             yield (
                 f"{name}: job {entry.review_job_id} ({entry.model_partition}, {entry.lens}{taken}; "
                 f"pairs without a review: {entry.pairs_without_review} of {entry.pair_count}; "
-                f"output: {entry.output}): {entry.because}"
+                f"output: {entry.output}{detail}): {entry.because}"
             )
     if not (found.abandoned or found.ready or found.failed):
         yield "nothing to recover"

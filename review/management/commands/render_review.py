@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int, text
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.reviews.read import HistoryRequest
@@ -50,7 +49,7 @@ class Command(ReviewCommand):
         from review.reviews.read import read_reviews
 
         request = _request(options)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             rendered = read_reviews(corpus, request, config=config)
         if self.as_json:

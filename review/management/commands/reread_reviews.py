@@ -6,9 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.management.kit.command import ReviewCommand
-from review.settings import config as conf
 
 
 class Command(ReviewCommand):
@@ -34,7 +33,7 @@ class Command(ReviewCommand):
         result = reread_reviews(
             actor=options["actor"],
             dry_run=options["dry_run"],
-            config=conf.current(),
+            config=settings.current(),
             now=self.now,
         )
         if self.as_json:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import text
 from review.management.output.problems import problem_lines
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.selection.gate_documents import GateJson
@@ -35,7 +34,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Names, and the note."""
         parser.add_argument(
             "gates",
             nargs="*",
@@ -48,10 +46,9 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Resolve and print."""
         from review.selection.gate_names import list_gates
 
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)

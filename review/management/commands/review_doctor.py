@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, path, word
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,7 +145,7 @@ class Command(ReviewCommand):
         from review.management.kit.output_files import refuse_knowledge_base
         from review.store.backup import BackupRequest, back_up
 
-        target, config = options["backup"].absolute(), conf.current()
+        target, config = options["backup"].absolute(), settings.current()
         refuse_knowledge_base(target, config=config)
         request = BackupRequest(target, overwrite=options["overwrite"])
         made = back_up(request, config=config)

@@ -9,13 +9,18 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import path
-from review.settings import config as conf
-from review.setup.init import Initialised, InitRequest, initialise
+from review.setup.init import (
+    NOTES_FOLDER,
+    Initialised,
+    InitRequest,
+    has_notes,
+    initialise,
+)
 
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
@@ -57,7 +62,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy, and report."""
-        into: Path = options["into"] or conf.root_to_start()
+        into: Path = options["into"] or settings.root_to_start()
         done = initialise(InitRequest(into, dry_run=options["dry_run"]))
         if self.as_json:
             self._print_json(into, done, dry_run=options["dry_run"])
@@ -65,12 +70,14 @@ class Command(ReviewCommand):
             self.write_lines(_lines(done, dry_run=options["dry_run"]))
             if done.flavour != COMMONMARK.name:
                 self.notice(_FLAVOUR.format(done.flavour))
-            where = shlex.quote(str(into))
-            first = f"cd {where} && commonplace review_target_selector --all-gates"
-            self.notice(f"next: {'the same without --dry-run' if options['dry_run'] else first}")
+            if not has_notes(into):
+                self.notice(
+                    f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first"
+                )
+            self.notice(f"next: {_next(into, dry_run=options['dry_run'])}")
 
     def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.overview.start_documents import InitJson
+        from review.overview.documents import InitJson
 
         self.write_json(
             InitJson(
@@ -80,8 +87,16 @@ class Command(ReviewCommand):
                 kept=list(done.kept),
                 differing=list(done.differing),
                 flavour=done.flavour,
+                next=_next(into, dry_run=dry_run),
             )
         )
+
+
+def _next(into: Path, *, dry_run: bool) -> str:
+    where = shlex.quote(str(into))
+    if dry_run:
+        return f"commonplace review_init --into {where}"
+    return f"cd {where} && commonplace review_sweep --all-gates --runner rules --model rules -q"
 
 
 def _lines(done: Initialised, *, dry_run: bool) -> Iterator[str]:

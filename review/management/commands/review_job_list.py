@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -18,15 +17,12 @@ if TYPE_CHECKING:
 
 
 class Command(ReviewCommand):
-    """The jobs and where they stand."""
-
     help = "List review jobs with their pairs, oldest first."
     schema = "review-job-list/1"
     store_use = store.Use.READ
     examples = ("commonplace review_job_list --status queued running --json",)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to list."""
         parser.add_argument(
             "--status",
             nargs="+",
@@ -41,27 +37,19 @@ class Command(ReviewCommand):
         parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List."""
-        from review.jobs.board import iter_jobs, list_job_ids
+        from review.jobs.board import list_job_ids, show_jobs
+        from review.jobs.job_documents import JobListJson
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",
             limit=options["limit"],
         )
-        jobs = iter_jobs(job_ids, gates_folder=conf.current().gates_folder)
+        jobs = show_jobs(job_ids, gates_folder=settings.current().gates_folder)
         if self.as_json:
-            self.write_json_chunks(_json_chunks(jobs))
+            self.write_json(JobListJson(jobs=jobs))
         else:
             self.write_lines(line for job in jobs for line in _lines(job))
-
-
-def _json_chunks(jobs: Iterator[JobJson]) -> Iterator[str]:
-    from review.jobs.board import JOBS_AT_ONCE
-    from review.jobs.job_documents import JobListJson
-    from review.management.kit.json_stream import encode_filled
-
-    return encode_filled(JobListJson(jobs=[]), jobs, at_once=JOBS_AT_ONCE)
 
 
 def _lines(job: JobJson) -> Iterator[str]:

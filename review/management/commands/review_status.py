@@ -6,13 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition
 from review.management.output.problems import problem_lines
-from review.settings import config as conf
 
 
 class Command(ReviewCommand):
@@ -59,7 +58,7 @@ class Command(ReviewCommand):
         from review.management.output.status import cost_lines, status_lines
         from review.overview.status import FailOn, read_status
 
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             status = read_status(
                 corpus,

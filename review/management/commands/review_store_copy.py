@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import database
-from review.settings import config as conf
 
 if TYPE_CHECKING:
     from review.store_copy.copy import CopyRequest
@@ -89,8 +88,8 @@ def _refuse_among_notes(target: str) -> None:
 
     if "://" in target:
         return
-    with suppress(conf.RootNotFound):  # a copy needs no knowledge base around it
-        refuse_knowledge_base(Path(place_of(target)), config=conf.current())
+    with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
+        refuse_knowledge_base(Path(place_of(target)), config=settings.current())
 
 
 def _request(options: dict[str, Any]) -> CopyRequest:
@@ -98,7 +97,7 @@ def _request(options: dict[str, Any]) -> CopyRequest:
     from review.store_copy.copy import CopyRequest
 
     return CopyRequest(
-        source=options["source"] or conf.current().database,
+        source=options["source"] or settings.current().database,
         source_named="--from" if options["source"] else SETTING,
         target=options["to"],
         target_named="--to",

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int
-from review.management.kit.scope_options import add_scope_arguments
+from review.management.kit.scope_options import add_scope_arguments, add_selection_options
 from review.management.kit.sweep_options import (
     add_runner_options,
-    add_selection_options,
     add_sweep_options,
 )
-from review.settings import config as conf
 from review.vocabulary import Grouping
-
-if TYPE_CHECKING:
-    from review.sweeps.documents import SweepJson
 
 
 class Command(ReviewCommand):
@@ -36,7 +31,7 @@ class Command(ReviewCommand):
     store_use = store.Use.WRITE
     examples: ClassVar[Sequence[str]] = (
         "commonplace review_sweep --all-gates --runner rules --model rules",
-        "commonplace review_sweep prose --current --runner claude-code --model claude-opus-4-6 --dry-run",
+        "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
         "commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json",
         "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
     )
@@ -50,7 +45,7 @@ class Command(ReviewCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_scope_arguments(parser)
         add_runner_options(parser, model_required=False)
-        add_selection_options(parser)
+        add_selection_options(parser.add_argument_group("selection, as in review_target_selector"))
         parser.add_argument(
             "--grouping",
             choices=Grouping.values,
@@ -73,29 +68,20 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
-        self.show(self._fix(options) if options["fix"] else self._sweep(options))
-
-    def show(self, answer: SweepJson) -> None:
-        """Print what a sweep did, and end with its exit code."""
+        from review.management.kit.sweep_command import run_fixes, run_sweep
         from review.management.output.sweep import sweep_exit_code, sweep_lines
 
+        config = settings.current()
+        if options["fix"]:
+            answer = run_fixes(options, config=config)
+        else:
+            answer = run_sweep(self, options, config=config)
+        answer.schema = self.schema
         if self.as_json:
             self.write_json(answer)
         else:
             self.write_lines(sweep_lines(answer))
         self.finish(sweep_exit_code(answer))
-
-    def _sweep(self, options: dict[str, Any]) -> SweepJson:
-        from review.management.kit.sweep_command import run_sweep
-        from review.sweeps.documents import SweepJson
-
-        grouping = Grouping(options["grouping"])
-        return run_sweep(self, options, grouping, answer=SweepJson, config=conf.current())
-
-    def _fix(self, options: dict[str, Any]) -> SweepJson:
-        from review.management.output.fixes import run_fixes
-
-        return run_fixes(options, config=conf.current())
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -104,4 +90,7 @@ def _check(options: dict[str, Any]) -> None:
     if options["apply"] and not options["fix"]:
         raise UsageRefused("--apply goes with --fix")
     if options["model"] is None and not options["fix"]:
-        raise UsageRefused("a sweep reviews for one model partition", hint="add --model MODEL")
+        raise UsageRefused(
+            "a sweep reviews for one model partition",
+            hint=f"add --model {'rules' if options['runner'] == 'rules' else 'and the name of the model'}",
+        )

@@ -8,13 +8,11 @@ from django.core.management.base import CommandParser
 
 from review.management.commands import review_sweep
 from review.management.kit.options import positive_int, text
-from review.management.kit.scope_options import add_note_arguments
+from review.management.kit.scope_options import add_note_arguments, add_selection_options
 from review.management.kit.sweep_options import (
     add_runner_options,
-    add_selection_options,
     add_sweep_options,
 )
-from review.settings import config as conf
 from review.vocabulary import Grouping
 
 
@@ -27,7 +25,7 @@ class Command(review_sweep.Command):
     )
     schema = "run-gate-sweep/1"
     examples = (
-        "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6 --current",
+        "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6",
         "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run",
     )
 
@@ -35,18 +33,12 @@ class Command(review_sweep.Command):
         parser.add_argument("gate", type=text, metavar="GATE_ID", help="one gate, by id or path")
         add_note_arguments(parser)
         add_runner_options(parser, model_required=True)
-        add_selection_options(parser)
+        add_selection_options(parser.add_argument_group("selection, as in review_target_selector"))
         parser.add_argument(
             "--batch-size", type=positive_int, metavar="N", help="notes in a job (default 8)"
         )
         add_sweep_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.kit.sweep_command import run_sweep
-        from review.sweeps.documents import GateSweepJson
-
-        scope = {"gates": [options["gate"]], "all_gates": False}
-        wanted = options | scope
-        self.show(
-            run_sweep(self, wanted, Grouping.GATE, answer=GateSweepJson, config=conf.current())
-        )
+        scope = {"gates": [options["gate"]], "all_gates": False, "grouping": Grouping.GATE.value}
+        super().handle(**options, **scope, fix=False, apply=False)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import duration, positive_int, word
-from review.settings import config as conf
+from review.management.kit.sweep_options import add_runner_option
 
 if TYPE_CHECKING:
-    from review.jobs.job_documents import RanJson
     from review.sweeps.run_jobs import RunResult
 
 
@@ -43,14 +42,7 @@ class Command(ReviewCommand):
             "job_ids", nargs="*", type=positive_int, metavar="JOB_ID", help="queued jobs"
         )
         parser.add_argument("--all", action="store_true", help="every queued job of the partition")
-        parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
-        parser.add_argument(
-            "--runner-model",
-            type=word,
-            metavar="M",
-            help="the model as the runner calls it (default: by the name of the partition)",
-        )
-        parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
+        add_runner_option(parser)
         parser.add_argument(
             "--model-partition",
             type=word,
@@ -64,18 +56,28 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from review.jobs.job_documents import RanJson
         from review.management.kit.interrupt import stop_on_signals
         from review.management.kit.sweep_command import run_chosen_jobs
+        from review.management.output.ingest import exit_code, refusal_documents
 
         if bool(options["job_ids"]) == options["all"]:
             raise UsageRefused("name the jobs to run, or give --all")
         with stop_on_signals() as stop:
-            result = run_chosen_jobs(options, stop=stop, config=conf.current())
+            result = run_chosen_jobs(options, stop=stop, config=settings.current())
         if self.as_json:
-            self.write_json(_document(result))
+            document = RanJson(
+                jobs=result.jobs,
+                left_queued=result.left_queued,
+                refused=refusal_documents(result.refused),
+                stopped_because=result.stopped_because,
+            )
+            self.write_json(document)
         else:
             self._print(result)
-        self.finish(ExitCode.INTERRUPTED if stop.is_set() else _exit_code(result))
+        self.finish(
+            ExitCode.INTERRUPTED if stop.is_set() else exit_code(result.jobs, result.refused)
+        )
 
     def _print(self, result: RunResult) -> None:
         from review.management.output.ingest import job_lines, refusal_lines
@@ -83,28 +85,7 @@ class Command(ReviewCommand):
         self.write_lines((*job_lines(result.jobs), *refusal_lines(result.refused)))
         for left in result.left_queued:
             self.write_lines([f"job {left.review_job_id}: left queued: {left.reason}"])
-        if result.stopped_for is not None:
-            self.warn(f"stopped: {result.stopped_for.reason}")
+        if result.stopped_because is not None:
+            self.warn(f"stopped: {result.stopped_because}")
         if not (result.jobs or result.left_queued or result.refused):
             self.notice("no queued job")
-
-
-def _exit_code(result: RunResult) -> ExitCode:
-    from review.management.output.ingest import exit_code
-
-    return exit_code(result.jobs, result.refused)
-
-
-def _document(result: RunResult) -> RanJson:
-    from review.jobs.job_documents import LeftQueuedJson, RanJson
-    from review.management.output.ingest import refusal_documents
-
-    return RanJson(
-        jobs=list(result.jobs),
-        left_queued=[
-            LeftQueuedJson(review_job_id=left.review_job_id, reason=left.reason)
-            for left in result.left_queued
-        ],
-        refused=refusal_documents(result.refused),
-        stopped_because=None if result.stopped_for is None else result.stopped_for.reason,
-    )

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, text, word
-from review.settings import config as conf
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Command(ReviewCommand):
             reason=options["reason"],
             actor=options["actor"],
         )
-        result = set_decision(request, config=conf.current(), now=self.now)
+        result = set_decision(request, config=settings.current(), now=self.now)
         if self.as_json:
             self.write_json(result)
         else:

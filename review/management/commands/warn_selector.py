@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import store
+from review import settings, store
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
@@ -27,7 +27,6 @@ from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.selection.path_filters import named_places
-from review.settings import config as conf
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
@@ -85,7 +84,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shape = _shape(options, as_json=self.as_json)
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:

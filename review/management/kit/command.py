@@ -16,7 +16,7 @@ from django.core.management.color import no_style
 from django.db import DatabaseError
 from django.utils import timezone
 
-from review import store
+from review import settings, store
 from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.kit.errors import printable_json, progress_allowed, report
@@ -28,7 +28,6 @@ from review.management.kit.options import (
     ReviewParser,
     word,
 )
-from review.settings import config as conf
 from review.upkeep.open_store import open_store
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class ReviewCommand(BaseCommand):
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
         if "actor" in options and not options["actor"]:
-            options["actor"] = _named_actor(conf.current().actor) or f"human:{_user_name()}"
+            options["actor"] = _named_actor(settings.current().actor) or f"human:{_user_name()}"
 
     def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
         as_json = "--json" in arguments

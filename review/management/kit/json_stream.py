@@ -18,14 +18,14 @@ def encode_filled(
     """The document in pieces, byte for byte as `encode` would give it whole.
 
     :param frame: the document, with these arrays empty; they come first of its arrays, in this order.
+        What stands behind an array is encoded when the array was read.
     """
-    head, *rest = encode(frame).split(_EMPTY, len(arrays))
-    yield head
-    for items, following in zip(arrays, rest, strict=True):
+    yield encode(frame).split(_EMPTY, len(arrays))[0]
+    for number, items in enumerate(arrays, 1):
         yield '":['
         comma = ""
         for some in batched(items, at_once):
             array = msgspec.json.encode(some)[1:-1]
             yield comma + array.decode("utf-8", "surrogatepass")
             comma = ","
-        yield f"]{following}"
+        yield f"]{encode(frame).split(_EMPTY, len(arrays))[number]}"

@@ -48,6 +48,7 @@ class ReviewParser(CommandParser):
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**kwargs)
         self.given: set[str] = set()
+        self._words: list[str] = []
         for action in (None, "store"):
             self.register("action", action, _StoredOnce)
 
@@ -73,6 +74,7 @@ class ReviewParser(CommandParser):
         """Let an option of several listed words end where its words do: `--reason x prose/y`."""
         words = list(sys.argv[1:] if args is None else args)
         self.given.clear()
+        self._words = words
         return super().parse_known_args(self._one_by_one(words), namespace)
 
     def _one_by_one(self, words: list[str]) -> list[str]:
@@ -94,7 +96,14 @@ class ReviewParser(CommandParser):
                 split.append(word)
         return split
 
+    def _takes_many(self, word: str) -> bool:
+        named = (action for action in self._actions if word in action.option_strings)
+        return any(action.nargs == "+" and action.choices is None for action in named)
+
     def _near(self, message: str) -> str:
+        missing = re.search(r"arguments are required: ([A-Z_]+)", message)
+        if missing and (greedy := next(filter(self._takes_many, self._words), "")):
+            return f"{missing[1]} stands before {greedy}, which takes all words behind it"
         unknown = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
         if unknown is None:
             return ""
@@ -173,13 +182,13 @@ def partition(raw: str) -> str:
 
     :raises ModelNameRefused: no partition can be made of it.
     """
+    from review import settings
     from review.domain.model_partition import build_model_partition
-    from review.settings import config as conf
 
     name = word(raw)
     try:
-        config = conf.current()
-    except conf.RootNotFound:
+        config = settings.current()
+    except settings.RootNotFound:
         return build_model_partition(name)  # the command says itself that it has no root
     if name in config.partitions:
         return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -12,39 +13,27 @@ from review.jobs.board import list_job_ids
 from review.jobs.provenance import canonical_partition
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.interrupt import stop_on_signals
-from review.management.kit.sweep_options import sweep_request, worker_request
+from review.management.kit.sweep_options import sweep_limits, sweep_request, worker_request
 from review.management.kit.sweep_progress import watching
+from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.dispatcher import Dispatcher
-from review.sweeps.report import SweepContext
+from review.sweeps.documents import SweepJson
+from review.sweeps.progress import Tally
 from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
-from review.sweeps.workers import build_worker, resolve_runner
-from review.vocabulary import JobStatus
+from review.sweeps.workers import build_worker, resolve_editor
+from review.vocabulary import Grouping, JobStatus
 
 if TYPE_CHECKING:
     from review.management.kit.command import ReviewCommand
-    from review.sweeps.documents import SweepJson
-    from review.vocabulary import Grouping
 
 
-def run_sweep(
-    command: ReviewCommand,
-    options: dict[str, Any],
-    grouping: Grouping,
-    *,
-    answer: type[SweepJson],
-    config: Config,
-) -> SweepJson:
+def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config) -> SweepJson:
     """Sweep, or say what a sweep would do, as the options of `command` ask."""
-    request = sweep_request(options, grouping=grouping, answer=answer, config=config)
-    processes = ProcessTable()
-    me = processes.me()
-    actor = f"sweep:{me.host}:{me.pid}"
-    wanted = worker_request(options, actor=actor, config=config)
-    provenance = resolve_runner(wanted, config=config).provenance
+    request = sweep_request(options, config=config)
+    to_work = worker_request(options, config=config)
     stderr = cast(TextIO, command.stderr._out)
     quiet = command.quiet or request.dry_run
     with (
@@ -52,16 +41,60 @@ def run_sweep(
         watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as on_event,
         open_corpus(config, use_cache=not options["no_cache"]) as corpus,
     ):
-        context = SweepContext(
-            config, processes, provenance, actor, on_event, stop, clock=timezone.now
+        worker = build_worker(
+            to_work,
+            linker=corpus.linker,
+            config=config,
+            clock=timezone.now,
+            stop=stop,
+            dry_run=request.dry_run,
         )
         if request.dry_run:
-            return plan_sweep(request, corpus=corpus, context=context)
-        worker = build_worker(
-            wanted, parent=me, linker=corpus.linker, config=config, clock=timezone.now
-        )
-        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
-        return sweep(request, corpus=corpus, dispatcher=dispatcher, context=context)
+            return plan_sweep(request, corpus=corpus, worker=worker)
+        processes = ProcessTable()
+        return sweep(request, corpus=corpus, worker=worker, processes=processes, on_event=on_event)
+
+
+def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
+    """Have the notes of the scope mended that have open findings."""
+    began = timezone.now()
+    wanted = worker_request(options, config=config)
+    resolved = resolve_editor(wanted, config=config)
+    request = FixSweep(
+        resolved=resolved,
+        limits=sweep_limits(options, config),
+        timeout=wanted.timeout,
+        notes=tuple(options["note"] or ()),
+        gates=tuple(options["gates"]),
+        slots=wanted.slots,
+        apply=options["apply"],
+        dry_run=options["dry_run"],
+        clock=timezone.now,
+    )
+    with stop_on_signals() as stop, open_corpus(config) as corpus:
+        fixed = fix_notes(request, corpus=corpus, config=config, stop=stop)
+    outcomes = Counter(note.outcome for note in fixed.notes)
+    failed, refused = outcomes.pop(FAILED, 0), outcomes.pop(REFUSED, 0)
+    planned = outcomes.pop(PLANNED, 0)
+    reason, tally = fixed.policy.reason, Tally()
+    for usage in fixed.usages:
+        tally.count_cost(usage)
+    return SweepJson(
+        dry_run=bool(planned),
+        model_partition=options["model"] or "",
+        runner=resolved.spec.name,
+        runner_model=resolved.provenance.runner_model,
+        runner_effort=resolved.provenance.runner_effort,
+        grouping=Grouping.NOTE.value,
+        targets=len(fixed.notes),
+        stopped=reason,
+        stopped_because=fixed.policy.because if reason else None,
+        jobs={"completed": outcomes.total(), "failed": failed, "refused": refused},
+        cost=tally.cost(),
+        seconds=round((timezone.now() - began).total_seconds(), 3),
+        fixes=list(fixed.notes),
+        fix_record=fixed.record,
+    )
 
 
 def run_chosen_jobs(
@@ -78,20 +111,12 @@ def run_chosen_jobs(
     job_ids = options["job_ids"] or list_job_ids(
         statuses=(JobStatus.QUEUED,), model_partition=partition
     )
-    retry = {"max_attempts": None, "retry_pause": None, "wait_for_reset": False}
-    request = worker_request(
-        {**options, **retry, "model": typed}, actor=options["actor"], config=config
-    )
+    request = worker_request({**options, "model": typed}, config=config)
     with open_corpus(config) as corpus:
         worker = build_worker(
-            request,
-            parent=ProcessTable().me(),
-            linker=corpus.linker,
-            config=config,
-            clock=timezone.now,
+            request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
         )
-        dispatcher = Dispatcher(worker, slots=options["jobs"] or config.sweep_jobs, stop=stop)
-        return run_jobs(job_ids, dispatcher=dispatcher)
+        return run_jobs(job_ids, worker=worker)
 
 
 def _partition(options: Mapping[str, Any], config: Config) -> str | None:

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from review.management.kit.options import duration, money, positive_int, word
-from review.vocabulary import REQUESTED, Grouping, Staleness
+from review.management.kit.scope_options import selection_request
+from review.vocabulary import Grouping
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer
+
     from review.settings.config import Config
-    from review.sweeps.documents import SweepJson
-    from review.sweeps.request import Limits, SweepRequest
+    from review.sweeps.feeder import SweepRequest
+    from review.sweeps.limits import Limits
     from review.sweeps.workers import WorkerRequest
 
-STALE = "stale"
 LOCAL = "local"
 
 
-def add_selection_options(parser: CommandParser) -> None:
-    group = parser.add_argument_group("selection, as in review_target_selector")
-    group.add_argument(
-        "--mode", choices=(STALE, REQUESTED), default=STALE, help="requested: fresh pairs too"
+def add_runner_option(parser: _ActionsContainer) -> None:
+    """Add the runner, and the model and effort that it is told."""
+    parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    parser.add_argument(
+        "--runner-model",
+        type=word,
+        metavar="M",
+        help="the model as the runner calls it, where only its partition is named",
     )
-    group.add_argument(
-        "--reason",
-        choices=Staleness.values,
-        nargs="+",
-        action="extend",
-        help="only pairs whose first reason is one of these",
-    )
-    rules = group.add_mutually_exclusive_group()
-    rules.add_argument("--rules-only", action="store_true", help="only gates that name a rule")
-    rules.add_argument("--skip-rules", action="store_true", help="only gates that name no rule")
-    group.add_argument(
-        "--skip-trivial", action="store_true", help="without changes that the gates call trivial"
-    )
-    group.add_argument("--limit", type=positive_int, metavar="N", help="at most N pairs")
-    group.add_argument("--no-cache", action="store_true", help="read every file")
+    parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
 
 
 def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
     group = parser.add_argument_group("runner")
-    group.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    add_runner_option(group)
     group.add_argument(
         "--model",
         type=word,
@@ -52,13 +45,6 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
         metavar="MODEL",
         help="the model, as the runner calls it, or its partition: what to be fresh for",
     )
-    group.add_argument(
-        "--runner-model",
-        type=word,
-        metavar="M",
-        help="the model as the runner calls it, where --model names a partition",
-    )
-    group.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
     group.add_argument(
         "--dispatch", choices=(LOCAL,), default=LOCAL, help="where the jobs run: on this machine"
     )
@@ -99,41 +85,28 @@ def add_sweep_options(parser: CommandParser) -> None:
     group.add_argument("--dry-run", action="store_true", help="say what would be run and may cost")
 
 
-def sweep_request(
-    options: dict[str, Any], *, grouping: Grouping, answer: type[SweepJson], config: Config
-) -> SweepRequest:
+def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:
     from review.jobs.provenance import canonical_partition
     from review.runners.registry import find_runner
-    from review.selection.select import SelectionRequest
-    from review.sweeps.request import SweepRequest
+    from review.sweeps.feeder import SweepRequest
 
     in_process = find_runner(options["runner"], config=config).in_process
-    selection = SelectionRequest(
-        gates=tuple(options["gates"]),
-        all_gates=options["all_gates"],
-        notes=tuple(options["note"] or ()),
-        current_only=options["current"],
-        model_partition=canonical_partition(options["model"], config=config),
-        mode=options["mode"],
-        reasons=tuple(Staleness(reason) for reason in options["reason"] or ()),
-        # A gate without a rule is not for the embedded reviewer.
-        rules_only=options["rules_only"] or in_process,
-        skip_rules=options["skip_rules"],
-        skip_trivial=options["skip_trivial"],
-        limit=options["limit"],
+    selection = selection_request(
+        options, model_partition=canonical_partition(options["model"], config=config)
     )
+    if in_process:  # a gate without a rule is not for the embedded reviewer
+        selection = replace(selection, rules_only=True)
     return SweepRequest(
         selection=selection,
-        grouping=grouping,
+        grouping=Grouping(options["grouping"]),
         limits=sweep_limits(options, config),
-        answer=answer,
         batch_size=options["batch_size"],
         dry_run=options["dry_run"],
     )
 
 
 def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
-    from review.sweeps.request import Limits
+    from review.sweeps.limits import Limits
 
     return Limits(
         max_attempts=options["max_attempts"] or config.sweep_attempts,
@@ -142,18 +115,23 @@ def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
     )
 
 
-def worker_request(options: dict[str, Any], *, actor: str, config: Config) -> WorkerRequest:
+def worker_request(options: Mapping[str, Any], *, config: Config) -> WorkerRequest:
+    """The runner and how it works; retries are not among the options of every command."""
     from review.sweeps.run_job import RetryPolicy
     from review.sweeps.workers import WorkerRequest
 
-    runs, pause = options["max_attempts"] or config.sweep_attempts, options["retry_pause"]
-    retry = RetryPolicy(runs, wait_for_reset=options["wait_for_reset"])
+    pause = options.get("retry_pause")
     return WorkerRequest(
         runner=options["runner"],
         typed=options["model"] or "",
         timeout=options["timeout"] or config.sweep_timeout,
-        actor=actor,
+        slots=options["jobs"] or config.sweep_jobs,
+        actor=options.get("actor", ""),
         model=options["runner_model"],
         effort=options["runner_effort"],
-        retry=retry if pause is None else replace(retry, first_pause=pause),
+        retry=RetryPolicy(
+            options.get("max_attempts") or config.sweep_attempts,
+            **({} if pause is None else {"first_pause": pause}),
+            wait_for_reset=options.get("wait_for_reset", False),
+        ),
     )

@@ -6,35 +6,29 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from review.domain.printing import printable_line
 from review.management.kit.errors import printable_json
-from review.sweeps.job_updates import SweepEvent
-from review.sweeps.report import Tally
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+from review.sweeps.progress import OnEvent, SweepEvent, Tally
 
 EVENT_SCHEMA = "sweep-event/1"
 _AMOUNT_UNKNOWN = "cost unknown"
 # Only what somebody may have to act on scrolls by above the line.
-_TOLD = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
+_SHOWN = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
 
 
-class JsonLines:
-    """One JSON object a line, for whoever reads a log."""
+def json_lines(
+    write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic
+) -> OnEvent:
+    """Write one JSON object a line, for whoever reads a log."""
+    began = clock()
 
-    def __init__(self, write: Callable[[str], object], *, clock: Callable[[], float]) -> None:
-        self._write = write
-        self._clock = clock
-        self._began = clock()
-
-    def __call__(self, event: SweepEvent, tally: Tally) -> None:
+    def show(event: SweepEvent, tally: Tally) -> None:
         document = {
             "schema": EVENT_SCHEMA,
             "event": event.name,
-            "seconds": round(self._clock() - self._began, 3),
+            "seconds": round(clock() - began, 3),
             **event.fields,
             "pairs_done": tally.pairs_done,
             "pairs_in_all": tally.pairs_in_all,
@@ -44,29 +38,9 @@ class JsonLines:
         encoded = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
         # Whoever read this may have gone; the work goes on.
         with suppress(OSError):
-            self._write(printable_json(encoded) + "\n")
+            write(printable_json(encoded) + "\n")
 
-
-class TerminalLine:
-    """A bar with rate, cost so far and time left; failures scroll by above it."""
-
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress = progress
-        self._task = task
-        self._began = time.monotonic()
-
-    def __call__(self, event: SweepEvent, tally: Tally) -> None:
-        failed = event.fields.get("status") == "failed" and event.name == "job-finished"
-        if failed or event.name in _TOLD:
-            self._progress.console.print(line_of(event), markup=False, highlight=False)
-        if event.name in ("salvaged", "not-salvaged"):
-            return  # before there is anything to count
-        self._progress.update(
-            self._task,
-            total=tally.pairs_in_all,
-            completed=min(tally.pairs_done + tally.pairs_left_out, tally.pairs_in_all),
-            numbers=numbers_of(tally, seconds=time.monotonic() - self._began),
-        )
+    return show
 
 
 def line_of(event: SweepEvent) -> str:
@@ -74,10 +48,10 @@ def line_of(event: SweepEvent) -> str:
     fields = event.fields
     why = fields.get("failure_reason") or fields.get("reason") or fields.get("message") or ""
     code = fields.get("failure_code") or fields.get("code") or fields.get("status") or ""
-    told = ": ".join(str(part) for part in (code, why) if part)
+    reason = ": ".join(str(part) for part in (code, why) if part)
     again = f" (again in {fields['in_seconds']:g} s)" if "in_seconds" in fields else ""
     what = "failed" if event.name == "job-finished" else event.name
-    return printable_line(f"job {fields.get('review_job_id')}: {what}: {told}{again}")
+    return printable_line(f"job {fields.get('review_job_id')}: {what}: {reason}{again}")
 
 
 def numbers_of(tally: Tally, *, seconds: float) -> str:
@@ -92,45 +66,51 @@ def numbers_of(tally: Tally, *, seconds: float) -> str:
 
 
 @contextmanager
-def watching(
-    stream: TextIO, *, on_terminal: bool, quiet: bool
-) -> Iterator[Callable[[SweepEvent, Tally], None]]:
-    """Whoever tells about the sweep on `stream`."""
+def watching(stream: TextIO, *, on_terminal: bool, quiet: bool) -> Iterator[OnEvent]:
+    """Show the events of a sweep on `stream`."""
     if quiet:
         yield lambda event, tally: None
-    elif not on_terminal:
-        yield JsonLines(stream.write, clock=time.monotonic)
+    elif on_terminal:
+        with _terminal_line(stream) as show:
+            yield show
     else:
-        with _terminal(stream) as (progress, task):
-            yield TerminalLine(progress, task)
+        yield json_lines(stream.write)
 
 
 @contextmanager
-def _terminal(stream: TextIO) -> Iterator[tuple[Progress, TaskID]]:
+def _terminal_line(stream: TextIO) -> Iterator[OnEvent]:
+    """A bar with rate, cost so far and time left; failures scroll by above it."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(file=stream, force_terminal=True, soft_wrap=True)
-    progress = Progress(
-        TextColumn("pairs"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[numbers]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+    bar = progress.Progress(
+        progress.TextColumn("pairs"),
+        progress.BarColumn(bar_width=24),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[numbers]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
         console=console,
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
         speed_estimate_period=600,
     )
-    with progress:
-        yield progress, progress.add_task("sweep", total=None, numbers="")
+    task = bar.add_task("sweep", total=None, numbers="")
+    began = time.monotonic()
+
+    def show(event: SweepEvent, tally: Tally) -> None:
+        failed = event.fields.get("status") == "failed" and event.name == "job-finished"
+        if failed or event.name in _SHOWN:
+            console.print(line_of(event), markup=False, highlight=False)
+        bar.update(
+            task,
+            total=tally.pairs_in_all or None,
+            completed=min(tally.pairs_done + tally.skipped.total(), tally.pairs_in_all),
+            numbers=numbers_of(tally, seconds=time.monotonic() - began),
+        )
+
+    with bar:
+        yield show

@@ -15,13 +15,14 @@ _SOURCES = {
     "typed": "reported as data, not as text",
     None: "no decision could be read",
 }
+_DECIDE = (
+    "A person may decide: `commonplace set_decision --review-pair-id {} --as WORD --reason WHY`."
+)
 _NOT_ACCEPTED = {
     "superseded": "**Superseded**: a later text of the note or gate was accepted before this"
     " review came in. It is kept as evidence.",
-    "decision-error": "**Not accepted**: the reviewer could not judge. A person may decide:"
-    " `commonplace set_decision`.",
-    "decision-unknown": "**Not accepted**: no decision could be read. A person may decide:"
-    " `commonplace set_decision`.",
+    "decision-error": f"**Not accepted**: the reviewer could not judge. {_DECIDE}",
+    "decision-unknown": f"**Not accepted**: no decision could be read. {_DECIDE}",
     "partition-mismatch": "**Not accepted**: telemetry says that another model ran. The text is"
     " kept as evidence.",
 }
@@ -65,7 +66,7 @@ def _review(review: ReviewJson) -> Iterator[str]:
 def _banners(review: ReviewJson) -> Iterator[str]:
     because = review.not_accepted_because
     if because and not review.is_current:
-        yield _NOT_ACCEPTED[because]
+        yield _NOT_ACCEPTED[because].format(review.review_pair_id)
     if review.later_review_pair_id is not None:
         yield f"A later review of this note and gate in this partition: {review.later_review_pair_id}."
     if review.acceptance is not None and not review.is_current and not because:

@@ -1,30 +1,11 @@
-"""Prints a selection: one streamed JSON document, or lines for people."""
+"""Prints a selection for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from review.documents.problems import problem_json
-from review.management.kit.json_stream import encode_filled
-from review.selection.documents import SelectionJson
 from review.selection.select import Selection
 from review.vocabulary import Staleness
-
-_CHUNK = 500
-
-
-def json_chunks(selection: Selection) -> Iterator[str]:
-    """The document of `review_target_selector --json`, in pieces of a few hundred targets."""
-    frame = SelectionJson(
-        mode=selection.request.mode,
-        model_partition=selection.request.model_partition,
-        targets=[],
-        diffs=[],
-        counts=dict(selection.counts),
-        problems=[problem_json(problem) for problem in selection.problems],
-        renames=selection.renames(),
-    )
-    return encode_filled(frame, selection.targets(), selection.diffs(), at_once=_CHUNK)
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -37,11 +18,30 @@ def text_lines(selection: Selection) -> Iterator[str]:
         change = " trivial" if target.change is not None and target.change.trivial else ""
         yield f"  - {target.gate_id} ({target.reason}{change})"
     for diff in selection.diffs():
-        yield from ("", *diff.diff.splitlines())
+        yield from ("", f"{diff.path}: {diff.accepted_sha256[:12]} became {diff.sha256}")
+        yield from diff.words.splitlines()
 
 
 def summary_line(selection: Selection) -> str:
-    """How much of the scope is stale and how much is fresh."""
     counts = selection.counts
     stale = sum(counts[reason.value] for reason in Staleness)
     return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
+
+
+_LEFT_OUT = {
+    "not-named": "notes left out by --note",
+    "not-current": "notes left out by --current",
+    "has-rule": "gates left out by --skip-rules",
+    "has-no-rule": "gates left out by --rules-only: they name no rule",
+    "other-reason": "pairs left out by --reason",
+    "trivial": "pairs left out by --skip-trivial",
+    "over-limit": "pairs left out by --limit",
+}
+
+
+def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
+    """Yield a line for each filter that left something out."""
+    for why, number in left_out.items():
+        if why in _LEFT_OUT:
+            none = why == "not-current" and number == left_out.get("without-status")
+            yield f"{number} {_LEFT_OUT[why]}{': none has a status' if none else ''}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from review.jobs.costs_documents import CostJson, CostsJson
-from review.overview.status_documents import GateStatusJson, PartitionStatusJson, StatusJson
+from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 
 _HEADINGS = (
     "applicable", "fresh", "missing", "gate-changed", "note-changed", "pass", "warn", "fail",

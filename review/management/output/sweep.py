@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 
 from review.errors import ExitCode
 from review.management.output.problems import problem_lines
+from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
-from review.sweeps.request import StopReason
-from review.sweeps.targets import GIVEN_UP
+from review.sweeps.limits import StopReason
+from review.sweeps.progress import GIVEN_UP
 
 _WIDEST_REASON = 100
 
@@ -19,6 +21,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield from _fix_lines(answer)
         return
     yield f"{answer.model_partition} before: {_counts(answer.counts)}"
+    yield from left_out_lines(answer.left_out)
     for job in answer.salvaged:
         kept = f"reviews kept: {job.pairs_kept}"
         yield f"job {job.review_job_id} of a parent that is gone: {job.status}, {kept}"
@@ -27,7 +30,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
     else:
         yield f"jobs: {_counts(answer.jobs, zeros=False) or 'none'}"
         yield f"pairs: {_counts(answer.pairs, zeros=False) or 'none'}"
-        yield f"cost: {_cost(answer)}; time: {_time(answer.seconds)}"
+        yield f"cost: {_cost(answer)}; time: {timedelta(seconds=round(answer.seconds))}"
     if answer.skipped:
         yield f"left out: {_counts(answer.skipped)}"
     if given_up := answer.skipped.get(GIVEN_UP):
@@ -108,12 +111,6 @@ def _cost(answer: SweepJson) -> str:
         return "unknown" if cost.jobs_without_cost else "none"
     unknown = f", and {cost.jobs_without_cost} jobs that did not say" * bool(cost.jobs_without_cost)
     return f"${cost.usd:.2f}{unknown}"
-
-
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def _counts(counts: Mapping[str, int], *, zeros: bool = True) -> str:

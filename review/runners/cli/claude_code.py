@@ -8,6 +8,7 @@ from typing import Any
 from review.runners.cli.error_texts import failure_of, limit_named_by
 from review.runners.cli.json_output import (
     count,
+    encoded,
     known,
     money,
     objects_in,
@@ -40,9 +41,8 @@ def read_claude_code(captured: Captured, _reading: Reading) -> Account:
     first = next((item for item in objects if item.get("subtype") == "init"), {})
     told = text(result.get("model")) or text(first.get("model"))
     models = tuple(usage) or ((told,) if told else ())
-    answer = result.get("result")
     return Account(
-        answer=answer.encode("utf-8", "replace") if isinstance(answer, str) else None,
+        answer=encoded(result.get("result")),
         failure=_failure(result),
         telemetry=_telemetry(result, usage),
         models=models,
@@ -88,10 +88,9 @@ def _telemetry(result: Mapping[str, Any], usage: Mapping[str, Any]) -> dict[str,
 
 def _refused_writes(result: Mapping[str, Any]) -> tuple[str, ...]:
     denials = result.get("permission_denials")
-    paths = []
-    for denial in denials if isinstance(denials, list) else []:
-        tool = table(denial).get("tool_name")
-        if tool in _WRITING_TOOLS:
-            path = text(table(table(denial).get("tool_input")).get("file_path"))
-            paths.append(path or str(tool))
-    return tuple(paths)
+    tools = map(table, denials if isinstance(denials, list) else [])
+    return tuple(
+        text(table(tool.get("tool_input")).get("file_path")) or str(tool["tool_name"])
+        for tool in tools
+        if tool.get("tool_name") in _WRITING_TOOLS
+    )

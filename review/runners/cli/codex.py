@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from review.runners.cli.error_texts import failure_of
-from review.runners.cli.json_output import known, objects_in, table, text, tokens_of
+from review.runners.cli.json_output import encoded, known, objects_in, table, text, tokens_of
 from review.runners.outcome import Account, Captured, RunnerFailure
 from review.runners.spec import Reading
 
@@ -35,9 +35,8 @@ def read_codex(captured: Captured, _reading: Reading) -> Account:
     # Where the stream was cut, what was said last may be talk.
     reviews = [] if endings else [message for message in messages if _REVIEW in message]
     said = next(reversed(reviews or messages), None)
-    answer = captured.last_message if said is None else said.encode("utf-8", "replace")
     return Account(
-        answer=answer,
+        answer=captured.last_message if said is None else encoded(said),
         failure=_failure(events, endings[-1] if endings else None, captured.exit_code),
         telemetry=_telemetry(events, endings),
         notices=tuple(_notices(events)),
@@ -57,15 +56,13 @@ def _agent_message(event: Mapping[str, Any]) -> str | None:
 def _failure(
     events: Sequence[Mapping[str, Any]], ending: Mapping[str, Any] | None, exit_code: int | None
 ) -> RunnerFailure | None:
-    if ending is not None and ending["type"] == "turn.completed":
+    if ending is None:
+        words = _last_error(events)
+        return failure_of(words or _CUT) if words or exit_code == 0 else None
+    if ending["type"] == "turn.completed":
         return None
-    if ending is not None:
-        told = text(table(ending.get("error")).get("message"))
-        return failure_of(told or _last_error(events), fallback="the turn failed, without a word")
-    told = _last_error(events)
-    if told or exit_code == 0:
-        return failure_of(told or _CUT)
-    return None
+    words = text(table(ending.get("error")).get("message")) or _last_error(events)
+    return failure_of(words, fallback="the turn failed, without a word")
 
 
 def _notices(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -92,9 +89,8 @@ def _telemetry(
         for event in events
         if event["type"] in ("thread.started", "session.created")
     ]
-    turns = sum(event["type"] in _ENDINGS for event in endings)
     return known(
         session_id=next(iter(sessions), None),
-        turns=turns or None,
+        turns=len(endings) or None,
         **tokens_of(used, _TOKENS),
     )

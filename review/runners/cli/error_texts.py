@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 
-from review.protocol.telemetry.sanitising import masked
+from review.protocol.telemetry import masked
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode
 
@@ -146,19 +146,13 @@ def without_escapes(data: bytes) -> bytes:
 
 def unwrap(message: str) -> str:
     """The sentence inside a service's JSON error, where the message is one."""
-    for _ in range(3):
-        try:
-            document = json.loads(message)
-        except (ValueError, RecursionError):
-            return message
-        if not isinstance(document, dict):
-            return message
-        error = document.get("error", document)
-        inner = error.get("message") if isinstance(error, dict) else error
-        if not isinstance(inner, str):
-            return message
-        message = inner
-    return message
+    try:
+        document = json.loads(message)
+    except (ValueError, RecursionError):
+        return message
+    error = document.get("error", document) if isinstance(document, dict) else None
+    inner = error.get("message") if isinstance(error, dict) else error
+    return unwrap(inner) if isinstance(inner, str) else message
 
 
 def clean(text: str, *, limit: int) -> str:

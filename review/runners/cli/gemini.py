@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from review.runners.cli.error_texts import failure_of, tells_of_the_limit
-from review.runners.cli.json_output import count, known, objects_in, summed, table, text, tokens_of
+from review.runners.cli.json_output import (
+    count,
+    encoded,
+    known,
+    objects_in,
+    summed,
+    table,
+    text,
+    tokens_of,
+)
 from review.runners.outcome import Account, Captured, RunnerFailure
 from review.runners.spec import Reading
 
@@ -33,9 +42,8 @@ def read_gemini(captured: Captured, _reading: Reading) -> Account:
     account = objects[-1]
     warnings = _warnings(account)
     models = table(table(account.get("stats")).get("models"))
-    answer = account.get("response")
     return Account(
-        answer=answer.encode("utf-8", "replace") if isinstance(answer, str) else None,
+        answer=encoded(account.get("response")),
         failure=_failure(account, captured.exit_code),
         telemetry=_telemetry(account, models),
         models=tuple(models),

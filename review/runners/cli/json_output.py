@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from review.runners.cli.error_texts import without_escapes
@@ -14,13 +14,21 @@ _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _MOST = 2**53
 _MOST_MONEY = 1e12
-_MOST_TRIES = 20  # each may read all of the text
 
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
     """Every JSON object that begins a line, in order; those in a list one by one."""
     text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
-    return [item for value in _values(text) for item in _objects(value)]
+    found: list[object] = []
+    at = 0
+    while match := _OPENING.search(text, at):
+        try:
+            value, at = _DECODER.raw_decode(text, match.end())
+        except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+            at = match.end() + 1
+        else:
+            found += value if isinstance(value, list) else [value]
+    return [item for item in found if isinstance(item, dict)]
 
 
 def look(value: object, path: str) -> object:
@@ -43,6 +51,11 @@ def table(value: object) -> Mapping[str, Any]:
 def text(value: object) -> str | None:
     """`value` where it is a text that is not blank."""
     return value if isinstance(value, str) and value.strip() else None
+
+
+def encoded(value: object) -> bytes | None:
+    """`value` where it is a text, as bytes."""
+    return value.encode("utf-8", "replace") if isinstance(value, str) else None
 
 
 def count(value: object) -> int | None:
@@ -77,38 +90,3 @@ def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for usage in usages:
         sums.update({name: value for name, value in usage.items() if isinstance(value, int)})
     return dict(sums)
-
-
-def _values(source: str) -> Iterator[object]:
-    """Values that begin a line and end on it; or on a later one, which is tried a few times only."""
-    at, tries = 0, _MOST_TRIES
-    while match := _OPENING.search(source, at):
-        start, line_end = match.end(), _line_end(source, match.end())
-        value, end = _decode(source[start:line_end])
-        if end is None and tries:
-            value, end = _decode(source, start)
-            tries -= end is None
-        elif end is not None:
-            end += start
-        if end is not None:
-            yield value
-        at = line_end if end is None else end
-
-
-def _decode(source: str, start: int = 0) -> tuple[object, int | None]:
-    """A value and where it ends; no end: there is none."""
-    try:
-        return _DECODER.raw_decode(source, start)
-    except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
-        return None, None
-
-
-def _line_end(source: str, start: int) -> int:
-    end = source.find("\n", start)
-    return len(source) if end < 0 else end + 1
-
-
-def _objects(value: object) -> Iterator[dict[str, Any]]:
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, dict):
-            yield item

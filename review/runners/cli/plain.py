@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from review.runners.cli.error_texts import failure_of, limit_named_by, without_escapes
 from review.runners.cli.json_output import (
     count,
+    encoded,
     known,
     look,
     money,
@@ -37,23 +38,19 @@ def read_llm(captured: Captured, reading: Reading) -> Account:
     if not records:
         return read_text(captured, reading)
     record = records[-1]
-    answer = record.get("response")
     names = (look(record, "response_json.model"), record.get("resolved_model"), record.get("model"))
     model = next((name for name in map(text, names) if name), None)
+    # What a service said of the end of its answer, wherever the plugin for it keeps that.
+    stops = (look(record, f"response_json.{path}") for path in _STOP_PATHS)
     return Account(
-        answer=answer.encode("utf-8", "replace") if isinstance(answer, str) else None,
+        answer=encoded(record.get("response")),
         telemetry=known(
             session_id=text(record.get("conversation_id")),
             **tokens_of(record, _TOKENS),
         ),
         models=(model,) if model else (),
-        cut_off=next(filter(None, map(limit_named_by, _stops(record))), ""),
+        cut_off=next(filter(None, map(limit_named_by, stops)), ""),
     )
-
-
-def _stops(record: Mapping[str, Any]) -> Iterator[object]:
-    """What a service said of the end of its answer, wherever the plugin for it keeps that."""
-    return (look(record, f"response_json.{path}") for path in _STOP_PATHS)
 
 
 def read_fields(captured: Captured, reading: Reading) -> Account:
@@ -71,7 +68,7 @@ def read_fields(captured: Captured, reading: Reading) -> Account:
     whole = "".join(answers) if reading.join else next(reversed(answers), None)
     model = text(_last(objects, fields, "model"))
     return Account(
-        answer=whole.encode("utf-8", "replace") if answers and whole is not None else None,
+        answer=encoded(whole) if answers else None,
         failure=_failure(_last(objects, fields, "error")),
         telemetry=known(
             session_id=text(_last(objects, fields, "session_id")),

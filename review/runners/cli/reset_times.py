@@ -35,7 +35,7 @@ _WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
-def told_reset(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
+def read_reset_time(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
     """When the account may be used again, by a CLI's own words; None where they tell no time.
 
     :param zone: of times of day that name none; None is this process's own.

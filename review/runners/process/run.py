@@ -7,17 +7,15 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from review.errors import ReviewError
-from review.private_files import FILE_MODE
 from review.runners.process.table import kill_orphans
 
-_FIRST_PAUSE = 0.0005
-_LONGEST_PAUSE = 0.05
+_PAUSE = 0.02
 _GRACE = 1.0
 _ORPHANS_END_WITHIN = 0.7
 
@@ -31,7 +29,7 @@ class ProcessRequest:
     """One program to run.
 
     :param stdin_path: what it reads; None: nothing, at once at its end.
-    :param stdout_path: written byte for byte by the program itself; overwritten.
+    :param stdout_path: written byte for byte by the program itself, after what is there.
     :param timeout: seconds.
     :param max_bytes: what stdout and stderr each keep; more is cut off at the end.
     :param mark: a variable of the environment, `NAME=value`, that is this run's alone: by it all
@@ -63,7 +61,6 @@ class ProcessResult:
     interrupted: bool
     duration: float
     stdout_truncated: bool
-    stderr_truncated: bool
 
 
 def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessResult:
@@ -74,63 +71,43 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
     :raises ProgramNotStarted: the system does not start it.
     """
     begun = time.monotonic()
-    with (
-        _captured(request.stdout_path, request.max_bytes) as out,
-        _captured(request.stderr_path, request.max_bytes) as err,
-    ):
-        process = _start(request, out=out.descriptor, err=err.descriptor)
-        ended = False
-        try:
-            ended = _wait(process, stop=stop, until=begun + request.timeout, captures=(out, err))
-        finally:
-            _end(process, request.mark)
-            out.cut()
-            err.cut()
-        code = process.returncode
-        return ProcessResult(
-            exit_code=code if code is not None and code >= 0 else None,
-            signal=-code if code is not None and code < 0 else None,
-            timed_out=not ended and not stop.is_set(),
-            interrupted=not ended and stop.is_set(),
-            duration=time.monotonic() - begun,
-            stdout_truncated=out.truncated,
-            stderr_truncated=err.truncated,
-        )
-
-
-class _Capture:
-    """A file that a program appends to, kept within its limit."""
-
-    def __init__(self, descriptor: int, max_bytes: int) -> None:
-        self.descriptor = descriptor
-        self.truncated = False
-        self._max_bytes = max_bytes
-
-    def cut(self) -> None:
-        """Cut what is over the limit; the program goes on and appends at the new end."""
-        if os.fstat(self.descriptor).st_size > self._max_bytes:
-            os.ftruncate(self.descriptor, self._max_bytes)
-            self.truncated = True
+    # Appending: what is cut off while the program runs goes on at the new end.
+    with request.stdout_path.open("ab") as out, request.stderr_path.open("ab") as err:
+        process = _start(request, out=out.fileno(), err=err.fileno())
+    ended = False
+    try:
+        ended = _wait(process, request, stop=stop)
+    finally:
+        _end(process, request.mark)
+    truncated = request.stdout_path.stat().st_size > request.max_bytes
+    _cut(request, request.max_bytes)
+    code = process.returncode
+    return ProcessResult(
+        exit_code=code if code is not None and code >= 0 else None,
+        signal=-code if code is not None and code < 0 else None,
+        timed_out=not ended and not stop.is_set(),
+        interrupted=not ended and stop.is_set(),
+        duration=time.monotonic() - begun,
+        stdout_truncated=truncated,
+    )
 
 
 def _wait(
-    process: subprocess.Popen[bytes],
-    *,
-    stop: threading.Event,
-    until: float,
-    captures: tuple[_Capture, ...],
+    process: subprocess.Popen[bytes], request: ProcessRequest, *, stop: threading.Event
 ) -> bool:
     """Whether the process has ended before its time was up and before `stop` was set."""
-    pause = _FIRST_PAUSE
+    until = time.monotonic() + request.timeout
     while process.poll() is None:
-        left = until - time.monotonic()
-        if stop.is_set() or left <= 0:
-            return False
-        for capture in captures:
-            capture.cut()
-        stop.wait(min(pause, left))
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        if stop.wait(_PAUSE) or time.monotonic() > until:
+            return process.poll() is not None
+        _cut(request, request.max_bytes + 1)
     return True
+
+
+def _cut(request: ProcessRequest, size: int) -> None:
+    for path in (request.stdout_path, request.stderr_path):
+        if path.stat().st_size > size:
+            os.truncate(path, size)
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
@@ -162,17 +139,6 @@ def _start(request: ProcessRequest, *, out: int, err: int) -> subprocess.Popen[b
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
         raise ProgramNotStarted(f"cannot start {request.argv[0]!r}: {told}") from error
-
-
-@contextmanager
-def _captured(path: Path, max_bytes: int) -> Iterator[_Capture]:
-    # Appending, so that a program that was cut off goes on at the new end.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, FILE_MODE)
-    try:
-        yield _Capture(descriptor, max_bytes)
-    finally:
-        os.close(descriptor)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

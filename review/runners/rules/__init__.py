@@ -1,7 +1,7 @@
 """The embedded reviewer: deterministic checks over one note, by rule name; it is not a model.
 
-`names` says which rules there are and costs nothing to import, `judging` judges a note by one,
-`rendering` writes what was found as a reviewer's answer.
+`judge` knows which function checks which rule, and judges a note by one; `registry` writes what was
+found as a reviewer's answer. The other modules hold the rules, by what they look at.
 """
 
 from __future__ import annotations

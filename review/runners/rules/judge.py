@@ -15,6 +15,7 @@ from review.runners.rules import (
     frontmatter,
     links,
     prose,
+    repository,
     sentence,
     structure,
 )
@@ -31,6 +32,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
                 *frontmatter.CHECKS,
                 *links.CHECKS,
                 *prose.CHECKS,
+                *repository.CHECKS,
                 *sentence.CHECKS,
                 *structure.CHECKS,
             ),

@@ -40,19 +40,19 @@ _WHOLE_PLACEHOLDER = re.compile(
 )
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
-    r"(?:week|weekend|month|quarter|year|sprint|semester|spring|summer|autumn|fall|winter|monday|"
+    r"(?:week|weekend|month|quarter|year|semester|spring|summer|autumn|fall|winter|monday|"
     r"tuesday|wednesday|thursday|friday|saturday|sunday)"
 )
 _AGEING = re.compile(
     r"\b(?:(?<!most[ -])(?<!least[ -])(?<!more[ -])(?<!too )recently(?![ -](?:used|accessed|opened|updated|modified|added|"
     r"created|changed|viewed|played|edited|closed|visited|seen|touched|active)\b)"
-    rf"|(?:last|next|this|the past|the coming) {_UNITS}"
+    rf"|(?<!the )(?:last|next|this|the past|the coming) {_UNITS}"
     rf"|(?:a few|a couple of|some|several|two|three|\d{{1,2}}) {_UNITS}s? ago"
     r"|in the near future|the other day)\b",
     re.IGNORECASE,
 )
 _VAGUE_NOW = re.compile(
-    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )currently|nowadays|these days|yesterday|at the moment(?! (?:it|he|she|the|a|an|that|when|where|of|they|you|we|i)\b)|at present|as of (?:today|now|this writing))\b",
+    r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )(?<!you are )(?<!you're )currently(?! (?:being|in use|used|using|pending|scheduled|running|loaded|open|active|selected|visible|logged|looks?|exists?|under)\b)|nowadays|these days|yesterday|at the moment(?! (?:it|he|she|the|a|an|that|when|where|of|they|you|we|i)\b)|at present|as of (?:today|now|this writing))\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -174,7 +174,7 @@ def _relative_dates(page: Page) -> Iterator[TypedFinding]:
     for passage in page.prose:
         for start, end in sentences(passage.prose):
             sentence = passage.prose[start:end]
-            if not _YEAR.search(sentence):
+            if not _YEAR.search(sentence) and not sentence.rstrip().endswith("?"):
                 yield from _dates_in(sentence, passage, start)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from review.domain.markdown.anchors import Anchors
 from review.domain.markdown.flavours import COMMONMARK, Flavour
@@ -23,10 +24,22 @@ class RuleLink:
     kind: LinkKind | None = None
 
 
+class RepositoryFacts(Protocol):
+    """What a rule may ask of the repository around the note."""
+
+    def is_gone(self, path: str, *, note_path: str) -> bool:
+        """Whether a path that a note names is surely not there, although its first folders are."""
+
+    @property
+    def make_targets(self) -> frozenset[str] | None:
+        """The targets of the Makefile at the root; None where they cannot be told."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleInput:
     """One note as it was snapshotted, and where its links lead.
 
+    :param repository: the facts of the repository around it.
     :param anchors_of: the anchors of a note by its path; None where they cannot be had.
     """
 
@@ -35,6 +48,7 @@ class RuleInput:
     links: tuple[RuleLink, ...] = ()
     flavour: Flavour = COMMONMARK
     anchors_of: Callable[[str], Anchors | None] | None = None
+    repository: RepositoryFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

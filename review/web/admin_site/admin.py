@@ -11,17 +11,18 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import Field, ManyToManyField, QuerySet
 from django.forms import CheckboxSelectMultiple
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from review import settings
 from review.jobs.board import show_jobs
 from review.jobs.job_documents import JobJson
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
-from review.settings import config as conf
 from review.web.core.actions import SeeOther
+from review.web.core.filters import read_number
 from review.web.core.template_tags import badge
 from review.web.pages.job_recovery import MAX_AT_ONCE, possible_actions, recover_jobs
 
@@ -180,7 +181,10 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Lead to the job's events, which are its history."""
-        return SeeOther(f"{reverse('job', args=[int(object_id)])}#events")
+        number = read_number(object_id)
+        if number is None:
+            raise Http404
+        return SeeOther(f"{reverse('job', args=[number])}#events")
 
     def change_view(
         self,
@@ -197,9 +201,10 @@ class ReviewJobAdmin(ReadOnlyAdmin):
 
 
 def _job(object_id: str) -> JobJson | None:
-    if not object_id.isdecimal():
+    number = read_number(object_id)
+    if number is None:
         return None
-    return next(iter(show_jobs([int(object_id)], gates_folder=conf.current().gates_folder)), None)
+    return next(iter(show_jobs([number], gates_folder=settings.current().gates_folder)), None)
 
 
 @admin.register(ReviewPair)

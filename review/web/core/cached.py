@@ -13,15 +13,15 @@ from django.core.cache import cache
 from django.db.models import Subquery
 from django.utils import timezone
 
+from review import settings
 from review.findings.documents import LookJson
-from review.jobs.recoverable import list_recoverable
-from review.jobs.recovery_documents import RecoveryListJson
 from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
+from review.recovery.documents import RecoveryListJson
+from review.recovery.recoverable import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
 from review.runners.process.table import ProcessTable
-from review.settings import config as conf
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Answer(Generic[T]):
 
 def cached(key: str, find: Callable[[], T]) -> Answer[T]:
     """The kept answer to a question about the configured store and files, or a new one."""
-    config = conf.current()
+    config = settings.current()
     name = f"{config.root} {config.database} {key}"
     place = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
     revision = _revision()
@@ -65,7 +65,7 @@ def pair_states() -> Answer[PairStates]:
     """The state of every note, gate and partition."""
 
     def find() -> PairStates:
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             return read_pair_states(corpus, config=config)
 
@@ -76,7 +76,7 @@ def needs_a_look() -> Answer[tuple[LookJson, ...]]:
     """The reviews that a person has to read, by note, gate and pair."""
 
     def find() -> tuple[LookJson, ...]:
-        config = conf.current()
+        config = settings.current()
         with open_corpus(config) as corpus:
             request = LookRequest(with_rationale=False)
             return read_looks(corpus, request, gates_folder=config.gates_folder).looks
@@ -88,7 +88,7 @@ def recoverable() -> Answer[RecoveryListJson]:
     """The jobs that need attention."""
 
     def find() -> RecoveryListJson:
-        config = conf.current()
+        config = settings.current()
         return list_recoverable(
             older_than=config.abandoned_after,
             processes=ProcessTable(),

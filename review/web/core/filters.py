@@ -38,6 +38,10 @@ class Filters:
     def all(self, name: str) -> tuple[str, ...]:
         return self.values.get(name, ())
 
+    def accepts(self, **values: str) -> bool:
+        """Return whether each value is among those of its filter, or the filter is not set."""
+        return all(value in self.values.get(name, (value,)) for name, value in values.items())
+
     def one(self, name: str, default: str = "") -> str:
         return self.all(name)[-1] if self.all(name) else default
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
+from review import settings
 from review.acceptance.pair_actions import Pick
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
@@ -20,7 +21,6 @@ from review.reviews.pair_change import (
     change_document,
     read_pair_change,
 )
-from review.settings import config as conf
 from review.settings.config import Config
 from review.web.core.actions import may
 from review.web.core.filters import Filters, parse_filters
@@ -37,7 +37,7 @@ _KNOWN = {"gate": None, "model": None, "against": [word.value for word in Agains
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """What changed for one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _KNOWN)
-    config = conf.current()
+    config = settings.current()
     with open_corpus(config) as corpus:
         if not filters.one("gate") or not filters.one("model"):
             return _choose(request, filters, note_path, corpus, config)

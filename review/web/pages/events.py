@@ -1,15 +1,15 @@
-"""The page of events: who did what to jobs, findings, reviews and acceptances, newest first."""
+"""The page of events of jobs, findings, reviews and acceptances, newest first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
+from review import settings
 from review.jobs.pages_documents import (
     AcceptanceEventJson,
     DecisionEventJson,
@@ -17,8 +17,7 @@ from review.jobs.pages_documents import (
     EventListJson,
     JobEventJson,
 )
-from review.overview.events import Act, ActFilter, ActKind, ActPage, Place, newest_acts
-from review.settings import config as conf
+from review.overview.events import EventFilter, EventKind, EventRow, newest_events
 from review.vocabulary import DispositionState, JobStatus
 from review.web.core.facets import make_facet
 from review.web.core.filters import AFTER, Filters, parse_filters
@@ -27,7 +26,7 @@ from review.web.core.responses import page
 
 EVENTS_A_PAGE = 100
 _KNOWN = {
-    "what": [kind.value for kind in ActKind],
+    "what": [kind.value for kind in EventKind],
     "to": JobStatus.values,
     "as": DispositionState.values,
     "actor": None,
@@ -42,23 +41,28 @@ _WHAT = {
 _ACTORS = {"human:": "people", "agent:": "agents", "sweep:": "sweeps"}
 
 
-@dataclass(frozen=True)
-class ShownAct:
-    """An act; `more` are the others that one press of a button did with it."""
-
-    act: Act
-    more: tuple[Act, ...]
-
-
 def events(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
-    found = newest_acts(
-        _wanted(filters),
-        place=_read_place(filters),
+    keys = read_place(filters, *[int] * len(EventKind)) or ()
+    found, following = newest_events(
+        EventFilter(
+            kinds=tuple(EventKind(word) for word in filters.all("what")),
+            to_statuses=tuple(JobStatus(word) for word in filters.all("to")),
+            states=tuple(DispositionState(word) for word in filters.all("as")),
+            actors=filters.all("actor"),
+            job_id=filters.key("job"),
+        ),
+        # A key of each kind; 0 means its newest.
+        cursor={kind: int(key) for kind, key in zip(EventKind, keys, strict=False) if key},
         limit=EVENTS_A_PAGE,
-        gates_folder=conf.current().gates_folder,
+        gates_folder=settings.current().gates_folder,
     )
-    part = _paged(filters, found)
+    after = write_place(tuple((following or {}).get(kind, 0) for kind in EventKind))
+    part = Paged(
+        items=tuple(found),
+        next_url=filters.url(**{AFTER: after}) if following else "",
+        first_url=filters.url() if filters.after else "",
+    )
     return page(
         request,
         "review/events.html",
@@ -66,36 +70,24 @@ def events(request: HttpRequest) -> HttpResponse:
             "filters": filters,
             "facets": _facets(filters),
             "paged": part,
-            "events": list(shown_acts(part.items)),
+            "events": together(found),
         },
         document=lambda: _document(part),
     )
 
 
-def shown_acts(acts: Sequence[Act]) -> Iterator[ShownAct]:
-    """The acts, with what was done to many findings or pairs at once as one."""
-    for _what, some in groupby(acts, key=_deed):
-        first, *more = some
-        yield ShownAct(first, tuple(more))
+def together(events: Sequence[EventRow]) -> list[list[EventRow]]:
+    """Group events that one action made of many findings or pairs."""
+    return [list(group) for _action, group in groupby(events, key=_action)]
 
 
-def _deed(act: Act) -> tuple[object, ...]:
-    event = act.event
+def _action(row: EventRow) -> tuple[object, ...]:
+    event = row.event
     if isinstance(event, DispositionEventJson):
-        return (act.kind, act.at, event.actor, event.state, event.reason)
+        return (row.kind, row.at, event.actor, event.state, event.reason)
     if isinstance(event, AcceptanceEventJson):
-        return (act.kind, act.at, event.actor, event.kind, event.reason)
-    return (act.kind, act.key)
-
-
-def _wanted(filters: Filters) -> ActFilter:
-    return ActFilter(
-        kinds=tuple(ActKind(word) for word in filters.all("what")),
-        to_statuses=tuple(JobStatus(word) for word in filters.all("to")),
-        states=tuple(DispositionState(word) for word in filters.all("as")),
-        actors=filters.all("actor"),
-        job_id=filters.key("job"),
-    )
+        return (row.kind, row.at, event.actor, event.kind, event.reason)
+    return (row.kind, row.key)
 
 
 def _facets(filters: Filters) -> list[Any]:
@@ -107,24 +99,8 @@ def _facets(filters: Filters) -> list[Any]:
     ]
 
 
-def _read_place(filters: Filters) -> Place:
-    """A key of each kind; 0 stands for its newest."""
-    keys = read_place(filters, *[int] * len(ActKind))
-    return {kind: int(key) for kind, key in zip(ActKind, keys or (), strict=False) if key}
-
-
-def _paged(filters: Filters, found: ActPage) -> Paged[Act]:
-    then = found.next_place
-    after = write_place(tuple((then or {}).get(kind, 0) for kind in ActKind))
-    return Paged(
-        items=found.acts,
-        next_url="" if then is None else filters.url(**{AFTER: after}),
-        first_url=filters.url() if filters.after else "",
-    )
-
-
-def _document(part: Paged[Act]) -> EventListJson:
-    found = [act.event for act in part.items]
+def _document(part: Paged[EventRow]) -> EventListJson:
+    found = [row.event for row in part.items]
     return EventListJson(
         events=[event for event in found if isinstance(event, JobEventJson)],
         dispositions=[event for event in found if isinstance(event, DispositionEventJson)],

@@ -16,6 +16,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from review import settings
 from review.errors import UsageRefused
 from review.findings.lookup import find_finding
 from review.knowledge_base.opening import open_corpus
@@ -31,7 +32,6 @@ from review.queue.triage import (
     dispose_matching,
     undo,
 )
-from review.settings import config as conf
 from review.vocabulary import DispositionState
 from review.web.core.actions import SeeOther, actor, after_post, field, may, require_permission
 from review.web.core.filters import AFTER, Filters, read_number
@@ -116,7 +116,7 @@ def disposition_request(
 
 
 def dispose_and_report(request: HttpRequest, posted: DispositionRequest) -> Triaged:
-    done = dispose_findings(posted, config=conf.current(), now=timezone.now())
+    done = dispose_findings(posted, config=settings.current(), now=timezone.now())
     _report(request, done, posted.state)
     return done
 
@@ -146,7 +146,7 @@ def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> 
 
 def _name(fingerprint: str) -> str:
     found = find_finding(fingerprint)
-    return found.name(gates_folder=conf.current().gates_folder) if found else fingerprint
+    return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
 
 
 def _row_after(cursor: QueueCursor | None, filters: Filters) -> str:
@@ -171,7 +171,7 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     wanted = queue_filter(filters)
     now = timezone.now()
     try:
-        done = dispose_matching(wanted, expected, posted, config=conf.current(), now=now)
+        done = dispose_matching(wanted, expected, posted, config=settings.current(), now=now)
     except QueueMoved as moved:
         if wants_json(request):
             raise
@@ -228,7 +228,7 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One finding, where it stands in the list, and the next and the previous one."""
     filters = read_filters(request)
     queue, _files = find(filters)
-    with open_corpus(conf.current()) as corpus:
+    with open_corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
     return page(
         request,

@@ -10,15 +10,17 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
 
+from review import settings
 from review.knowledge_base.opening import open_corpus
+from review.overview.documents import GateCoverJson
 from review.overview.gate_page import GatePage, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
-from review.reviews.pair_states import FRESH
+from review.reviews.pair_states import FAIL, FRESH, WARN
 from review.reviews.texts import snapshot_text
+from review.selection.gate_documents import GatesJson
 from review.selection.gate_names import list_gates
 from review.selection.path_filters import is_below
-from review.settings import config as conf
-from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState
+from review.vocabulary import Decision, DispositionState
 from review.web.core.cached import pair_states
 from review.web.core.facets import make_facet
 from review.web.core.filters import Filters, parse_filters
@@ -31,10 +33,14 @@ _LINES = "lines"
 
 def gates(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
-    config = conf.current()
+    config = settings.current()
     with open_corpus(config) as corpus:
         document = list_gates(corpus, (), note="", root=str(config.root))
-    document.gates = [gate for gate in document.gates if _is_wanted(gate.lens, gate.rule, filters)]
+    document.gates = [
+        gate
+        for gate in document.gates
+        if filters.accepts(lens=gate.lens, judged="rule" if gate.rule else "model")
+    ]
     lenses = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
     document.problems = [item for item in document.problems if is_below(item.path, lenses)]
     return page(
@@ -42,13 +48,7 @@ def gates(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _is_wanted(lens: str, rule: str | None, filters: Filters) -> bool:
-    lenses, judged = filters.all("lens"), filters.all("judged")
-    by = "rule" if rule else "model"
-    return (not lenses or lens in lenses) and (not judged or by in judged)
-
-
-def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
+def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
     answer = pair_states()
     covers = gate_covers(answer.value)
     lenses = Counter(gate.lens for gate in answer.value.gates)
@@ -68,7 +68,7 @@ def _list_context(filters: Filters, document: Any) -> dict[str, Any]:
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     filters = parse_filters(request, {"as": [_LINES], "against": None})
-    config = conf.current()
+    config = settings.current()
     answer = pair_states()
     queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with open_corpus(config) as corpus:
@@ -90,45 +90,43 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
 
 def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
     by_lines = filters.one("as") == _LINES
-    text = shown.gate.text if shown.gate else _last_text(shown)
-    look = Look(headings=(2, 3))
+    document = shown.document
+    text = shown.gate.text if shown.gate else ""
+    if not shown.gate and document.texts:
+        text = snapshot_text(document.texts[0].snapshot_id).text
     return {
         "filters": filters,
         "shown": shown,
+        "about": document,
         "gate": shown.gate,
         "covers": [
-            {
-                "cover": cover,
-                "decisions": [
-                    (word.value, cover.counts[_state(word.value)], cover.share(_state(word.value)))
-                    for word in ACCEPTING_DECISIONS
-                ],
-            }
-            for cover in shown.covers
+            {"cover": cover, "decisions": _decisions(cover)} for cover in document.partitions
         ],
-        "would_go_stale": sum(cover.fresh for cover in shown.covers),
+        "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
+        "open_findings": document.dispositions[DispositionState.OPEN],
         "judged": [
             (state, number)
-            for state, number in shown.judged.items()
+            for state, number in document.dispositions.items()
             if number and state != DispositionState.OPEN
         ],
-        "open_findings": shown.judged.get(DispositionState.OPEN, 0),
-        "html": render_plain(text) if by_lines else render_markdown(text, look=look),
+        "html": render_plain(text)
+        if by_lines
+        else render_markdown(text, look=Look(headings=(2, 3))),
         "by_lines": by_lines,
         "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
         "change_html": render_diff(shown.change) if shown.change else "",
         "compared": filters.one("against"),
-        "select_command": f"commonplace review_target_selector {quote(shown.gate_id)} --model MODEL",
-        "tried": [item for item in shown.examples if item.holds is not None],
+        "select_command": f"commonplace review_target_selector {quote(document.gate_id)} --model MODEL",
+        "tried": [item for item in document.examples if item.holds is not None],
     }
 
 
-def _state(decision: str) -> str:
-    return FRESH if decision == Decision.PASS else decision
-
-
-def _last_text(shown: GatePage) -> str:
-    return snapshot_text(shown.texts[0].snapshot_id).text if shown.texts else ""
+def _decisions(cover: GateCoverJson) -> list[tuple[str, int, int]]:
+    """Return the decisions of fresh pairs, with their numbers and percentages."""
+    fresh = cover.would_go_stale or 1
+    states = {Decision.PASS: FRESH, Decision.WARN: WARN, Decision.FAIL: FAIL}
+    counts = {word.value: cover.counts[state] for word, state in states.items()}
+    return [(word, number, round(100 * number / fresh)) for word, number in counts.items()]
 
 
 urlpatterns = [

@@ -11,15 +11,15 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from review import settings
 from review.errors import UsageRefused
 from review.jobs.board import show_jobs
 from review.jobs.job_documents import JobJson, RefusalJson
-from review.jobs.recoverable import outputs_of
-from review.jobs.recovery_documents import RecoveredJson, RecoveryJson
+from review.jobs.output_states import outputs_of
 from review.knowledge_base.opening import open_corpus
+from review.recovery.documents import RecoveredJson, RecoveryJson
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import ProcessTable
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 from review.web.core.actions import SeeOther, actor, field, may, require_permission
 from review.web.core.labels import count_words
@@ -55,7 +55,7 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
         return _do(request, wanted)
     ids = _job_ids(request.GET.get("ids", "").split(","))
     answer = _recover(request, wanted, ids, dry_run=True)
-    jobs = show_jobs(ids, gates_folder=conf.current().gates_folder)
+    jobs = show_jobs(ids, gates_folder=settings.current().gates_folder)
     context = {
         **around,
         "title": f"{wanted.value.capitalize()}: {count_words(len(ids), 'job')}",
@@ -93,7 +93,7 @@ def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
 def _recover(
     request: HttpRequest, action: RecoveryAction, ids: Sequence[int], *, dry_run: bool
 ) -> RecoveryJson:
-    config = conf.current()
+    config = settings.current()
     wanted = RecoveryRequest(
         action=action,
         actor=actor(request),
@@ -123,7 +123,7 @@ def _plans(
 ) -> Iterator[dict[str, Any]]:
     by_id = {job.review_job_id: job for job in jobs}
     loses = action is not RecoveryAction.INGEST
-    states = outputs_of(list(by_id), config=conf.current()) if loses else {}
+    states = outputs_of(list(by_id), config=settings.current()) if loses else {}
     for outcome in outcomes:
         state = states.get(outcome.review_job_id, "")
         yield {

@@ -15,17 +15,24 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
+from review import settings
 from review.acceptance.pair_actions import Pick
-from review.jobs.board import require_job, show_jobs
+from review.jobs.board import (
+    JobFilter,
+    JobRow,
+    count_jobs_by_kind,
+    job_rows,
+    newest_job_ids,
+    require_job,
+    show_jobs,
+)
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListPageJson, PairJson
-from review.jobs.pages import JobFilter, JobRow, count_jobs_by_kind, job_rows, newest_job_ids
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
-from review.jobs.recovery_documents import RecoverableJson
-from review.protocol.telemetry.usage import output_tokens_by_model
+from review.protocol.telemetry import output_tokens_by_model
+from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
-from review.settings import config as conf
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
 from review.web.core.actions import SeeOther, may, require_permission
 from review.web.core.cached import recoverable
@@ -79,7 +86,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 def _list_document(part: Paged[int]) -> JobListPageJson:
     """The jobs of the page as the command gives them: the oldest first."""
     ids = reversed(part.items)
-    document = JobListPageJson(jobs=show_jobs(ids, gates_folder=conf.current().gates_folder))
+    document = JobListPageJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
     if following := document_url(part.next_url):
         document.next = following
     return document
@@ -116,7 +123,7 @@ def _list_context(
         "paged": part,
         "rows": [
             ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
-            for row in job_rows(part.items, gates_folder=conf.current().gates_folder)
+            for row in job_rows(part.items, gates_folder=settings.current().gates_folder)
         ],
         "filters": filters,
         "facets": _facets(filters, needing),
@@ -138,7 +145,9 @@ def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
-    details = read_job(job_id, config=conf.current(), processes=ProcessTable(), now=timezone.now())
+    details = read_job(
+        job_id, config=settings.current(), processes=ProcessTable(), now=timezone.now()
+    )
     return page(
         request,
         "review/job.html",
@@ -151,7 +160,7 @@ def job(request: HttpRequest, job_id: int) -> HttpResponse:
 def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue a new job for the pairs of a failed job that have no review."""
     require_permission(request, PERMISSION)
-    (job,) = show_jobs([require_job(job_id).pk], gates_folder=conf.current().gates_folder)
+    (job,) = show_jobs([require_job(job_id).pk], gates_folder=settings.current().gates_folder)
     picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
     tell_requests(request, ask(request, picks, grouping=Grouping(job.grouping)))
     return SeeOther(reverse("job", args=[job_id]))
@@ -175,7 +184,7 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
         "details": details,
         "job": details.job,
         "is_open": details.job.status in OPEN_JOB_STATUSES,
-        "abandoned_after": duration(conf.current().abandoned_after),
+        "abandoned_after": duration(settings.current().abandoned_after),
         "files": [
             _shown(number, "prompt", "Prompt", details.prompt),
             _shown(number, "output", "Output", details.output),
@@ -213,7 +222,7 @@ def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[s
     """A file of a job: its beginning, and whether that is all."""
     text = ""
     if facts.state == "there":
-        data = read_job_file(job_id, name, config=conf.current()) or b""
+        data = read_job_file(job_id, name, config=settings.current()) or b""
         text = data.decode("utf-8", "replace")
     return {
         "title": title,
@@ -229,7 +238,7 @@ def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
     which = next((known for known in _FILES if known == name), None)
     if which is None:
         raise Http404
-    data = read_job_file(job_id, which, config=conf.current())
+    data = read_job_file(job_id, which, config=settings.current())
     if data is None:
         raise Http404
     return HttpResponse(data, content_type="text/plain; charset=utf-8", status=HTTPStatus.OK)
@@ -238,7 +247,7 @@ def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
 urlpatterns = [
     path("jobs/", jobs, name="jobs"),
     path("jobs/<int:job_id>", job, name="job"),
-    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job")),
+    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
     path("jobs/<int:job_id>/request-missing", request_missing, name="request-missing"),
     path("jobs/<int:job_id>/<str:name>", job_file, name="job-file"),
 ]

@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
+from review import settings
 from review.acceptance.pair_actions import Pick
 from review.documents.base import timestamp
+from review.overview.documents import FolderJson, MatrixJson, MatrixRowJson
 from review.overview.matrix import Matrix, MatrixRequest, Mode, read_matrix, stale_cells
-from review.overview.pages_documents import FolderJson, MatrixJson, MatrixRowJson
 from review.reviews.pair_states import BEST, STATES, PairStates
-from review.settings import config as conf
 from review.vocabulary import Grouping
 from review.web.core.actions import after_post, may, require_permission, required
 from review.web.core.cached import Answer, pair_states
@@ -132,7 +132,7 @@ def _links(filters: Filters, shown: Matrix, partitions: list[str]) -> dict[str, 
 
 
 def _partitions(states: PairStates, chosen: str) -> list[str]:
-    return sorted({*states.partitions, *conf.current().partitions, chosen} - {BEST})
+    return sorted({*states.partitions, *settings.current().partitions, chosen} - {BEST})
 
 
 def _fold(filters: Filters, shown: Matrix) -> Choice | None:

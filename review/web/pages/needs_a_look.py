@@ -12,12 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from msgspec import structs
 
+from review import settings
 from review.documents.problems import problem_json
 from review.findings.documents import LookJson, LooksPageJson
 from review.knowledge_base.opening import open_corpus
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.texts import rationales
-from review.settings import config as conf
 from review.settings.config import Config
 from review.vocabulary import LookReason
 from review.web.core.cached import needs_a_look
@@ -55,7 +55,7 @@ def looks(request: HttpRequest) -> HttpResponse:
         request,
         "review/looks.html",
         lambda: _context(filters),
-        document=lambda: _document(filters, conf.current()),
+        document=lambda: _document(filters, settings.current()),
     )
 
 

@@ -9,11 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.safestring import SafeString
 
+from review import settings
 from review.documents.base import timestamp
 from review.documents.problems import problem_json
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.models import ModelPartition
+from review.overview.documents import NotesJson
 from review.overview.note_list import (
     NOTES_A_PAGE,
     ListRequest,
@@ -24,9 +26,7 @@ from review.overview.note_list import (
 )
 from review.overview.note_page import NotePage, NotePageRequest, read_note_page
 from review.overview.note_pairs import ACT, NOTHING, REVIEW, PairRow
-from review.overview.pages_documents import NotesJson
 from review.reviews.pair_states import FAIL, FRESH, STATES, WARN, PairStates
-from review.settings import config as conf
 from review.settings.config import Config
 from review.web.core.actions import may
 from review.web.core.cached import Answer, pair_states
@@ -77,7 +77,7 @@ def notes(request: HttpRequest) -> HttpResponse:
         ),
     )
     part = paged(listing.notes, size=NOTES_A_PAGE, key=lambda item: item.place, filters=filters)
-    with open_corpus(conf.current()) as corpus:
+    with open_corpus(settings.current()) as corpus:
         rows = [row_json(corpus, item) for item in part.items]
     return page(
         request,
@@ -115,13 +115,13 @@ def _list_context(
         "facets": [facet for facet in facets if facet.options],
         "words": " ".join(filters.all("q")),
         "other_fields": [(name, value) for name, value in filters.fields if name != "q"],
-        "note_roots": conf.current().note_roots,
+        "note_roots": settings.current().note_roots,
     }
 
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
     filters = parse_filters(request, {"model": None, "as": [_LINES]})
-    config = conf.current()
+    config = settings.current()
     place = read_place(filters, int)
     with open_corpus(config) as corpus:
         wanted = NotePageRequest(

@@ -10,6 +10,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from review import settings
 from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.acceptance.documents import AcksJson
 from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
@@ -17,7 +18,6 @@ from review.domain.paths import MAX_PATH_BYTES
 from review.errors import UsageRefused
 from review.jobs.job_documents import CreatedJson
 from review.knowledge_base.opening import open_corpus
-from review.settings import config as conf
 from review.vocabulary import Grouping
 from review.web.core.actions import actor, after_post, field, require_permission, required
 from review.web.core.filters import read_number
@@ -77,7 +77,7 @@ def _read_pick(note: str, value: str) -> Pick:
 def ack(request: HttpRequest) -> HttpResponse:
     require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
-    config = conf.current()
+    config = settings.current()
     answers = ack_picks(
         picks,
         actor=actor(request),
@@ -104,7 +104,7 @@ def override(request: HttpRequest) -> HttpResponse:
         expect_note_sha256=required(request, "note_sha256"),
         expect_gate_sha256=required(request, "gate_sha256"),
     )
-    answer = override_acceptance(wanted, corpus=open_corpus(conf.current()), now=timezone.now())
+    answer = override_acceptance(wanted, corpus=open_corpus(settings.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
     return after_post(
         request, reverse("note", args=[note]), message=f"Overridden: {names} passes for {note}."
@@ -124,7 +124,7 @@ def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> l
         picks,
         grouping=grouping,
         actor=actor(request),
-        config=conf.current(),
+        config=settings.current(),
         now=timezone.now(),
     )
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
 
+from review import settings
 from review.documents.problems import problem_json
 from review.findings.documents import QueuePageJson
 from review.knowledge_base.notes import in_order
@@ -17,7 +18,6 @@ from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.queue import QueueCursor, queue_now
 from review.selection.path_filters import is_below
-from review.settings import config as conf
 from review.vocabulary import DispositionState, NoteNow
 from review.web.core.actions import may
 from review.web.core.filters import AFTER, Filters
@@ -74,7 +74,7 @@ def _cursor(filters: Filters) -> QueueCursor | None:
 def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
     found, files = find(filters)
     facets = read_facets(found)
-    with open_corpus(conf.current()) as corpus:
+    with open_corpus(settings.current()) as corpus:
         notes, next_cursor = read_page(found, corpus, after=after, limit=LINES_A_PAGE)
     lines = [row.line for note in notes for row in note.rows]
     first = found.rank(lines[0].cursor) + 1 if after and lines else min(len(lines), 1)
@@ -103,8 +103,8 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
-    found, _files = queue_now(conf.current(), whole, now=timezone.now())
-    with open_corpus(conf.current()) as corpus:
+    found, _files = queue_now(settings.current(), whole, now=timezone.now())
+    with open_corpus(settings.current()) as corpus:
         entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
         listed = corpus.notes_at(found.note_paths)
         folder = corpus.gates.folder

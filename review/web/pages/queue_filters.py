@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from review import settings
 from review.queue.facets import QueueFacets
 from review.queue.queue import AGES, OLDER, Queue, QueueFilter, queue_now
 from review.selection.snapshot_cache import FilesNow
-from review.settings import config as conf
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
 from review.web.core.facets import Facet, FacetOption, make_facet
 from review.web.core.filters import Filters, parse_filters
@@ -63,7 +63,7 @@ def queue_filter(filters: Filters) -> QueueFilter:
 
 def find(filters: Filters) -> tuple[Queue, FilesNow]:
     """The queue under these filters, and the look at the files that it rests on."""
-    return queue_now(conf.current(), queue_filter(filters), now=timezone.now())
+    return queue_now(settings.current(), queue_filter(filters), now=timezone.now())
 
 
 def make_facets(filters: Filters, counts: QueueFacets) -> list[Facet]:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
+from review import settings
 from review.acceptance.decide import DecisionRequest, set_decision
 from review.errors import UsageRefused
 from review.findings.documents import QueueFindingJson
@@ -19,7 +20,6 @@ from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
 from review.reviews.texts import KeptText, Part, text_of_review
-from review.settings import config as conf
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, may, require_permission, required
@@ -44,7 +44,7 @@ class NoDecision(UsageRefused):
 
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
-    config = conf.current()
+    config = settings.current()
     corpus = open_corpus(config)
     document = read_reviews(corpus, HistoryRequest(pair_id=pair_id), config=config)
     return page(
@@ -193,7 +193,7 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
         reason=required(request, "reason"),
         actor=actor(request),
     )
-    answer = set_decision(wanted, config=conf.current(), now=timezone.now())
+    answer = set_decision(wanted, config=settings.current(), now=timezone.now())
     if not answer.accepted:
         messages.warning(
             request,

@@ -12,23 +12,22 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
 
-from review.jobs.recovery_documents import RecoverableJson
+from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
-from review.overview.coverage import find_orphans, read_coverage
-from review.overview.events import ActFilter, newest_acts
-from review.overview.status import read_status
-from review.overview.status_documents import GateStatusJson, PartitionStatusJson, StatusJson
+from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
+from review.overview.events import EventFilter, newest_events
+from review.overview.status import find_orphans, read_coverage, read_status
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
+from review.recovery.documents import RecoverableJson
 from review.recovery.recover import RecoveryAction
-from review.settings import config as conf
 from review.vocabulary import JobStatus
 from review.web.core.actions import may
 from review.web.core.cached import needs_a_look, pair_states, recoverable
 from review.web.core.filters import parse_filters
 from review.web.core.responses import page
-from review.web.pages.events import shown_acts
+from review.web.pages.events import together
 from review.web.pages.job_recovery import MAX_AT_ONCE, PERMISSION
 
 LAST_EVENTS = 6
@@ -101,7 +100,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _document() -> StatusJson:
-    config = conf.current()
+    config = settings.current()
     with open_corpus(config) as corpus:
         return read_status(
             corpus, model_partition=None, fail_on=(), config=config, now=timezone.now()
@@ -109,14 +108,16 @@ def _document() -> StatusJson:
 
 
 def _context() -> dict[str, Any]:
-    config, now = conf.current(), timezone.now()
+    config, now = settings.current(), timezone.now()
     answer = pair_states()
     states, looks = answer.value, needs_a_look().value
     queue, _files = queue_now(config, QueueFilter(), now=now)
     facets = read_facets(queue)
     with open_corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
-    acts = newest_acts(ActFilter(), place={}, limit=READ_EVENTS, gates_folder=config.gates_folder)
+    events, _following = newest_events(
+        EventFilter(), cursor={}, limit=READ_EVENTS, gates_folder=config.gates_folder
+    )
     return {
         "notes": len(states.notes),
         "gates": len(states.gates),
@@ -129,7 +130,7 @@ def _context() -> dict[str, Any]:
         "look_count": len(looks),
         "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],
         "sweeps": _running_sweeps(),
-        "events": list(shown_acts(acts.acts))[:LAST_EVENTS],
+        "events": together(events)[:LAST_EVENTS],
         "skipped": [problem for problem in states.problems if problem.skipped],
         "orphans": orphans,
     } | _recovery()

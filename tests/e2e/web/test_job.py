@@ -11,6 +11,7 @@ from review.vocabulary import FailureCode
 from tests.builders import NOW, write_gate, write_note
 from tests.helpers.commands import run
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
+from tests.helpers.planning import fail
 from tests.helpers.reviewed import ingest
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -39,9 +40,7 @@ class TestWhatItShows:
 
     def test_why_it_failed(self, web, root):
         job_id = queued(root)
-        ReviewJob.objects.fail(
-            job_id, code=FailureCode.RUNNER_ERROR, reason="the CLI said no", now=NOW
-        )
+        fail(job_id, code=FailureCode.RUNNER_ERROR, reason="the CLI said no", now=NOW)
 
         page = web.get(f"/jobs/{job_id}").content.decode()
 
@@ -217,9 +216,7 @@ class TestHostileContent:
         ReviewJob.objects.filter(pk=job_id).update(
             telemetry={SCRIPT: SCRIPT}, self_reported_model=SCRIPT, runner=SCRIPT
         )
-        ReviewJob.objects.fail(
-            job_id, code=FailureCode.RUNNER_ERROR, reason=f"said {SCRIPT}", now=NOW
-        )
+        fail(job_id, code=FailureCode.RUNNER_ERROR, reason=f"said {SCRIPT}", now=NOW)
         assert status_of(job_id) == "failed"
 
         addresses = (

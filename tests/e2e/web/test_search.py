@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import Finding, ReviewPair
-from review.overview.search import Searcher
+from review.overview.search import search
 from tests.builders import NOW, make_config, make_jobs, note_path, write_note
 from tests.helpers.pages import text_of, twin
 from tests.helpers.reviewed import WARN, ingest, open_corpus, review_pairs
@@ -116,6 +116,7 @@ class TestSearch:
         twin(web, "/search?q=shelf")
         path = make_config(base).index_path.with_suffix(".words")
         path.write_bytes(b"broken")
+        assert web.get("/search?q=shelf").status_code == 503
 
         assert names(twin(web, "/search?q=shelf"))[0] == ["b.md"]
 
@@ -133,7 +134,7 @@ class TestSearch:
         assert web.get("/search", {"q": query}).status_code in (200, 400)
 
     def test_says_when_not_all_is_read(self, base):
-        found = Searcher(open_corpus(base), config=make_config(base)).search(["shelf"], seconds=-1)
+        found = search(open_corpus(base), ["shelf"], seconds=-1, config=make_config(base))
 
         assert not found.complete
 

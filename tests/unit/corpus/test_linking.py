@@ -144,3 +144,16 @@ class TestKnown:
         assert stems["stem"] == ("kb/notes/area/deep/stem.md",)
         assert "nobody" not in stems
         assert len(stems) == len(list(stems))
+
+
+class TestFlavours:
+    @pytest.mark.parametrize(
+        ("flavour", "text"), [("dendron", "[[x|abc123]]"), ("docusaurus", "[x](abc123)")]
+    )
+    def test_notes_are_found_by_their_ids_where_links_name_them(self, tmp_path, flavour, text):
+        root = tmp_path / "base"
+        (root / "kb/notes").mkdir(parents=True)
+        (root / "kb/notes/long-name.md").write_text("---\nid: abc123\n---\n# T\n")
+
+        (row,) = make_corpus(root, flavour=flavour).linker.table(NOTE, text)
+        assert (row.target, row.resolved) == ("abc123", "kb/notes/long-name.md")

@@ -95,7 +95,7 @@ class TestUnifiedDiff:
         diff = unified_diff("x" * 5_000_000, "y", path="a")
 
         assert diff.truncated
-        assert MAX_DIFF_CHARACTERS < len(diff.text) < MAX_DIFF_CHARACTERS + 100
+        assert len(diff.text) < MAX_DIFF_CHARACTERS
 
     @pytest.mark.parametrize("count", [16_000, 24_000, 100_000])
     def test_every_second_line_changed_is_quick(self, count):

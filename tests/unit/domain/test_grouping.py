@@ -72,10 +72,6 @@ class TestGroupTargets:
     def test_nothing_makes_no_group(self):
         assert grouped([], Grouping.GATE) == []
 
-    def test_a_batch_of_nothing_is_a_mistake(self):
-        with pytest.raises(ValueError, match="batch_size 0"):
-            grouped(ITEMS, Grouping.GATE, 0)
-
     @given(
         st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from(["p/x", "p/y", "q/z"]))),
         st.integers(1, 4),

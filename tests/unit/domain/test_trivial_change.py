@@ -46,10 +46,9 @@ run
 
 
 def seen(before: str, after: str, *, watches=ALL, threshold=None):
-    one, other = regions_of(before), regions_of(after)
     return as_gate_sees(
-        changed=changed_regions(one, other),
-        ratio=lambda: body_ratio(one.body, other.body),
+        regions_of(before),
+        regions_of(after),
         watches=frozenset(watches),
         rewrite_threshold=threshold,
     )
@@ -195,16 +194,6 @@ class TestTriviality:
         after = edited("An intro", "The intro").replace("What it says", "x")
 
         assert not seen(NOTE, after, threshold=1.0).trivial
-
-    def test_no_change_is_trivial_and_is_not_measured(self):
-        change = as_gate_sees(
-            changed=frozenset({Region.TITLE}),
-            ratio=lambda: pytest.fail("the body did not change"),
-            watches=frozenset({Region.BODY}),
-            rewrite_threshold=0.5,
-        )
-
-        assert (change.watched, change.body_ratio, change.trivial) == ((), 0.0, True)
 
 
 class TestBodyRatio:

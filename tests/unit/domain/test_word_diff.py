@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.domain.diffs.words import MAX_CHARACTERS, MAX_ROWS, Mark, WordDiff, word_diff
+from review.domain.diffs.words import (
+    MAX_CHARACTERS,
+    MAX_ROWS,
+    Mark,
+    WordDiff,
+    changed_words,
+    word_diff,
+)
 
 BEFORE = "".join(f"line {number} says a few plain words\n" for number in range(1, 41))
 
@@ -154,3 +161,26 @@ class TestBounds:
         told = sum(hunk.skipped for hunk in diff.hunks) + diff.skipped
         assert new == sorted(set(new))
         assert told <= lines
+
+
+class TestChangedWords:
+    @pytest.mark.parametrize(
+        ("before", "after", "shown"),
+        [
+            pytest.param("a b c d e\n", "a b x d e\n", "1: a b [-c-]{+x+} d e", id="word"),
+            pytest.param("a\nb c\n", "a\n", "-2: [-b c-]", id="line-gone"),
+            pytest.param("a\n", "a\nb c\n", "2: {+b c+}", id="line-added"),
+            pytest.param("x y", "x y\n", "1: x y{+⏎+}", id="last-line-end"),
+            pytest.param(
+                "one two three\nand four\n", "one two three and four\n",
+                "1: one two three[-⏎-]{+ +}and four", id="lines-joined",
+            ),
+            pytest.param("same\n", "same\n", "", id="equal"),
+            pytest.param(
+                "w " * 100 + "old" + " v" * 100, "w " * 100 + "new" + " v" * 100,
+                f"1:  … {'w ' * 19}[-old-]{{+new+}}{' v' * 19} … ", id="far-words-cut",
+            ),
+        ],
+    )  # fmt: skip
+    def test_shows_changes_with_the_words_next_to_them(self, before, after, shown):
+        assert changed_words(word_diff(before, after)) == shown

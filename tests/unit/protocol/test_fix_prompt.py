@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from review.protocol import fix_prompt
-from review.protocol.fix_prompt import (
-    FixFinding,
-    FixGate,
-    FixRequest,
-    FixReview,
-    draw_token,
-    render_fix_prompt,
-)
-from review.protocol.sentinels import frame_line
-from review.vocabulary import Severity
+from review.findings.documents import QueueEntryJson, QueueFindingJson
+from review.protocol.prompt import PromptGate, framed
+from review.queue.fix_prompt import render_fix_prompt
 
-TOKEN = "0123abcd"
-FINDING = FixFinding(
+NOTE_TEXT = "# A\n\nA reader finds it.\n"
+GATES = [PromptGate("prose/x", "kb/instructions/review-gates/prose/x.md", "# X\n\nAsk.\n")]
+FINDING = QueueFindingJson(
     fingerprint="f" * 16,
-    severity=Severity.WARN,
-    gate_id="prose/x",
+    severity="warn",
     text="no source",
     quote="A reader finds",
     line=3,
+    line_now=3,
+    status="open",
     regressed=False,
 )
-REQUEST = FixRequest(
+ENTRY = QueueEntryJson(
     note_path="kb/notes/a.md",
-    note_sha256="a" * 64,
-    note_text="# A\n\nA reader finds it.\n",
-    findings=(FINDING,),
-    reviews=(),
-    gates=(FixGate("prose/x", "kb/instructions/review-gates/prose/x.md", "# X\n\nAsk.\n"),),
+    gate_path=GATES[0].path,
+    gate_id="prose/x",
+    lens="prose",
+    model_partition="m",
+    decision="warn",
+    review_pair_id=1,
+    accepted_at=None,
+    note_changed_since=False,
+    later_pass_in=(),
+    findings=[FINDING],
+    rationale="One fault.",
 )
+WHOLE = replace(ENTRY, gate_id="prose/y", decision="fail", findings=[], rationale="All of it.")
 
 
-def render(**fields):
-    return render_fix_prompt(replace(REQUEST, **fields), token=TOKEN)
+def render(*entries, note_text=NOTE_TEXT):
+    return render_fix_prompt(
+        entries or [ENTRY],
+        GATES,
+        note_path="kb/notes/a.md",
+        note_text=note_text,
+        note_sha256="a" * 64,
+    )
+
+
+def with_findings(*findings):
+    return replace(ENTRY, findings=list(findings))
 
 
 class TestContent:
@@ -53,35 +61,27 @@ class TestContent:
         assert "\nno source\n" in prompt
         assert "\nA reader finds\n" in prompt
         assert "# X\n\nAsk.\n" in prompt
-        assert REQUEST.note_text in prompt
+        assert NOTE_TEXT in prompt
 
     @pytest.mark.parametrize(
-        ("reviews", "settled", "whole"),
-        [
-            ((FixReview("prose/x", "warn", "One fault."),), True, False),
-            ((FixReview("prose/y", "fail", "All of it."),), False, True),
-            (
-                (FixReview("prose/x", "warn", "One."), FixReview("prose/y", "fail", "All.")),
-                True,
-                True,
-            ),
-        ],
+        ("entries", "settled", "whole"),
+        [([ENTRY], True, False), ([WHOLE], False, True), ([ENTRY, WHOLE], True, True)],
     )
-    def test_says_what_of_a_review_is_open(self, reviews, settled, whole):
-        prompt = render(reviews=reviews)
+    def test_says_what_of_a_review_is_open(self, entries, settled, whole):
+        prompt = render(*entries)
 
         assert ("one that stands only here was settled already; leave it" in prompt) is settled
         assert ("A review of which none is listed above is open as a whole" in prompt) is whole
 
     def test_the_gravest_come_first_then_the_lines(self):
         marks = {
-            "a": replace(FINDING, fingerprint="a" * 16, severity=Severity.INFO, line=1),
-            "b": replace(FINDING, fingerprint="b" * 16, severity=Severity.WARN, line=9),
-            "c": replace(FINDING, fingerprint="c" * 16, severity=Severity.WARN, line=2),
-            "d": replace(FINDING, fingerprint="d" * 16, severity=Severity.FAIL, line=30),
+            "a": replace(FINDING, fingerprint="a" * 16, severity="info", line_now=1),
+            "b": replace(FINDING, fingerprint="b" * 16, severity="warn", line_now=9),
+            "c": replace(FINDING, fingerprint="c" * 16, severity="warn", line_now=2),
+            "d": replace(FINDING, fingerprint="d" * 16, severity="fail", line_now=30),
         }
 
-        prompt = render(findings=tuple(marks.values()))
+        prompt = render(with_findings(*marks.values()))
 
         places = [prompt.index(f"## {name * 16}") for name in "dcba"]
         assert places == sorted(places)
@@ -89,22 +89,20 @@ class TestContent:
     @pytest.mark.parametrize(
         ("fields", "said"),
         [
-            pytest.param({"line": None}, "not in the note any more", id="quote-gone"),
-            pytest.param({"line": None, "quote": ""}, "no place named", id="no-quote"),
+            pytest.param({"line_now": None}, "not in the note any more", id="quote-gone"),
+            pytest.param({"line_now": None, "quote": ""}, "no place named", id="no-quote"),
             pytest.param({"regressed": True}, "found again", id="regressed"),
         ],
     )
     def test_says_what_an_editor_must_know_of_a_finding(self, fields, said):
-        assert said in render(findings=(replace(FINDING, **fields),))
+        assert said in render(with_findings(replace(FINDING, **fields)))
 
     def test_a_review_that_lists_nothing_gives_its_text(self):
-        prompt = render(findings=(), reviews=(FixReview("prose/x", "fail", "It fails."),))
+        prompt = render(WHOLE)
 
-        assert "## FAIL by prose/x" in prompt
-        assert "\nIt fails.\n" in prompt
-
-    def test_is_the_same_each_time(self):
-        assert render() == render()
+        assert "None is listed one by one" in prompt
+        assert "## FAIL by prose/y" in prompt
+        assert "\nAll of it.\n" in prompt
 
 
 class TestFrames:
@@ -118,44 +116,11 @@ class TestFrames:
     def test_what_looks_like_a_part_of_the_prompt_stays_within_its_frame(self, text):
         prompt = render(note_text=f"{text}\n")
 
-        start = prompt.index(frame_line("NOTE", "START", TOKEN, "kb/notes/a.md"))
-        end = prompt.index(frame_line("NOTE", "END", TOKEN, "kb/notes/a.md"))
+        first, *_text, last = framed("NOTE", "kb/notes/a.md", f"{text}\n")
+        start, end = prompt.index(first), prompt.index(last)
         assert start < prompt.rindex(text) < end
 
     def test_a_note_without_a_last_newline_leaves_the_frame_on_a_line_of_its_own(self):
         lines = render(note_text="no newline").splitlines()
 
-        assert frame_line("NOTE", "END", TOKEN, "kb/notes/a.md") in lines
-
-
-class TestToken:
-    def test_is_the_same_for_the_same_texts_and_another_for_other_ones(self):
-        token = draw_token(REQUEST, secret="s")
-
-        assert draw_token(REQUEST, secret="s") == token
-        assert draw_token(replace(REQUEST, note_text="other"), secret="s") != token
-        assert draw_token(REQUEST, secret="t") != token
-
-    def test_one_that_a_text_holds_is_drawn_again(self, monkeypatch):
-        held = draw_token(REQUEST, secret="s")
-        seen = []
-
-        def is_free(token, texts):
-            seen.append(token)
-            return token != held
-
-        monkeypatch.setattr(fix_prompt, "token_is_free", is_free)
-
-        assert draw_token(REQUEST, secret="s") != held
-        assert seen[0] == held
-
-    @given(text=st.text(), quote=st.text(), note=st.text())
-    def test_occurs_in_none_of_the_texts(self, text, quote, note):
-        request = replace(
-            REQUEST, note_text=note, findings=(replace(FINDING, text=text, quote=quote),)
-        )
-
-        token = draw_token(request, secret="s")
-
-        assert token not in (text + quote + note).lower()
-        assert render_fix_prompt(request, token=token)
+        assert list(framed("NOTE", "kb/notes/a.md", "no newline"))[-1] in lines

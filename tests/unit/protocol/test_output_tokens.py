@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.telemetry.usage import output_tokens_by_model
+from review.protocol.telemetry import output_tokens_by_model
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.findings import compiled
 from review.protocol.output import ExpectedPair, parse_output
 from review.protocol.output_diagnosis import near_sentinels
 from review.protocol.sentinels import end_line, start_line
@@ -139,14 +138,3 @@ class TestEscapedNames:
         parsed = parse_output(output.encode(), token=TOKEN, expected=pairs)
 
         assert not parsed.blocks
-
-
-class TestManyJobs:
-    def test_leave_nothing_behind_for_each_token(self):
-        near_sentinels(f"pair review start {TOKEN}/1", token=TOKEN)
-        before = compiled.cache_info().currsize
-
-        for number in range(50):
-            near_sentinels(f"pair review start {number:08x}/1", token=f"{number:08x}")
-
-        assert compiled.cache_info().currsize == before

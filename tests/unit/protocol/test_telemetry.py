@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.telemetry.usage import Usage, merge_runs, read_usage
+from review.protocol.telemetry import Usage, merge_runs, read_usage
 
 CLAUDE = {
     "type": "result",

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
-from review.runners.rules.values import RuleInput, RuleLink
+from review.runners.rules.values import RepositoryFacts, RuleInput, RuleLink
 
 NOTE = "kb/notes/a.md"
 
 
 def review_of(
-    rule: str, text: str, *, links: tuple[RuleLink, ...] = (), path: str = NOTE
+    rule: str,
+    text: str,
+    *,
+    links: tuple[RuleLink, ...] = (),
+    path: str = NOTE,
+    repository: RepositoryFacts | None = None,
 ) -> TypedReview:
-    return judge(rule, RuleInput(path, text, links))
+    return judge(rule, RuleInput(path, text, links, repository=repository))
 
 
 def lines_of(rule: str, text: str, **given) -> list[int]:

@@ -154,6 +154,7 @@ MUTATORS: dict[str, Mutator] = {
         text, rng, wrapped(" ".join(sentence(rng) for _ in range(18)))
     ),
     "missing-description": _without(r"^description: .*\n"),
+    "missing-paths": lambda text, rng: _into(text, rng, "It starts in `src/app/gone.py`."),
     "missing-title": lambda text, rng: re.sub(
         r"^(?:title: .*|# .*)\n", "", text, flags=re.MULTILINE
     ),

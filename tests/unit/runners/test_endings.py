@@ -183,9 +183,9 @@ class TestFailure:
 def prove(dialect, stdout, *, stderr=b"", exit_code=0, file=None):
     """What a run of a CLI that printed this comes to."""
     spec = RunnerSpec("r", dialect, access={Access.READ: ()})
-    result = ProcessResult(exit_code, None, False, False, 1.0, False, False)
+    result = ProcessResult(exit_code, None, False, False, 1.0, False)
     run = Run(spec, Access.READ, Captured(stdout, stderr, exit_code, file), result, 9.0)
-    return proving.prove(run)
+    return proving.verify_run(run)
 
 
 BLOCK = "=== PAIR REVIEW START 0a1b2c3d/1: a :: b ===\n## Result: PASS\n=== PAIR REVIEW END 0a1b2c3d/1: a :: b ==="

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from review.runners.cli.reset_times import told_reset
+from review.runners.cli.reset_times import read_reset_time
 
 NOW = datetime(2026, 11, 28, 19, 30, tzinfo=UTC)  # a Saturday
 
@@ -41,7 +41,7 @@ NOW = datetime(2026, 11, 28, 19, 30, tzinfo=UTC)  # a Saturday
     ],
 )
 def test_is_read_as_it_is_told(words, told):
-    found = told_reset(words, now=NOW, zone=ZoneInfo("Europe/Paris"))
+    found = read_reset_time(words, now=NOW, zone=ZoneInfo("Europe/Paris"))
 
     assert found is not None
     assert found.replace(second=0, tzinfo=None).isoformat(timespec="minutes") == told
@@ -62,4 +62,4 @@ def test_is_read_as_it_is_told(words, told):
     ],
 )
 def test_is_unknown_where_no_time_is_told(words):
-    assert told_reset(words, now=NOW, zone=UTC) is None
+    assert read_reset_time(words, now=NOW, zone=UTC) is None

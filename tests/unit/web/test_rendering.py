@@ -176,6 +176,51 @@ class TestMarkdown:
         assert '<pre class="frontmatter" tabindex="0">---\non: yes\n---</pre>' in shown
         assert '<h2 id="text-t">T</h2>' in shown
 
+    @pytest.mark.parametrize(
+        ("text", "formula"),
+        [
+            ("The area $x^2\\,dx$ of it.\n", "$x^2\\,dx$"),
+            ("$$\nx^2\\,dx\n\n_y_\n$$\n", "$$\nx^2\\,dx\n\n_y_\n$$"),
+        ],
+    )
+    def test_formulas_stand_as_they_are_written(self, text, formula):
+        assert formula in Elements(render_markdown(text)).text
+
+    def test_prices_are_no_formula(self):
+        shown = Elements(render_markdown("From $5 [x](other.md) to 6$.", look=Look(to_notes)))
+
+        assert shown.of("a")
+
+    def test_columns_are_aligned(self):
+        shown = Elements(render_markdown("| a | b |\n| --: | :-: |\n| 1 | 2 |\n"))
+
+        assert [cell["class"] for cell in shown.of("td")] == ["right", "center"]
+
+    def test_a_callout_has_its_title(self):
+        shown = Elements(render_markdown("> [!WARNING] Mind the gap\n> It is wide.\n"))
+
+        assert shown.of("blockquote") == [{"class": "callout"}]
+        assert "Mind the gap" in shown.text
+        assert "It is wide." in shown.text
+        assert "WARNING" not in shown.text
+
+    def test_code_in_a_known_language_is_coloured(self):
+        html = render_markdown("```python\nreturn 'x'  # why\n```\n\n```nolanguage\nreturn\n```\n")
+
+        assert '<span class="code-keyword">return</span>' in html
+        assert html.count("code-keyword") == 1
+
+    def test_html_and_comments_are_shown_as_text(self):
+        text = Elements(render_markdown("<div>\n\na <b>b</b> <!-- c -->\n\n<!--\nd\n-->\n")).text
+
+        assert all(part in text for part in ("<div>", "<b>b</b>", "<!-- c -->", "<!--\nd\n-->"))
+
+    def test_footnotes_are_found_in_any_case(self):
+        shown = Elements(render_markdown("A claim[^Note].\n\n[^note]: The text of it.\n"))
+
+        assert shown.of("sup")
+        assert "[^Note]" not in shown.text
+
 
 class TestFindings:
     NOTE = "---\ntitle: T\n---\n# Head\n\nFirst\nsecond line\n\n- item one\n- item two\n\n```\ncode\n```\n"

@@ -1,4 +1,4 @@
-"""The projection that the queue is read from, filled from what the store holds."""
+"""Typed reviews, the version of prompts, and the projection that the queue is read from."""
 
 from __future__ import annotations
 
@@ -26,10 +26,25 @@ def fill(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('review', '0003_typed_reviews'),
+        ('review', '0002_view_and_identity'),
     ]
 
     operations = [
+        migrations.AddField(
+            model_name='reviewjob',
+            name='prompt_version',
+            field=models.PositiveSmallIntegerField(db_default=1),
+        ),
+        migrations.AlterField(
+            model_name='reviewpair',
+            name='decision_source',
+            field=models.CharField(blank=True, choices=[('result-line', 'Result Line'), ('declared', 'Declared'), ('typed', 'Typed')], default='', max_length=12),
+        ),
+        migrations.AlterField(
+            model_name='reviewpair',
+            name='not_accepted',
+            field=models.CharField(blank=True, choices=[('superseded', 'Superseded'), ('decision-error', 'Decision Error'), ('decision-unknown', 'Decision Unknown'), ('partition-mismatch', 'Partition Mismatch'), ('quotes-of-another-note', 'Quotes Of Another Note')], default='', max_length=24),
+        ),
         migrations.CreateModel(
             name='FindingState',
             fields=[

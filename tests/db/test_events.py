@@ -1,4 +1,4 @@
-"""The log of acts: every act once, in the order of time, whatever it is narrowed to."""
+"""The log of events: each once, in the order of time, whatever the filter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from review.models import Acceptance, DecisionEvent, Disposition, JobEvent
-from review.overview.events import ActFilter, ActKind, newest_acts
+from review.overview.events import EventFilter, EventKind, newest_events
 from review.vocabulary import AcceptanceKind, JobStatus
 from tests.builders import NOW
 from tests.rows import (
@@ -23,31 +23,26 @@ from tests.rows import (
 pytestmark = pytest.mark.django_db
 GATES = "kb/instructions/review-gates"
 TABLES = {
-    ActKind.JOB: JobEvent,
-    ActKind.FINDING: Disposition,
-    ActKind.REVIEW: DecisionEvent,
-    ActKind.ACCEPTANCE: Acceptance,
+    EventKind.JOB: JobEvent,
+    EventKind.FINDING: Disposition,
+    EventKind.REVIEW: DecisionEvent,
+    EventKind.ACCEPTANCE: Acceptance,
 }
 
 
-def pages(wanted, *, limit=3):
-    """Every page of the log, to its end."""
-    place, found = {}, []
-    while place is not None:
-        page = newest_acts(wanted, place=place, limit=limit, gates_folder=GATES)
-        found.append(page)
-        place = page.next_place
+def events(wanted, *, limit=3):
+    """Every event, page after page."""
+    cursor, found = {}, []
+    while cursor is not None:
+        page, cursor = newest_events(wanted, cursor=cursor, limit=limit, gates_folder=GATES)
+        found.extend((row.kind, row.key) for row in page)
         assert len(found) < 300
     return found
 
 
-def acts(wanted, *, limit=3):
-    return [(act.kind, act.key) for page in pages(wanted, limit=limit) for act in page.acts]
-
-
 @pytest.fixture
 def history():
-    """120 acts of all kinds, drawn by a seed."""
+    """120 events of all kinds, drawn by a seed."""
     draw = random.Random(7)  # noqa: S311 - a repeatable history
     pair, job = completed_pair_row(), job_row()
     for number in range(120):
@@ -69,10 +64,10 @@ def history():
 
 
 def expected(*kinds, actor="", **conditions):
-    """The acts as a look at all rows has them."""
+    """The events as a look at all rows has them."""
     tables = {kind: table for kind, table in TABLES.items() if not kinds or kind in kinds}
     rows = [
-        (row.accepted_at if kind is ActKind.ACCEPTANCE else row.at, kind, row.pk)
+        (row.accepted_at if kind is EventKind.ACCEPTANCE else row.at, kind, row.pk)
         for kind, table in tables.items()
         for row in table.objects.filter(actor__startswith=actor, **conditions)
         if getattr(row, "kind", "") != AcceptanceKind.FULL_REVIEW
@@ -81,29 +76,29 @@ def expected(*kinds, actor="", **conditions):
 
 
 @pytest.mark.usefixtures("history")
-class TestEveryActStandsOnceInTheOrderOfTime:
+class TestEveryEventOnceInTheOrderOfTime:
     @pytest.mark.parametrize("limit", [1, 3, 50, 500])
     def test_of_all_kinds(self, limit):
-        assert acts(ActFilter(), limit=limit) == expected()
+        assert events(EventFilter(), limit=limit) == expected()
 
-    @pytest.mark.parametrize("kind", list(ActKind))
+    @pytest.mark.parametrize("kind", list(EventKind))
     def test_of_one_kind(self, kind):
-        assert acts(ActFilter(kinds=(kind,))) == expected(kind)
+        assert events(EventFilter(kinds=(kind,))) == expected(kind)
 
     @pytest.mark.parametrize("actor", ["human:", "agent:x", "nobody:"])
     @pytest.mark.parametrize("limit", [1, 4, 500])
     def test_of_some_actors(self, actor, limit):
-        assert acts(ActFilter(actors=(actor,)), limit=limit) == expected(actor=actor)
+        assert events(EventFilter(actors=(actor,)), limit=limit) == expected(actor=actor)
 
     def test_of_moves_to_a_status(self):
-        wanted = ActFilter(to_statuses=(JobStatus.FAILED,))
+        wanted = EventFilter(to_statuses=(JobStatus.FAILED,))
 
-        assert acts(wanted) == expected(ActKind.JOB, to_status="failed")
+        assert events(wanted) == expected(EventKind.JOB, to_status="failed")
 
     def test_of_acks_of_some_actors(self):
-        wanted = ActFilter(kinds=(ActKind.ACCEPTANCE, ActKind.FINDING), actors=("sweep:",))
+        wanted = EventFilter(kinds=(EventKind.ACCEPTANCE, EventKind.FINDING), actors=("sweep:",))
 
-        assert acts(wanted) == expected(ActKind.ACCEPTANCE, ActKind.FINDING, actor="sweep:")
+        assert events(wanted) == expected(EventKind.ACCEPTANCE, EventKind.FINDING, actor="sweep:")
 
 
 class TestCost:
@@ -114,4 +109,4 @@ class TestCost:
         )
 
         with django_assert_max_num_queries(4 + 1):
-            newest_acts(ActFilter(actors=("x:",)), place={}, limit=5, gates_folder=GATES)
+            newest_events(EventFilter(actors=("x:",)), cursor={}, limit=5, gates_folder=GATES)

@@ -6,10 +6,11 @@ from review.documents.base import Document
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
 
 
-class RecoverableJson(Document):
+class RecoverableJson(Document, kw_only=True):
     """A job that somebody may have to see to, and why.
 
-    `output` is `none`, `unreadable`, `foreign` (no block of this job), `partial` or `complete`.
+    `output` is `none`, `unreadable`, `foreign` (no block of this job), `partial` or `complete`;
+    `output_detail` says of a partial one what an ingest would keep, and why the rest is missing.
     """
 
     review_job_id: int
@@ -23,6 +24,7 @@ class RecoverableJson(Document):
     started_at: str | None
     because: str
     output: str
+    output_detail: str = ""
     bundle_output_path: str
 
 

@@ -1,8 +1,10 @@
-"""Reads what a harness says a run cost, in the shapes that harnesses write; what is not said is unknown."""
+"""What harnesses say a run cost, in the shapes that they write, and how much of it is stored."""
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,26 @@ _SUMMED = (
 )  # fmt: skip
 _MODELS_USAGE = ("models_usage", "modelUsage")
 _WITHOUT_COST = "runs_without_cost"
+
+MAX_BYTES = 65_536
+MAX_DEPTH = 12
+MAX_ITEMS = 200
+MAX_TEXT = 2_000
+CUT = "cut"
+_MOST = 2**63
+# Keys of the services that models are asked for at, and of those that repositories are kept at.
+_SECRET = re.compile(
+    r"\b((?:sk|rk|pk|gsk|ghp|gho|ghs|ghu|github_pat|glpat|xox[a-z]|hf)[-_]|AIza|AKIA|ya29\.)"
+    r"[A-Za-z0-9_\-]{12,}"
+    r"|\b(Bearer\s+)[A-Za-z0-9_\-.=+/]{12,}"
+    r"|(://[^\s/:@]{1,200}:)[^\s/@]{1,200}(?=@)"
+)
+_SECRET_NAMES = re.compile(
+    r"api[-_]?key|secret|password|passwd|authorization|cookie|credential"
+    r"|(?:access|refresh|auth|bearer|id|session)[-_]?token$",
+    re.IGNORECASE,
+)
+_MASK = "…"
 
 
 @dataclass(frozen=True)
@@ -83,6 +105,45 @@ def output_tokens_by_model(telemetry: Mapping[str, Any] | None) -> dict[str, int
         if any(found.values()):
             return dict(sorted(found.items(), key=lambda item: -item[1]))
     return {}
+
+
+def masked(text: str) -> str:
+    """Cut short what looks like a key, a bearer's token or a password in an address."""
+    return _SECRET.sub(lambda found: f"{found[1] or found[2] or found[3]}{_MASK}", text)
+
+
+def kept_telemetry(telemetry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is stored: without keys, and such that any database takes it.
+
+    Of what is too large only the values at the top are stored, and `cut` is true.
+    """
+    kept: dict[str, Any] = _kept(telemetry, 1)
+    if len(json.dumps(kept, ensure_ascii=False).encode()) <= MAX_BYTES:
+        return kept
+    first = list(kept.items())[:MAX_ITEMS]
+    return {name: value for name, value in first if not isinstance(value, dict | list)} | {
+        CUT: True
+    }
+
+
+def _kept(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        plain = value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+        return masked(plain if len(plain) <= MAX_TEXT else plain[:MAX_TEXT] + _MASK)
+    if isinstance(value, Mapping | list | tuple) and depth > MAX_DEPTH:
+        return _MASK
+    if isinstance(value, Mapping):
+        return {
+            _kept(name, depth): _MASK
+            if isinstance(item, str) and _SECRET_NAMES.search(name)
+            else _kept(item, depth + 1)
+            for name, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_kept(item, depth + 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return None if isinstance(value, int) and abs(value) >= _MOST else value
 
 
 def _written(used: Mapping[str, Any]) -> int:

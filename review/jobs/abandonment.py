@@ -1,0 +1,59 @@
+"""Which running jobs seem abandoned, and which failed ones still miss a review."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from review.documents.base import timestamp
+from review.models import ReviewJob, ReviewPair
+from review.runners.process.table import Processes
+from review.vocabulary import JobStatus, PairStatus
+
+
+def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:
+    """Return running jobs that started too long ago or whose parent here is gone, each with why.
+
+    A job whose parent is alive on this host is none, however long it takes.
+    """
+    running = ReviewJob.objects.filter(status=JobStatus.RUNNING).order_by("pk")
+    found = {
+        job.pk: abandonment(job, older_than=older_than, processes=processes, now=now)
+        for job in running
+    }
+    return {job_id: because for job_id, because in found.items() if because}
+
+
+def abandonment(
+    job: ReviewJob, *, older_than: timedelta, processes: Processes, now: datetime
+) -> str:
+    """Return why the job seems abandoned; empty when it does not."""
+    alive = parent_is_alive(job, processes=processes)
+    if job.status != JobStatus.RUNNING or alive:
+        return ""
+    if alive is not None:
+        return f"its parent, process {job.parent_pid}, is gone"
+    if job.started_at is None or job.started_at >= now - older_than:
+        return ""
+    return f"it has been running since {timestamp(job.started_at)}"
+
+
+def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
+    """Return whether the process that took the job still runs; None: this host cannot know."""
+    if job.parent_pid is None or job.parent_host != processes.host:
+        return None
+    return processes.is_alive(job.parent_pid, started_at=job.parent_started_at)
+
+
+def unanswered_jobs() -> QuerySet[ReviewJob]:
+    """Return failed jobs that nothing replaced, with a missing pair that nobody reviewed since."""
+    answers = ReviewPair.objects.completed().filter(
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        job__model_partition_id=OuterRef("job__model_partition_id"),
+        reviewed_at__gt=OuterRef("job__completed_at"),
+    )
+    missing = ReviewPair.objects.filter(job_id=OuterRef("pk"), status=PairStatus.MISSING)
+    failed = ReviewJob.objects.filter(status=JobStatus.FAILED, replaced_by=None)
+    return failed.filter(Exists(missing.exclude(Exists(answers))))

@@ -1,0 +1,109 @@
+"""How much of the outputs of jobs is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from review.domain.paths import gate_id_of
+from review.errors import ReviewError
+from review.job_files import ArtifactStore
+from review.jobs.abandonment import parent_is_alive
+from review.jobs.left_runs import left_outcomes
+from review.models import ReviewJob, ReviewPair
+from review.protocol.output import ExpectedPair, parse_output
+from review.runners.process.table import Processes
+from review.settings.config import Config
+from review.vocabulary import JobStatus
+
+_COLUMNS = ("job_id", "ordinal", "note__path", "gate__path")
+
+
+@dataclass(frozen=True)
+class OutputState:
+    """How much of an output is there; `missing` says by ordinal why a pair has no whole review."""
+
+    state: Literal["none", "unreadable", "foreign", "partial", "complete"]
+    missing: dict[int, str] = field(default_factory=dict)
+    kept: int = 0
+
+    @property
+    def detail(self) -> str:
+        """What an ingest would keep of a partial output; else empty."""
+        if self.state != "partial":
+            return ""
+        why = "; ".join(f"pair {ordinal}: {reason}" for ordinal, reason in self.missing.items())
+        return f"{self.kept} kept, {len(self.missing)} missing: {why}"
+
+
+def output_state(
+    job: ReviewJob, *, config: Config, processes: Processes | None = None
+) -> OutputState:
+    """Return `output_states` of one job."""
+    return output_states([job], config=config, processes=processes)[job.pk]
+
+
+def output_states(
+    jobs: Iterable[ReviewJob], *, config: Config, processes: Processes | None = None
+) -> dict[int, OutputState]:
+    """Return how much of each job's output is there, by job id; one statement for all of them.
+
+    :param processes: with them, what a run whose parent is gone left in files of its own counts.
+    """
+    store = ArtifactStore(config)
+    states: dict[int, OutputState] = {}
+    texts: dict[int, tuple[str, bytes]] = {}
+    for job in jobs:
+        try:
+            data = store.read_output(job.bundle_output_path) or _left(job, config, processes)
+        except ReviewError:
+            states[job.pk] = OutputState("unreadable")
+            continue
+        states[job.pk] = OutputState("none")
+        if data.strip():
+            texts[job.pk] = (job.sentinel_token, data)
+    expected: dict[int, list[ExpectedPair]] = {job_id: [] for job_id in texts}
+    rows = ReviewPair.objects.filter(job_id__in=list(texts)).order_by("ordinal")
+    for job_id, ordinal, note, gate in rows.values_list(*_COLUMNS):
+        gate_id = gate_id_of(gate, gates_folder=config.gates_folder)
+        expected[job_id].append(ExpectedPair(ordinal, note, gate_id))
+    for job_id, (token, data) in texts.items():
+        states[job_id] = _parse(data, token, expected[job_id])
+    return states
+
+
+def outputs_of(job_ids: Iterable[int], *, config: Config) -> dict[int, str]:
+    """Return how much of the outputs of these jobs is there, by job id."""
+    states = output_states(ReviewJob.objects.filter(pk__in=list(job_ids)), config=config)
+    return {job_id: output.state for job_id, output in states.items()}
+
+
+def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
+    """Return open jobs whose output holds a whole review for every pair, oldest first.
+
+    :param actor: only jobs claimed by this actor; None: all open jobs, never claimed ones too.
+    """
+    jobs = ReviewJob.objects.open().order_by("pk")
+    if actor is not None:
+        jobs = jobs.filter(claimed_by=actor)
+    states = output_states(jobs, config=config)
+    return [job_id for job_id, output in states.items() if output.state == "complete"]
+
+
+def _parse(data: bytes, token: str, expected: Sequence[ExpectedPair]) -> OutputState:
+    parsed = parse_output(data, token=token, expected=expected)
+    if not parsed.has_own_blocks:
+        return OutputState("foreign")
+    state: Literal["partial", "complete"] = "partial" if parsed.missing else "complete"
+    return OutputState(state, dict(parsed.missing), len(parsed.blocks))
+
+
+def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes:
+    """Return the longest text that the runs of a dead parent have left and nobody has ingested."""
+    if processes is None or job.status != JobStatus.RUNNING:
+        return b""
+    if parent_is_alive(job, processes=processes) is not False:
+        return b""
+    texts = [outcome.text or b"" for outcome in left_outcomes(job, config=config)]
+    return max(texts, key=len, default=b"")

@@ -1,0 +1,33 @@
+"""SQL expressions that Django does not have: lists written out, and the keys of a group as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Aggregate, IntegerField, TextField
+from django.db.models.expressions import RawSQL
+
+
+class JoinedKeys(Aggregate):
+    """The integers of a group, in rising order, joined by commas: one comparable string a group."""
+
+    function = "GROUP_CONCAT"
+    name = "JoinedKeys"
+    output_field = TextField()
+    allow_distinct = False
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "STRING_AGG(%(expressions)s::text, ',' ORDER BY %(expressions)s)"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+class NamedKeys(RawSQL):
+    """The right side of `…__in`, written out: preparing thousands of keys one by one takes longer
+    than finding their rows.
+    """
+
+    def __init__(self, keys: Iterable[int]) -> None:
+        """Take keys; anything but an integer raises here."""
+        listed = ",".join(str(int(key)) for key in keys)
+        super().__init__(listed or "NULL", (), IntegerField())

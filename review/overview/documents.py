@@ -1,0 +1,307 @@
+"""JSON documents of `review_status`, `review_init` and of the overview pages."""
+
+from __future__ import annotations
+
+from review.documents.base import Document
+from review.documents.problems import ProblemJson
+from review.findings.documents import QueueFindingJson
+from review.jobs.costs_documents import CostsJson
+from review.selection.documents import ChangeJson
+from review.selection.gate_documents import GateJson
+from review.selection.rename_documents import RenameJson
+
+
+class GateStatusJson(Document, kw_only=True):
+    """One gate in one partition; `decisions` count current acceptances of notes there are, on any text."""
+
+    gate_id: str
+    applicable: int
+    fresh: int
+    missing_review: int
+    gate_changed: int
+    note_changed: int
+    decisions: dict[str, int]
+
+
+class PartitionStatusJson(Document, kw_only=True):
+    """One model partition, all gates together and each."""
+
+    model_partition: str
+    applicable: int
+    fresh: int
+    in_flight: int
+    gates: list[GateStatusJson]
+
+
+class OrphanJson(Document, kw_only=True):
+    """A path with current acceptances that is no note or gate any more."""
+
+    path: str
+    kind: str
+    acceptances: int
+
+
+class StatusJson(Document, kw_only=True):
+    """The answer of `review_status`.
+
+    `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
+    warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
+    `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
+    the numbers do not tell; `renames` are orphans of which there is a note under another path.
+    """
+
+    schema: str = "review-status/1"
+    notes: int
+    gates: int
+    uncovered: int
+    partitions: list[PartitionStatusJson]
+    jobs: dict[str, int]
+    abandoned_jobs: list[int]
+    queue: dict[str, int]
+    needs_a_look: int
+    orphans: list[OrphanJson]
+    problems: list[ProblemJson]
+    tripped: str | None
+    costs: CostsJson | None = None
+    notices: list[str] = []
+    renames: list[RenameJson] = []
+    waiting_findings: int = 0
+
+
+class NotePairJson(Document, kw_only=True):
+    """Where a note stands with one gate in one model partition.
+
+    `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where the gate no longer
+    applies. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
+    `change` is null where nothing changed, or where it was not measured. `undecided` is a later
+    review without a readable decision.
+    """
+
+    gate_id: str
+    gate_path: str
+    gate_sha256: str | None
+    lens: str
+    model_partition: str
+    state: str
+    reasons: list[str]
+    decision: str | None = None
+    kind: str | None = None
+    accepted_at: str | None = None
+    accepted_note_sha256: str | None = None
+    accepted_note_snapshot_id: int | None = None
+    actor: str | None = None
+    reason: str | None = None
+    review_pair_id: int | None
+    undecided_pair_id: int | None
+    open_review_job_id: int | None
+    change: ChangeJson | None = None
+
+
+class NoteEventJson(Document, kw_only=True):
+    """One acceptance of the note's past; `review_pair_id` is null for an override."""
+
+    acceptance_event_id: int
+    gate_id: str
+    model_partition: str
+    kind: str
+    decision: str
+    review_pair_id: int | None
+    actor: str
+    reason: str
+    at: str | None
+    note_sha256: str
+    note_snapshot_id: int
+
+
+class NoteFindingJson(Document, kw_only=True):
+    """An open finding, with the review that reported it."""
+
+    gate_id: str
+    model_partition: str
+    review_pair_id: int
+    finding: QueueFindingJson
+
+
+class NoteJson(Document, kw_only=True):
+    """The answer of a note's page; `sha256` is null when the file is gone or cannot be read.
+
+    `unjudged_gates` apply to the note, and no model partition has judged any note by them yet.
+    """
+
+    schema: str = "note/1"
+    note_path: str
+    sha256: str | None
+    title: str
+    status: str
+    type: str
+    traits: list[str]
+    pairs: list[NotePairJson]
+    unjudged_gates: list[str]
+    findings: list[NoteFindingJson]
+    history: list[NoteEventJson]
+    problems: list[ProblemJson]
+
+
+class GateCoverJson(Document, kw_only=True):
+    """A gate in one model partition: pairs by state; `fresh` is passed, `warn` and `fail` are fresh
+    too. `would_go_stale` are those that an edit of the gate makes stale."""
+
+    model_partition: str
+    counts: dict[str, int]
+    would_go_stale: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class GateTextJson(Document, kw_only=True):
+    """A stored text of the gate; `is_now` where the file still holds it."""
+
+    snapshot_id: int
+    sha256: str
+    captured_at: str | None
+    byte_size: int
+    is_now: bool
+
+
+class ExampleJson(Document, kw_only=True):
+    """An example of the gate; `holds` is null where there is no rule to try it with."""
+
+    kind: str
+    expected: str
+    found: str | None
+    holds: bool | None
+
+
+class GatePageJson(Document, kw_only=True):
+    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
+
+    schema: str = "gate/1"
+    gate_id: str
+    gate: GateJson | None
+    partitions: list[GateCoverJson]
+    dispositions: dict[str, int]
+    texts: list[GateTextJson]
+    examples: list[ExampleJson]
+    problems: list[ProblemJson]
+
+
+class FolderJson(Document, kw_only=True):
+    """Pairs below a folder, counted by state over all columns; models disagree about `disputed` ones."""
+
+    path: str
+    notes: int
+    counts: dict[str, int]
+    disputed: int
+
+
+class MatrixRowJson(Document, kw_only=True):
+    """A note; `states` has one word a column, null where nothing is owed."""
+
+    note_path: str
+    states: list[str | None]
+
+
+class MatrixJson(Document, kw_only=True):
+    """The answer of the matrix; `columns` are gate ids, `next` is null on the last page.
+
+    `model_partition` is empty for the best state that any partition gives a pair.
+    """
+
+    schema: str = "matrix/1"
+    model_partition: str
+    mode: str
+    folder: str
+    columns: list[str]
+    counts: dict[str, int]
+    folders: list[FolderJson]
+    rows: list[MatrixRowJson]
+    next: str | None
+    counted_at: str | None
+
+
+class NoteRowJson(Document, kw_only=True):
+    """A note of the list; `counts` by model partition, then by state."""
+
+    note_path: str
+    title: str
+    status: str
+    type: str
+    counts: dict[str, dict[str, int]]
+
+
+class NotesJson(Document, kw_only=True):
+    """The answer of the list of notes; `next` is null on the last page."""
+
+    schema: str = "notes/1"
+    total: int
+    notes: list[NoteRowJson]
+    next: str | None
+    problems: list[ProblemJson]
+    counted_at: str | None
+
+
+class FoundNoteJson(Document, kw_only=True):
+    note_path: str
+    excerpt: str
+
+
+class FoundFindingJson(Document, kw_only=True):
+    fingerprint: str
+    note_path: str
+    gate_id: str
+    severity: str
+    text: str
+
+
+class FoundReviewJson(Document, kw_only=True):
+    review_pair_id: int
+    note_path: str
+    gate_id: str
+    decision: str
+    excerpt: str
+
+
+class JumpJson(Document, kw_only=True):
+    """A job, review or finding that the query names; `key` is its number or fingerprint."""
+
+    kind: str
+    key: str
+    text: str = ""
+
+
+class SearchJson(Document, kw_only=True):
+    """The answer of a search, the best first.
+
+    `complete` is false while texts are still being indexed; `counts` are of all that was found, by
+    kind, and `next` is null on the last page.
+    """
+
+    schema: str = "search/1"
+    query: str
+    complete: bool
+    counts: dict[str, int]
+    next: str | None
+    jumps: list[JumpJson]
+    notes: list[FoundNoteJson]
+    findings: list[FoundFindingJson]
+    reviews: list[FoundReviewJson]
+
+
+class InitJson(Document, kw_only=True):
+    """The answer of `review_init`; paths are relative to `into`.
+
+    `kept` files were there and are not touched; of these, `differing` are not what the starter
+    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in, `next`
+    the command to type next.
+    """
+
+    schema: str = "review-init/1"
+    into: str
+    dry_run: bool
+    created: list[str]
+    kept: list[str]
+    differing: list[str]
+    next: str
+    flavour: str

@@ -1,0 +1,138 @@
+"""A rule on what a note names of the repository: paths and make targets that are gone."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from review.protocol.typed_review import TypedFinding
+from review.runners.rules.blocks import Block, BlockKind
+from review.runners.rules.page import Page
+from review.runners.rules.registry import Check, shown, warn
+from review.runners.rules.values import RepositoryFacts
+
+_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
+_FOLDERS = r"(?:[\w@+-][\w.@+-]*/)+"
+_PATH = re.compile(rf"{_FOLDERS}[\w@+-][\w.@+-]*\.[A-Za-z]\w{{0,7}}|\./{_FOLDERS}[\w@+-][\w.@+-]*")
+_PLACE_BEHIND = re.compile(r"(?::\d+(?:[-:]\d+)?|#[\w-]+)$")
+_SHELLS = frozenset(
+    ["sh", "bash", "zsh", "fish", "ksh", "shell", "console", "shell-session", "shellsession"]
+)
+_PROMPT = re.compile(r"\s*(?:\$|>|%)\s+")
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*\{?\.?([\w-]*)")
+_MAKERS = frozenset(
+    ["touch", "mkdir", "cp", "mv", "tee", "curl", "wget", "ln", "rm", "git", "install"]
+)
+_LEAVES = re.compile(r"\b(?:cd|pushd|chroot|ssh|docker|git clone)\b|<<")
+_WRITES_TO = frozenset((">", ">>", "2>", "&>", "-o", "--output", "--out", "-O"))
+_MADE_UP = re.compile(
+    r"(?:my|your|some|the|an?|new|old|foo|bar|baz|example|sample|path|to|name|file|filename|dir|"
+    r"folder|page|target|[a-z]|x+|n{2,}|y{4}.*)(?:[-_.\d].*)?|.*(?:example|placeholder).*",
+    re.IGNORECASE,
+)
+# A sentence that tells of the past, of what is made, or of an example names paths that need not be there.
+_NOT_NOW = re.compile(
+    r"\b(?:removed?|deleted?|gone|dropped|former(?:ly)?|previously|used to|no longer|renamed?|moved?|"
+    r"replaced?|was|were|been|creates?|created|adds?|added|writes?|written|generate[sd]?|will|would|"
+    r"might|could|if|missing|not exist|for example|e\.g\.|such as|like|instead|suppose)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?](?=\s)")
+_HISTORY = re.compile(r"(?:^|/)(?:changelog|changes|history|news|releases?)[\w.-]*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """Words of a command or a path alone, where they stand."""
+
+    block: Block
+    start: int
+    words: tuple[str, ...]
+
+
+def _missing(page: Page) -> Iterator[TypedFinding]:
+    facts = page.given.repository
+    if facts is None or _HISTORY.search(page.given.note_path):
+        return
+    told: set[str] = set()
+    for naming in _namings(page):
+        for name, said in _gone(naming.words, facts, page.given.note_path):
+            if name not in told:
+                told.add(name)
+                quote = naming.block.excerpt(naming.start, before=60)
+                yield warn(said, quote=quote, line=naming.block.line_at(naming.start))
+
+
+def _namings(page: Page) -> Iterator[_Naming]:
+    for block in page.blocks:
+        if block.kind is BlockKind.CODE:
+            yield from _commands(block)
+        elif block.kind not in (BlockKind.QUOTE, BlockKind.HTML, BlockKind.MATH):
+            yield from _spans(block)
+
+
+def _spans(block: Block) -> Iterator[_Naming]:
+    ends = [end.end() for end in _SENTENCE_END.finditer(block.text)]
+    for start, end in itertools.pairwise([0, *ends, len(block.text)]):
+        if not _NOT_NOW.search(_SPAN.sub("", block.text[start:end])):
+            for span in _SPAN.finditer(block.text, start, end):
+                yield _Naming(block, span.start(2), tuple(span[2].split()))
+
+
+def _commands(block: Block) -> Iterator[_Naming]:
+    """Yield the lines of a shell block as far as they start at the root."""
+    lines = block.text.split("\n")
+    fence = _FENCE.match(lines[0])
+    in_shell = fence is not None and fence[1].lower() in _SHELLS
+    offset = 0
+    for line in lines:
+        prompt = _PROMPT.match(line)
+        if _LEAVES.search(line):
+            return
+        if (in_shell or prompt) and not line.lstrip().startswith(("#", "`", "~")):
+            command = line[prompt.end() :] if prompt else line
+            yield _Naming(block, offset, tuple(command.partition(" #")[0].split()))
+        offset += len(line) + 1
+
+
+def _gone(
+    words: tuple[str, ...], facts: RepositoryFacts, note_path: str
+) -> Iterator[tuple[str, str]]:
+    """Yield what a command names that is not there, with the text of the finding."""
+    if not words or words[0] in _MAKERS:
+        return
+    if words[0] == "make":
+        yield from _gone_target(words[1:], facts)
+        return
+    for before, word in zip(("", *words), words, strict=False):
+        path = _path(word) if before not in _WRITES_TO else ""
+        if path and facts.is_gone(path, note_path=note_path):
+            yield path, f"the path {shown(path)} is not in the repository"
+
+
+def _gone_target(words: tuple[str, ...], facts: RepositoryFacts) -> Iterator[tuple[str, str]]:
+    known = facts.make_targets
+    plain = len(words) == 1 and re.fullmatch(r"[a-z][\w-]+", words[0]) is not None
+    if known is not None and plain and words[0] not in known and not _MADE_UP.fullmatch(words[0]):
+        yield f"make {words[0]}", f"the Makefile has no target {shown(words[0])}"
+
+
+def _path(word: str) -> str:
+    """Return the path that a word of a command is, from the root; `""` if that is in doubt."""
+    word = _PLACE_BEHIND.sub("", word.rpartition("=")[2].strip("\"',;()"))
+    if not _PATH.fullmatch(word) or any(map(_MADE_UP.fullmatch, word.split("/"))):
+        return ""
+    return word.removeprefix("./")
+
+
+CHECKS = (
+    Check(
+        "missing-paths",
+        "Paths and commands exist",
+        "every path and make target of the repository that is named in code is there",
+        "Name what took its place, or take the sentence out.",
+        _missing,
+    ),
+)

@@ -1,0 +1,242 @@
+"""The progress of a sweep: updates of each job, the events made of them, and the numbers so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from review.documents.problems import ProblemJson
+from review.ingest.ingest import RefusedJob
+from review.jobs.claim import JobNotClaimable
+from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson
+from review.protocol.telemetry import Usage
+from review.runners.outcome import RunnerFailure
+from review.selection.documents import TargetInput
+from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
+from review.vocabulary import Decision, JobStatus, PairStatus
+
+NOT_STARTED, TAKEN, IN_PART = "not-started", "taken", "in-part"
+GIVEN_UP = "too-many-attempts"
+_JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
+_PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
+_SHOWN_IDS = 20
+_SHOWN_SKIPPED = 200
+_MAX_REASON = 300
+
+
+@dataclass(frozen=True)
+class JobStarted:
+    """A job was claimed and is about to run."""
+
+    review_job_id: int
+    lens: str
+    pair_count: int
+
+
+@dataclass(frozen=True)
+class RunAgain:
+    """A run failed; the job is run again after the pause."""
+
+    review_job_id: int
+    reason: str
+    pause: timedelta
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """A job that was run and is closed.
+
+    :param failure: why the last run failed; None: it gave its reviews.
+    """
+
+    document: IngestedJobJson
+    usage: Usage
+    runs: int
+    seconds: float
+    failure: RunnerFailure | None = None
+
+    @property
+    def review_job_id(self) -> int:
+        return self.document.review_job_id
+
+    @property
+    def missing(self) -> list[tuple[str, str]]:
+        """Note and gate of the pairs that have no review after it."""
+        return [
+            (pair.note_path, pair.gate_id)
+            for pair in self.document.pairs
+            if pair.pair_status == PairStatus.MISSING
+        ]
+
+    @property
+    def runs_rest_again(self) -> bool:
+        """Whether only a part was reviewed, and what is missing may succeed in another job."""
+        failure = self.failure
+        passing = failure is not None and failure.retryable and not failure.concerns_all
+        return passing and 0 < len(self.missing) < len(self.document.pairs)
+
+
+JobOutcome = JobRun | LeftQueuedJson | RefusedJob
+JobUpdate = JobStarted | RunAgain | JobOutcome
+
+
+@dataclass(frozen=True)
+class SweepEvent:
+    """Something that happened, for whoever watches; `fields` can be written as JSON."""
+
+    name: str
+    fields: dict[str, object] = field(default_factory=dict)
+
+
+def event_of(update: JobUpdate) -> SweepEvent:
+    name: str
+    fields: dict[str, object]
+    match update:
+        case JobStarted():
+            name = "job-started"
+            fields = {"lens": update.lens, "pair_count": update.pair_count}
+        case RunAgain():
+            name = "run-again"
+            fields = {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
+        case JobRun():
+            name, fields = "job-finished", _run_fields(update)
+        case LeftQueuedJson():
+            name, fields = "left-queued", {"reason": update.reason}
+        case RefusedJob():
+            name = "job-refused"
+            fields = {"code": update.error.code, "message": update.error.message}
+    return SweepEvent(name, {"review_job_id": update.review_job_id, **fields})
+
+
+def _run_fields(run: JobRun) -> dict[str, object]:
+    document = run.document
+    decisions = Counter(pair.decision or pair.pair_status for pair in document.pairs)
+    return {
+        "status": document.status,
+        "failure_code": document.failure_code,
+        "failure_reason": document.failure_reason,
+        "pairs": dict(sorted(decisions.items())),
+        "runs": run.runs,
+        "run_seconds": round(run.seconds, 3),
+        "cost_usd": run.usage.cost_usd,
+        "input_tokens": run.usage.input_tokens,
+        "output_tokens": run.usage.output_tokens,
+    }
+
+
+@dataclass
+class Tally:
+    """The numbers of a sweep so far.
+
+    :param counts: the selector's, and so is `left_out`.
+    :param skipped: targets that became no job, by reason; `skipped_pairs` has the first of them.
+    """
+
+    pairs_in_all: int = 0
+    pairs_done: int = 0
+    running: set[int] = field(default_factory=set)
+    jobs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_JOB_WORDS, 0)))
+    pairs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_PAIR_WORDS, 0)))
+    jobs_without_cost: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    salvaged: list[SalvagedJson] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    skipped_pairs: list[SkippedJson] = field(default_factory=list)
+    _problems: dict[tuple[str, str, str], ProblemJson] = field(default_factory=dict)
+    _known: Counter[str] = field(default_factory=Counter)
+    _failures: dict[tuple[str, str], FailureGroupJson] = field(default_factory=dict)
+
+    def add(self, update: JobUpdate) -> None:
+        if isinstance(update, JobOutcome):
+            self.running.discard(update.review_job_id)
+        match update:
+            case JobStarted():
+                self.running.add(update.review_job_id)
+            case JobRun():
+                self._count_run(update)
+            case LeftQueuedJson():
+                self.jobs["left-queued"] += 1
+            case RefusedJob(error=JobNotClaimable()):
+                self.jobs[TAKEN] += 1
+            case RefusedJob():
+                self.jobs["refused"] += 1
+                self._count_failure(update.error.code, update.error.message, update.review_job_id)
+
+    def skip_target(self, target: TargetInput, reason: str) -> None:
+        self.skip(SkippedJson(note_path=target.note_path, gate_id=target.gate_id, reason=reason))
+
+    def skip(self, item: SkippedJson) -> None:
+        self.skipped[item.reason] += 1
+        if len(self.skipped_pairs) < _SHOWN_SKIPPED:
+            self.skipped_pairs.append(item)
+
+    def add_problems(self, problems: Iterable[ProblemJson]) -> None:
+        """Keep problems of files, each once."""
+        self._problems |= {(item.path, item.code, item.message): item for item in problems}
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The known part of the cost; None when nothing is known."""
+        return self._known.get("cost_usd")
+
+    def count_cost(self, usage: Usage) -> None:
+        """Add the cost and the tokens of a job's runs."""
+        self.jobs_without_cost += usage.cost_usd is None or not usage.whole
+        for name in ("cost_usd", "input_tokens", "output_tokens"):
+            value = getattr(usage, name)
+            if value is not None:
+                self._known[name] += value
+
+    def cost(self) -> SweepCostJson:
+        usd = self.cost_usd
+        return SweepCostJson(
+            usd=None if usd is None else round(usd, 6),
+            jobs_without_cost=self.jobs_without_cost,
+            input_tokens=self._known.get("input_tokens"),
+            output_tokens=self._known.get("output_tokens"),
+        )
+
+    def failures(self) -> list[FailureGroupJson]:
+        """Failed jobs by reason, the most frequent first."""
+        groups = self._failures.values()
+        return sorted(groups, key=lambda group: (-group.jobs, group.failure_code, group.reason))
+
+    def problems(self) -> list[ProblemJson]:
+        return [self._problems[key] for key in sorted(self._problems)]
+
+    def _count_run(self, run: JobRun) -> None:
+        document = run.document
+        missing = len(run.missing)
+        for pair in document.pairs:
+            completed = pair.pair_status == PairStatus.COMPLETED
+            self.pairs[pair.decision or "missing" if completed else "missing"] += 1
+            self.pairs["not-accepted"] += completed and not pair.accepted
+        self.pairs_done += len(document.pairs)
+        self.count_cost(run.usage)
+        if run.runs_rest_again:
+            self.jobs[IN_PART] += 1
+            self.pairs_done -= missing
+            self.pairs["missing"] -= missing
+            return
+        self.jobs[document.status] += 1
+        if document.status == JobStatus.FAILED:
+            code, reason = document.failure_code or "", document.failure_reason or ""
+            self._count_failure(code, reason, document.review_job_id, missing=missing)
+
+    def _count_failure(self, code: str, reason: str, job_id: int, *, missing: int = 0) -> None:
+        reason = reason[:_MAX_REASON]
+        new = FailureGroupJson(
+            failure_code=code, reason=reason, jobs=0, pairs_missing=0, review_job_ids=[]
+        )
+        group = self._failures.setdefault((code, reason), new)
+        group.jobs += 1
+        group.pairs_missing += missing
+        if len(group.review_job_ids) < _SHOWN_IDS:
+            group.review_job_ids.append(job_id)
+
+
+# Receives each event with the numbers after it, in the sweep's own thread.
+OnEvent = Callable[[SweepEvent, Tally], None]

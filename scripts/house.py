@@ -1,0 +1,67 @@
+"""Hold the size and the ties of the code to budgets; prints every figure, and fails where one is exceeded."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+BUDGETS = {
+    "lines in review/": 43_000,
+    "statements": 23_000,
+    "lines in the longest module": 400,
+    "modules in the largest folder": 20,
+    "class names used twice": 14,
+    "lines over 100 characters": 350,
+}
+
+
+def modules() -> list[Path]:
+    found = (path for root in ("review", "commonplace_site") for path in Path(root).rglob("*.py"))
+    return sorted(path for path in found if "migrations" not in path.parts)
+
+
+def figures() -> dict[str, int]:
+    texts = {path: path.read_text() for path in modules()}
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    lines = {path: text.splitlines() for path, text in texts.items()}
+    folders = Counter(
+        path.parent for path in texts if path.name != "__init__.py" and "commands" not in path.parts
+    )
+    classes: dict[str, list[Path]] = defaultdict(list)
+    for path, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes[node.name].append(path)
+    del classes["Command"]  # Django finds the commands by this name
+    twice = {name: places for name, places in classes.items() if len(places) > 1}
+    for name, places in sorted(twice.items()):
+        print(f"{name} is a class in {', '.join(map(str, places))}", file=sys.stderr)
+    return {
+        "lines in review/": sum(len(lines[path]) for path in lines if path.parts[0] == "review"),
+        "statements": sum(is_statement(node) for tree in trees.values() for node in ast.walk(tree)),
+        "lines in the longest module": max(map(len, lines.values())),
+        "modules in the largest folder": max(folders.values()),
+        "class names used twice": len(twice),
+        "lines over 100 characters": sum(
+            len(line) > 100 for some in lines.values() for line in some
+        ),
+    }
+
+
+def is_statement(node: ast.AST) -> bool:
+    """Whether it is a statement; docstrings are none."""
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.stmt) and not is_text
+
+
+def main() -> int:
+    found = figures()
+    for name, figure in found.items():
+        print(f"{name:32}{figure:>8,}  of {BUDGETS[name]:,}")
+    return int(any(found[name] > most for name, most in BUDGETS.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
