@@ -22,7 +22,7 @@ from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
-from review.queue.fix_queries import NothingToFix, make_fix_prompt
+from review.queue.fix_prompt import NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
 from review.runners.run import RunRequest, run_edit, scratch_folder
