@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from review.documents.base import Document
 from review.domain.paths import path_below
 from review.errors import ExitCode, ReviewError
-from review.findings.documents import QueueEntryJson, QueueFindingJson
+from review.findings.documents import FixPromptJson, QueueEntryJson, QueueFindingJson
 from review.knowledge_base import Corpus
 from review.protocol.prompt import PromptGate, framed
 from review.queue.entries import read_warn_queue
@@ -64,17 +63,6 @@ class NothingToFix(ReviewError):
     """The note has no open finding."""
 
     exit_code = ExitCode.NOTHING_TO_DO
-
-
-class FixPromptJson(Document, kw_only=True):
-    """The answer of `fix_prompt`; `prompt` is null where it was written to `output`."""
-
-    schema: str = "fix-prompt/1"
-    note_path: str
-    note_sha256: str
-    fingerprints: list[str]
-    output: str | None = None
-    prompt: str | None
 
 
 def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJson, str]:
