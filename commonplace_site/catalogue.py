@@ -1,4 +1,4 @@
-"""Which commands there are, found by their files: nothing is imported to know."""
+"""The list of commands, found by their files without an import."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class UnknownCommand(UsageRefused):
     code = "unknown-command"
 
 
-class Kind(Enum):
-    """Whose a command is, which decides its settings."""
+class CommandKind(Enum):
+    """The owner of a command, which decides its settings."""
 
     REVIEW = "review"
     SITE = "site"
@@ -57,7 +57,7 @@ def script_name(command: str) -> str:
     return f"{PROGRAM}-{command.replace('_', '-')}"
 
 
-def find_command(word: str) -> tuple[str, Kind]:
+def find_command(word: str) -> tuple[str, CommandKind]:
     """The command that `word` names, with underscores or dashes, and whose it is.
 
     :raises UnknownCommand: there is none; the hint names near ones.
@@ -71,9 +71,9 @@ def find_command(word: str) -> tuple[str, Kind]:
 
 
 _COMMANDS = {
-    Kind.REVIEW: review_commands,
-    Kind.SITE: site_commands,
-    Kind.DJANGO: django_commands,
+    CommandKind.REVIEW: review_commands,
+    CommandKind.SITE: site_commands,
+    CommandKind.DJANGO: django_commands,
 }
 
 

@@ -1,4 +1,4 @@
-"""Whether the static files that pages name were collected, for settings that serve only such."""
+"""A start-up check that the static files of the pages were collected."""
 
 from __future__ import annotations
 

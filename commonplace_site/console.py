@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from commonplace_site.catalogue import PROGRAM, Kind, find_command
+from commonplace_site.catalogue import PROGRAM, CommandKind, find_command
 from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps
 from commonplace_site.streams import not_written, steady_streams
 from review.errors import ExitCode, ReviewError, UsageRefused
@@ -47,13 +47,11 @@ class Interrupted(ReviewError):
 
 def main() -> NoReturn:
     """Run the command that `sys.argv` names, and leave with its exit code."""
-    _speak_utf8()
     _leave(run(sys.argv[1:]))
 
 
 def named() -> NoReturn:
     """Run the command that this script is named for: `commonplace-claim-review-job`."""
-    _speak_utf8()
     word = Path(sys.argv[0]).stem.removeprefix(f"{PROGRAM}-")
     _leave(run([word, *sys.argv[1:]]))
 
@@ -80,13 +78,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refusal_of(error: OSError) -> ReviewError:
-    """What an operator is told; an error that none can act on is raised again."""
-    unwritten = not_written(error)
-    if unwritten is not None:
+    """Translate an error that an operator can act on; raise any other again."""
+    if unwritten := not_written(error):
         return unwritten
     if error.errno not in _MACHINE_FAULTS:
         raise error
-    return MachineFault(_told(error))
+    where = f": {error.filename}" if error.filename else ""
+    return MachineFault(f"{error.strerror}{where}")
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -104,15 +102,15 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if word.startswith("-"):
         raise UsageRefused(f"the first word is a command, not {word}", hint=f"see: {PROGRAM} help")
     name, kind = find_command(word)
-    if kind is Kind.DJANGO:
+    if kind is CommandKind.DJANGO:
         return _run_django(name, rest)
-    if kind is Kind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
+    if kind is CommandKind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
         return _help([name, "--json"])
     return _run_review(name, kind, rest)
 
 
-def _run_review(name: str, kind: Kind, rest: Sequence[str]) -> int:
-    if kind is Kind.REVIEW:
+def _run_review(name: str, kind: CommandKind, rest: Sequence[str]) -> int:
+    if kind is CommandKind.REVIEW:
         load_apps(CLI_SETTINGS)
         module = import_module(f"review.management.commands.{name}")
     else:
@@ -120,20 +118,12 @@ def _run_review(name: str, kind: Kind, rest: Sequence[str]) -> int:
         module = import_module(f"commonplace_site.management.commands.{name}")
     command = module.Command()
     gc.freeze()
-    if kind is Kind.REVIEW:
+    if kind is CommandKind.REVIEW:
         # It lives for a moment and its rows form no cycles: a queue of 15,000 findings spent a
         # third of its time in collections that freed nothing.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
     gc.enable()
-    try:
-        code = int(command.answer([PROGRAM, name, *rest]))
-        sys.stdout.flush()
-    except OSError as error:
-        unwritten = not_written(error, stored=kind is Kind.REVIEW and command.has_stored)
-        if unwritten is None:
-            raise
-        raise unwritten from error
-    return code
+    return int(command.answer([PROGRAM, name, *rest]))
 
 
 def _run_django(name: str, rest: Sequence[str]) -> int:
@@ -180,18 +170,6 @@ def _refused(refusal: ReviewError, arguments: Sequence[str]) -> int:
 
     report(refusal, stream=sys.stderr, as_json="--json" in arguments)
     return int(refusal.exit_code)
-
-
-def _told(error: OSError) -> str:
-    where = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror}{where}"
-
-
-def _speak_utf8() -> None:
-    """Start again in UTF-8 mode under a locale of another encoding: names of files are UTF-8."""
-    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
-        os.environ["PYTHONUTF8"] = "1"
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _leave(code: int) -> NoReturn:

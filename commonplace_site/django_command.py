@@ -12,8 +12,7 @@ from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode, StoreRefused
 from review.store.errors import MIGRATE, StoreNewer, StoreOlder
-from review.store.migration_checks import checks_without_reviews
-from review.store.opening import says_no_table
+from review.store.opening import checks_without_reviews, says_no_table
 from review.upkeep.open_store import open_store, refuse_lost
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})

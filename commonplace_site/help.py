@@ -1,4 +1,4 @@
-"""What `commonplace help` says: for people, and as one JSON document."""
+"""The answer of `commonplace help`: for people, and as one JSON document."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace_site.catalogue import (
     PROGRAM,
-    Kind,
+    CommandKind,
     UnknownCommand,
     find_command,
     review_commands,
@@ -56,7 +56,7 @@ def document(names: Sequence[str] = ()) -> str:
 
 def _review_command(word: str) -> str:
     name, kind = find_command(word)
-    if kind is not Kind.REVIEW:
+    if kind is not CommandKind.REVIEW:
         raise UnknownCommand(f"{word} is not a review command", hint=f"see: {PROGRAM} help {word}")
     return name
 

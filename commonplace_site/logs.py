@@ -1,4 +1,4 @@
-"""How a line of the server's log looks: on one line, with nothing that acts and no link that logs in."""
+"""Formatting of the server's log: one escaped line a message, without links that log in."""
 
 from __future__ import annotations
 

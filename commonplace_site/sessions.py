@@ -36,11 +36,9 @@ class SessionStore(db.SessionStore):
     """Django's own, under the digest of the cookie."""
 
     def exists(self, session_key: str) -> bool:
-        """Whether there is such a session."""
         return _rows(session_key).exists()
 
     def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
-        """The row of this session."""
         made = super().create_model_instance(data)
         made.session_key = row_key(made.session_key)
         return made
@@ -69,7 +67,7 @@ class SessionStore(db.SessionStore):
         return found
 
     def _validate_session_key(self, key: str | None) -> bool:
-        """Nothing but what we hand out is looked for: a database refuses some texts with an error."""
+        """Accept only keys that we hand out: a database refuses some texts with an error."""
         return key is not None and _COOKIE.fullmatch(key) is not None
 
 

@@ -1,4 +1,4 @@
-"""The two streams of a command: text in UTF-8, and what cannot be written is told for what it is."""
+"""The output streams of a command: UTF-8, written whole, with errors that name the stream."""
 
 from __future__ import annotations
 
@@ -61,24 +61,19 @@ class _Notices(_Whole):
 
 
 def steady_streams() -> None:
-    """Whatever the locale says, and a closed stream is one that nobody reads."""
+    """Make both streams UTF-8, whatever the locale; a closed one writes to nowhere."""
     sys.stdout = _steady(sys.stdout, _Answers)
     sys.stderr = _steady(sys.stderr, _Notices)
 
 
-def not_written(error: OSError, *, stored: bool = False) -> AnswerNotWritten | None:
-    """The refusal that an error of writing the answer means; None for one of another file.
-
-    :param stored: a command that writes the store got as far as its answer.
-    """
+def not_written(error: OSError) -> AnswerNotWritten | None:
+    """Translate an error of writing the answer; return None for one of another file."""
     if error.filename != STANDARD_OUTPUT:
         return None
-    said = f"the answer could not be written: {error.strerror} on {STANDARD_OUTPUT}"
-    if not stored:
-        return AnswerNotWritten(said, hint="ask again where there is room")
     return AnswerNotWritten(
-        f"{said}; what the command did is stored",
-        hint="review_job_list and review_status say where things stand",
+        f"the answer could not be written: {error.strerror} on {STANDARD_OUTPUT};"
+        " what the command stored is kept",
+        hint="make room, then ask again: review_job_list and review_status say where things stand",
     )
 
 

@@ -1,4 +1,4 @@
-"""Who is at the other end, as the proxy in front of a team's server says; and who must wait."""
+"""The address of a visitor behind a team's proxy, and the answer to one that is locked out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def address_of(request: HttpRequest) -> str:
 def locked_out(
     request: HttpRequest, original_response: object = None, credentials: Any = None
 ) -> HttpResponse:
-    """429, in words."""
     error = TooManyGuesses(
         "too many wrong passwords for this name from where you are",
         hint="wait a quarter of an hour, then try again",

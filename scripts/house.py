@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 43_000,
-    "statements": 23_000,
+    "lines in review/": 41_000,
+    "statements": 22_000,
     "lines in the longest module": 400,
     "modules in the largest folder": 20,
-    "class names used twice": 14,
+    "class names used twice": 0,
     "lines over 100 characters": 350,
 }
 

@@ -1,4 +1,4 @@
-"""What both kinds of settings share: the store, the artifacts, and UTC."""
+"""Settings that both kinds share: the store, the job files, and UTC."""
 
 from __future__ import annotations
 

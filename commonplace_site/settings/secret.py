@@ -49,8 +49,7 @@ def _kept_key(path: Path) -> str:
 
 
 def _read_own(path: Path) -> str:
-    """What is in a file of ours that nobody else can read or write: a key that others know, or
-    chose, lets them sign what they like."""
+    """Read a file that nobody else can read or write: who knows the key can sign anything."""
     with path.open(encoding="ascii") as stream:
         info = os.fstat(stream.fileno())
         if info.st_mode & _OTHERS or info.st_uid not in (os.geteuid(), 0):

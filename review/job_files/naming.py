@@ -1,4 +1,4 @@
-"""What job folders and the files in them are called."""
+"""Names of job folders and of the files in them."""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ from typing import Any
 from django.core.files.storage import FileSystemStorage, storages
 
 from review.job_files.errors import ForeignJobFolder, OutputNotReadable, refusing_to
-from review.job_files.local_storage import ArtifactFolder
 from review.job_files.naming import MANIFEST_NAME, folder_name
-from review.job_files.remote_storage import RemoteFolder
+from review.job_files.storage import LocalFolder, RemoteFolder
 from review.settings.config import Config
 
 STORAGE_ALIAS = "review_artifacts"
@@ -28,7 +27,7 @@ class ArtifactStore:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._files = _declared() or ArtifactFolder(config.artifacts)
+        self._files = _declared() or LocalFolder(config.artifacts)
 
     def make_folder(self, job_id: int, *, store_id: str, files: Mapping[str, bytes]) -> None:
         """Make a new job's folder with `files`, the manifest among them.
@@ -40,7 +39,7 @@ class ArtifactStore:
         """
         name = folder_name(job_id)
         with refusing_to(f"write {name}"):
-            while not self._files.create_folder(name, files, owner=store_id):
+            while not self._files.create_folder(name, files):
                 self._refuse_foreign(name, store_id)
                 self._files.move_aside(name)
 
@@ -67,7 +66,7 @@ class ArtifactStore:
         return files.exists_there(name)
 
     def is_out_of_reach(self, path: str) -> bool:
-        """Whether nothing is written there, because a link on the way leads out of the folder."""
+        """Return whether nothing is written there, because a link on the way leads out of the folder."""
         files, name = self._locate(path)
         return files.leads_out(name.rpartition("/")[0])
 
@@ -114,12 +113,12 @@ class ArtifactStore:
             while not files.write_new(name, data):
                 files.move_aside(name)
 
-    def _locate(self, path: str) -> tuple[ArtifactFolder | RemoteFolder, str]:
+    def _locate(self, path: str) -> tuple[LocalFolder | RemoteFolder, str]:
         full = self._config.root / path  # an absolute path stays what it is
         try:
             return self._files, full.relative_to(self._config.artifacts).as_posix()
         except ValueError:
-            return ArtifactFolder(full.parent), full.name
+            return LocalFolder(full.parent), full.name
 
     def _refuse_foreign(self, name: str, store_id: str) -> None:
         owner = _owner(self._files, name)
@@ -138,7 +137,7 @@ def _declared() -> RemoteFolder | None:
     return None if isinstance(storage, FileSystemStorage) else RemoteFolder(storage)
 
 
-def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
+def _owner(files: LocalFolder | RemoteFolder, name: str) -> str:
     try:
         manifest: Any = json.loads(files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -147,7 +146,7 @@ def _owner(files: ArtifactFolder | RemoteFolder, name: str) -> str:
     return owner if isinstance(owner, str) else ""
 
 
-def _holds(files: ArtifactFolder | RemoteFolder, name: str, data: bytes) -> bool:
+def _holds(files: LocalFolder | RemoteFolder, name: str, data: bytes) -> bool:
     try:
         return files.read(name, limit=len(data) + 1) == data
     except OSError:

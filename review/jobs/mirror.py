@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from review.documents.base import timestamp
 from review.domain.paths import gate_id_of
@@ -23,15 +23,9 @@ from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 _LATEST = 100
 
 
-def rewrite_job_files(
-    job_id: int, *, config: Config, leaving: Container[int] = frozenset()
-) -> list[str]:
-    """Write every result file of the job and its manifest again; return what could not be written.
-
-    :param leaving: keys of pairs whose result files are left as they are.
-    """
+def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
+    """Write every result file of the job and its manifest again; return what could not be written."""
     ((job, pairs, texts),) = _load([job_id])
-    texts = {key: text for key, text in texts.items() if key not in leaving}
     return write_job_files(job, pairs, texts=texts, config=config)
 
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path, sha256_hex
 from review.domain.problems import Problem
-from review.knowledge_base.disk_paths import Locator
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, GateCatalog, UnknownGate
-from review.knowledge_base.gate_loader import GateLoader
+from review.knowledge_base.gate_loader import load_gates
 from review.knowledge_base.index import FileIndex
-from review.knowledge_base.named_paths import NoSuchNote, Selector, scan, scan_some
-from review.knowledge_base.notes import NoteFacts, NoteList, NoteLoader, read_note_text
-from review.knowledge_base.reader import Reader, UnreadableFile
+from review.knowledge_base.named_paths import NoSuchNote, PathScanner, refuse_file
+from review.knowledge_base.notes import (
+    NoteFacts,
+    NoteList,
+    NoteLoader,
+    as_named,
+    facts_of_text,
+    read_note_text,
+    typed,
+)
+from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import ScanRules
 from review.settings.config import REPORTS_FOLDER
 from review.vocabulary import ProblemCode
@@ -25,7 +32,6 @@ from review.vocabulary import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from review.knowledge_base.resolver import Linker
     from review.settings.config import Config
@@ -89,22 +95,17 @@ class Corpus:
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._folder_types = config.folder_types
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
-        self._locator = Locator(self._root)
+        self._disk_paths = DiskPaths(self._root)
+        self._folders: dict[str, str] = {}
         self._strip_comments = config.strips_comments
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
         )
-        self._selector = Selector(self._root, rules=self._rules, locator=self._locator)
 
     def __enter__(self) -> Corpus:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.save()
 
     def save(self) -> None:
@@ -112,74 +113,66 @@ class Corpus:
         self._index.save()
 
     def notes(self, names: Sequence[str] = ()) -> NoteList:
-        """Give the notes in the named files and folders; of all note roots if none is named.
+        """Return the notes in the named files and folders; of all note roots if none is named.
 
         :raises NoSuchNote: a name stands for nothing, or for what can be no note.
         :raises BadPath: a name is no path below the root.
         """
         now_ns = self._clock_ns()
-        places, problems = (
-            self._selector.named(names, known=self._known_paths)
-            if names
-            else self._selector.roots()
-        )
-        found = scan(self._root, places, problems, rules=self._rules)
-        with self._reader() as reader:
-            named = {place.path for place in places if not place.is_folder}
-            notes = self._loader.load(found, reader=reader, now_ns=now_ns, named=named)
+        scanner = self._scanner()
+        if names:
+            scanner.add_named(names)
+        else:
+            scanner.add_roots()
+        found = scanner.result()
+        notes = self._loader.load(found, now_ns=now_ns, named=scanner.files)
         self._index.forget_notes_but(
             {entry.path for entry in found.entries},
-            folders=tuple(f"{place.path}/" for place in places if place.is_folder),
+            folders=tuple(f"{path}/" for path in scanner.folders),
         )
         return notes
 
-    def remember_some(self, number: int) -> list[str]:
-        """Trust the index about a sample of notes, and save nothing; give their sorted paths."""
-        return self._index.keep_some(number)
-
     def notes_at(self, paths: Collection[str]) -> NoteList:
-        """Give the notes at these paths that a walk of their folders finds; no other file is read.
+        """Return the notes at these paths that a walk of their folders finds; no other file is read.
 
         What is not found may still be a note that a walk leaves out: `read_note` tells.
         """
         now_ns = self._clock_ns()
-        found = scan_some(self._root, paths, locator=self._locator, rules=self._rules)
-        with self._reader() as reader:
-            return self._loader.load(found, reader=reader, now_ns=now_ns)
+        scanner = self._scanner()
+        scanner.add_notes(paths)
+        return self._loader.load(scanner.result(), now_ns=now_ns)
 
     def read_note(self, path: str) -> NoteText:
         """Read one note as it stands now.
 
         :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
         """
-        if reason := self._selector.file_refusal(path):
-            problem = Problem(path, ProblemCode.NOT_A_FILE, f"no note: {reason}", skipped=True)
-            raise UnreadableFile(problem)
-        disk_path = self._locator.locate(path)
-        with self._reader() as reader:
-            data = reader.read(path, disk_path).data
+        refuse_file(path, self._rules)
+        disk_path = self._disk_paths.locate(path)
+        data = self._read(path, disk_path).data
         return NoteText(path, disk_path, data, read_note_text(path, data), sha256_hex(data))
 
     def facts_of(self, note: NoteText) -> NoteFacts:
-        return self._loader.of_text(note.path, note.disk_path, text=note.text, sha256=note.sha256)
+        facts = facts_of_text(note.path, note.text, note.sha256, disk_path=note.disk_path)
+        named = replace(facts, problems=as_named(facts.problems))
+        return typed(named, self._folder_types)
 
     @cached_property
     def gates(self) -> GateCatalog:
         """All gates of the gates folder, read once."""
         rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(self._gates_folder,))
-        selector = Selector(self._root, rules=rules, locator=self._locator)
-        places, problems = selector.roots()
-        with self._reader() as reader:
-            loader = GateLoader(
-                self._gates_folder,
-                reader=reader,
-                index=self._index,
-                known_rules=self._known_rules,
-            )
-            return loader.load(scan(self._root, places, problems, rules=rules))
+        scanner = PathScanner(self._root, rules, self._disk_paths)
+        scanner.add_roots()
+        return load_gates(
+            scanner.result(),
+            folder=self._gates_folder,
+            read=self._read,
+            index=self._index,
+            known_rules=self._known_rules,
+        )
 
     def gate(self, path: str) -> Gate:
-        """Give the gate whose file is at `path`.
+        """Return the gate whose file is at `path`.
 
         :raises UnreadableFile: there is none, or it cannot be used.
         """
@@ -197,7 +190,7 @@ class Corpus:
         return Linker(
             self._root,
             rules=self._rules,
-            locator=self._locator,
+            disk_paths=self._disk_paths,
             flavour=self.flavour,
             strip_comments=self._strip_comments,
         )
@@ -208,19 +201,20 @@ class Corpus:
 
     @cached_property
     def _loader(self) -> NoteLoader:
-        return NoteLoader(self._index, self._folder_types)
+        return NoteLoader(self._index, read=self._read, folder_types=self._folder_types)
 
-    def _reader(self) -> Reader:
-        return Reader(self._root, max_bytes=self._rules.max_bytes)
+    def _read(self, path: str, disk_path: str) -> FileContent:
+        limit = self._rules.max_bytes
+        return read_file(self._root, path, disk_path, max_bytes=limit, folders=self._folders)
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""
-        return len(set(self._known_paths()).difference(paths))
+        scanner = self._scanner()
+        scanner.add_roots()
+        return len({entry.path for entry in scanner.result().entries}.difference(paths))
 
-    def _known_paths(self) -> list[str]:
-        places, problems = self._selector.roots()
-        found = scan(self._root, places, problems, rules=self._rules)
-        return [entry.path for entry in found.entries]
+    def _scanner(self) -> PathScanner:
+        return PathScanner(self._root, self._rules, self._disk_paths)
 
 
 def _pruned(root: str, artifacts: Path) -> frozenset[str]:

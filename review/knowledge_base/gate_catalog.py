@@ -1,4 +1,4 @@
-"""The gate catalog: every gate of the gates folder, and what a name on the command line stands for."""
+"""The gate catalog: all gates of the gates folder, found by the names of the command line."""
 
 from __future__ import annotations
 
@@ -25,25 +25,12 @@ class AmbiguousGate(InputRejected):
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """What a gate's file declares.
-
-    `rule_line` is where `rule` stands in the file. A skipped problem means: do not use it.
-    """
-
-    name: str
-    description: str
-    watches: frozenset[Region]
-    rewrite_threshold: float | None
-    requirement: Requirement
-    rule: str
-    rule_line: int
-    problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Gate:
-    """One valid gate; `text` is byte-exact, `rule` is `""` unless one judges it in process."""
+    """One gate as its file declares it; `text` is byte-exact.
+
+    `rule` is `""` unless one judges it in process; `rule_line` is where it stands in the file. A
+    problem that is `skipped` keeps the gate from use.
+    """
 
     path: str
     gate_id: str
@@ -56,6 +43,8 @@ class Gate:
     requirement: Requirement
     rule: str
     description: str
+    rule_line: int = 0
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +57,7 @@ class GateCatalog:
     skipped: tuple[str, ...]
 
     def resolve(self, names: Iterable[str]) -> tuple[Gate, ...]:
-        """Give the gates that the names stand for, sorted by path, each once.
+        """Return the gates that the names stand for, sorted by path, each once.
 
         A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`,
         `prose/nested`). A gate that cannot be used resolves to nothing; its problem says why.
@@ -80,7 +69,7 @@ class GateCatalog:
         return tuple(gate for gate in self.gates if gate.gate_id in wanted)
 
     def problems_of(self, names: Iterable[str]) -> tuple[Problem, ...]:
-        """Give the problems of the gates that the names stand for; raises as `resolve` does."""
+        """Return the problems of the gates that the names stand for; raises as `resolve` does."""
         wanted = {f"{self.folder}/{gate_id}.md" for name in names for gate_id in self._ids(name)}
         return tuple(problem for problem in self.problems if problem.path in wanted)
 

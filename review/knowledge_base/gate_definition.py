@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from review.domain.applicability import Requirement, resolve_type
 from review.domain.markdown.frontmatter import parse_frontmatter
-from review.domain.paths import lens_of, near_matches
+from review.domain.paths import lens_of, near_matches, sha256_hex
 from review.domain.problems import Problem
 from review.domain.trivial_change import parse_staleness_rule
-from review.knowledge_base.gate_catalog import Definition
+from review.knowledge_base.gate_catalog import Gate
 from review.knowledge_base.notes import left_by_git
 from review.vocabulary import ProblemCode, Region
 
@@ -41,12 +41,12 @@ _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
 
 
-def read_definition(*, path: str, gate_id: str, text: str) -> Definition:
-    """Read what the gate at `path` declares; any text gives a value."""
-    return _DefinitionReader(path, gate_id, parse_frontmatter(text)).read(text)
+def read_gate(*, path: str, gate_id: str, text: str) -> Gate:
+    """Read the gate at `path`; any text gives a value."""
+    return _GateReader(path, gate_id, parse_frontmatter(text)).read(text)
 
 
-class _DefinitionReader:
+class _GateReader:
     """Collects the problems of one gate while its values are read."""
 
     def __init__(self, path: str, gate_id: str, frontmatter: Frontmatter) -> None:
@@ -55,7 +55,7 @@ class _DefinitionReader:
         self._frontmatter = frontmatter
         self._problems: list[Problem] = []
 
-    def read(self, text: str) -> Definition:
+    def read(self, text: str) -> Gate:
         frontmatter = self._frontmatter
         if problem := left_by_git(self._path, text):
             self._problems.append(problem)
@@ -69,7 +69,12 @@ class _DefinitionReader:
         self._check_keys()
         self._check_texts()
         self._check_identity()
-        return Definition(
+        return Gate(
+            path=self._path,
+            gate_id=self._gate_id,
+            lens=lens_of(self._gate_id),
+            sha256=sha256_hex(text.encode()),
+            text=text,
             name=self._text("name") or self._gate_id.rpartition("/")[2],
             description=self._text("description"),
             watches=self._watches(),
@@ -170,5 +175,5 @@ def _may_be_requirement(key: str, near: tuple[str, ...]) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a trait or type could be called this; a number is a slip of the pen."""
+    """Return whether a trait or type could be called this; a number is a slip of the pen."""
     return any(char.isalpha() for char in word) and word.lower() not in _NO_NAMES

@@ -1,4 +1,4 @@
-"""Reads the gates folder into a catalog; definitions are remembered by the hash of the file."""
+"""Reads the gates folder into a catalog; gates whose text is that of the index are not parsed."""
 
 from __future__ import annotations
 
@@ -10,113 +10,92 @@ from review.domain.paths import (
     gate_id_of,
     lens_of,
     near_matches,
-    sha256_hex,
 )
 from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import Gate, GateCatalog
-from review.knowledge_base.index import GateRow
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.reader import UnreadableFile, decode
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-    from review.knowledge_base.gate_catalog import Definition
     from review.knowledge_base.index import FileIndex
-    from review.knowledge_base.reader import Reader
+    from review.knowledge_base.reader import FileContent
     from review.knowledge_base.walker import FileEntry, ScanResult
 
 # Files that explain a folder of gates to its readers are no gates.
 _DOCUMENTATION = frozenset({"readme.md", "index.md"})
 
 
-class GateLoader:
-    def __init__(
-        self,
-        folder: str,
-        *,
-        reader: Reader,
-        index: FileIndex,
-        known_rules: Collection[str] | None = None,
-    ) -> None:
-        """Take the names of the rules there are, to report others; `None` checks none."""
-        self._folder = folder
-        self._reader = reader
-        self._index = index
-        self._known_rules = known_rules
-        self._problems: list[Problem] = []
+def load_gates(
+    found: ScanResult,
+    *,
+    folder: str,
+    read: Callable[[str, str], FileContent],
+    index: FileIndex,
+    known_rules: Collection[str] | None,
+) -> GateCatalog:
+    """Read every gate of a scan. One that cannot be used is a problem, and known to exist.
 
-    def load(self, scan: ScanResult) -> GateCatalog:
-        """Read every gate. One that cannot be used is a problem, and known to exist."""
-        entries = [entry for entry in scan.entries if not is_documentation(entry.path)]
-        self._problems = [
-            _as_gate_problem(problem)
-            for problem in scan.problems
-            if not is_documentation(problem.path)
-        ]
-        gates = tuple(gate for entry in entries if (gate := self._gate(entry)) is not None)
-        self._index.forget_gates_but({entry.path for entry in entries})
-        skipped = {problem.path for problem in self._problems if problem.skipped}
-        return GateCatalog(
-            folder=self._folder,
-            gates=gates,
-            problems=in_order(self._problems),
-            skipped=tuple(sorted(self._id(path) for path in skipped if path.endswith(".md"))),
-        )
-
-    def _id(self, path: str) -> str:
-        return gate_id_of(path, gates_folder=self._folder)
-
-    def _gate(self, entry: FileEntry) -> Gate | None:
-        gate_id = self._id(entry.path)
-        if problem := _lens_problem(entry.path, gate_id):
-            self._problems.append(problem)
-            return None
+    :param known_rules: what a gate's `rule` may name; others are reported (`None`: unchecked).
+    """
+    entries = [entry for entry in found.entries if not _is_documentation(entry.path)]
+    problems = [
+        _as_gate_problem(problem)
+        for problem in found.problems
+        if not _is_documentation(problem.path)
+    ]
+    gates = []
+    for entry in entries:
         try:
-            data = self._reader.read(entry.path, entry.disk_path).data
-            text = decode(entry.path, data)
+            gate = _load(entry, folder=folder, read=read, index=index)
         except UnreadableFile as refused:
-            self._problems.append(refused.problem)
-            return None
-        digest = sha256_hex(data)
-        row = self._index.gates.get(entry.path)
-        if row is None or row.sha256 != digest:
-            from review.knowledge_base.gate_definition import read_definition  # brings YAML in
-
-            row = GateRow(digest, read_definition(path=entry.path, gate_id=gate_id, text=text))
-            self._index.remember_gate(entry.path, row)
-        found = row.definition
-        self._problems.extend(found.problems)
-        if any(problem.skipped for problem in found.problems):
-            return None
-        self._check_rule(entry.path, found)
-        return Gate(
-            path=entry.path,
-            gate_id=gate_id,
-            lens=lens_of(gate_id),
-            sha256=digest,
-            text=text,
-            name=found.name,
-            watches=found.watches,
-            rewrite_threshold=found.rewrite_threshold,
-            requirement=found.requirement,
-            rule=found.rule,
-            description=found.description,
-        )
-
-    def _check_rule(self, path: str, gate: Definition) -> None:
-        if not gate.rule or self._known_rules is None or gate.rule in self._known_rules:
-            return
-        near = near_matches(gate.rule, self._known_rules) or tuple(sorted(self._known_rules))
-        message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
-        self._problems.append(
-            Problem(path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=gate.rule_line)
-        )
+            problems.append(refused.problem)
+            continue
+        problems.extend(gate.problems)
+        if any(problem.skipped for problem in gate.problems):
+            continue
+        gates.append(gate)
+        if gate.rule and known_rules is not None and gate.rule not in known_rules:
+            problems.append(_unknown_rule(gate, known_rules))
+    index.forget_gates_but({entry.path for entry in entries})
+    skipped = {problem.path for problem in problems if problem.skipped}
+    return GateCatalog(
+        folder=folder,
+        gates=tuple(gates),
+        problems=in_order(problems),
+        skipped=tuple(
+            sorted(
+                gate_id_of(path, gates_folder=folder) for path in skipped if path.endswith(".md")
+            )
+        ),
+    )
 
 
-def is_documentation(path: str) -> bool:
-    """Whether a Markdown file in the gates folder explains gates instead of being one."""
+def _load(
+    entry: FileEntry, *, folder: str, read: Callable[[str, str], FileContent], index: FileIndex
+) -> Gate:
+    gate_id = gate_id_of(entry.path, gates_folder=folder)
+    if problem := _lens_problem(entry.path, gate_id):
+        raise UnreadableFile(problem)
+    text = decode(entry.path, read(entry.path, entry.disk_path).data)
+    gate = index.gates.get(entry.path)
+    if gate is None or (gate.gate_id, gate.text) != (gate_id, text):
+        from review.knowledge_base.gate_definition import read_gate  # brings YAML in
+
+        gate = read_gate(path=entry.path, gate_id=gate_id, text=text)
+        index.remember_gate(gate)
+    return gate
+
+
+def _unknown_rule(gate: Gate, known_rules: Collection[str]) -> Problem:
+    near = near_matches(gate.rule, known_rules) or tuple(sorted(known_rules))
+    message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
+    return Problem(gate.path, ProblemCode.UNKNOWN_RULE, message, skipped=False, line=gate.rule_line)
+
+
+def _is_documentation(path: str) -> bool:
     return path.rpartition("/")[2].lower() in _DOCUMENTATION
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
-from review.knowledge_base.gate_catalog import Definition
-from review.knowledge_base.reader import UnreadableFile, read_file
-from review.knowledge_base.stat_signature import StatSignature
+from review.knowledge_base.gate_catalog import Gate
+from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 3, 3
+LAYOUT, RULES = 4, 3
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
 _log = logging.getLogger(__name__)
@@ -35,19 +34,12 @@ class NoteRow(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class GateRow(NamedTuple):
-    """What one content of one gate file came to; read afresh, so there is no signature to trust."""
-
-    sha256: str
-    definition: Definition
-
-
 class _Content(NamedTuple):
     stamp: str
     root: str
     written_at_ns: int
     kinds: list[NoteKind]
-    gates: dict[str, GateRow]
+    gates: dict[str, Gate]
     notes: dict[str, NoteRow]
 
 
@@ -70,28 +62,20 @@ class FileIndex:
         return self._content.notes
 
     @property
-    def gates(self) -> dict[str, GateRow]:
+    def gates(self) -> dict[str, Gate]:
         return self._content.gates
 
     @property
     def kinds(self) -> list[NoteKind]:
         return self._content.kinds
 
-    def keep_some(self, number: int) -> list[str]:
-        """Keep the rows of a sample of notes from all folders, and save nothing."""
-        paths = sorted(self.notes)
-        kept = paths[:: max(1, -(-len(paths) // number))]
-        self._content = self._content._replace(notes={path: self.notes[path] for path in kept})
-        self._path = None
-        return kept
-
     def remember_note(self, path: str, row: NoteRow) -> None:
         """Keep a row; hand in only what `StatSignature.is_settled`."""
         self.notes[path] = row
         self._changed = True
 
-    def remember_gate(self, path: str, row: GateRow) -> None:
-        self.gates[path] = row
+    def remember_gate(self, gate: Gate) -> None:
+        self.gates[gate.path] = gate
         self._changed = True
 
     def forget_notes_but(self, paths: Set[str], *, folders: tuple[str, ...]) -> None:

@@ -1,9 +1,8 @@
-"""Turns named files and folders, or the note roots, into places to look on disk."""
+"""Scans of named files and folders, or of the note roots."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from review.domain.paths import near_matches, path_below
@@ -14,11 +13,10 @@ from review.knowledge_base.walker import MARKDOWN, Scanner
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from review.knowledge_base.disk_paths import Locator
-    from review.knowledge_base.walker import ScanResult, ScanRules
-
+    from review.knowledge_base.reader import DiskPaths
+    from review.knowledge_base.walker import ScanRules
 
 _EXPECTED = f"expected a {MARKDOWN} file"
 
@@ -27,117 +25,97 @@ class NoSuchNote(InputRejected):
     """A named file or folder is not there, or can hold no note."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """A file or a folder: its identity and one spelling of it on disk."""
+class PathScanner(Scanner):
+    """Collects files by their NFC paths; `files` and `folders` are the paths that were found."""
 
-    path: str
-    disk_path: str
-    is_folder: bool
+    def __init__(self, root: str, rules: ScanRules, disk_paths: DiskPaths) -> None:
+        super().__init__(root, rules)
+        self._disk_paths = disk_paths
+        self.files: set[str] = set()
+        self.folders: set[str] = set()
 
+    def add_roots(self) -> None:
+        """Walk the roots of the rules. One of them may be missing; that all are is a problem."""
+        for path in self._rules.roots:
+            for disk_path in self._spellings(path) or ():
+                self._add_found_folder(path, disk_path)
+        if not self.folders and not self._problems:
+            message = "no such folder; kb/review.toml may name another"
+            for path in self._rules.roots:
+                self._report(path, ProblemCode.VANISHED, message)
 
-class Selector:
-    """Finds what is named; it looks at names only, `Scanner` at what stands under them."""
-
-    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
-        self._root = root
-        self._rules = rules
-        self._locator = locator
-
-    def named(
-        self, names: Iterable[str], *, known: Callable[[], Iterable[str]]
-    ) -> tuple[list[Place], list[Problem]]:
-        """Find files and folders by name; `known` gives the note paths to guess from.
+    def add_named(self, names: Iterable[str]) -> None:
+        """Take files by name, and walk folders.
 
         A file may lie outside the note roots, and be one that a walk leaves out by pattern.
 
         :raises NoSuchNote: nothing of that name exists, or it can be no note.
         :raises BadPath: the name is none.
         """
-        places: list[Place] = []
-        problems: list[Problem] = []
         for name in names:
             path = path_below(self._root, name)
-            if reason := self.refusal(path):
+            if reason := refusal(path, self._rules):
                 raise NoSuchNote(f"{path!r} is no note: {reason}")
-            try:
-                found = [self._place(path, disk) for disk in self._locator.spellings(path)]
-            except UnreadableFile as refused:
-                problems.append(refused.problem)
-                continue
-            if not found:
-                near = ", ".join(near_matches(path, known()))
+            spellings = self._spellings(path)
+            if spellings == ():
+                near = ", ".join(near_matches(path, self._known_paths()))
                 hint = f"did you mean {near}?" if near else ""
                 raise NoSuchNote(f"{path!r} does not exist below the root", hint=hint)
-            places.extend(found)
-        return places, problems
+            for disk_path in spellings or ():
+                # os.path, because Path.is_dir raises where it may not look.
+                if os.path.isdir(f"{self._root}/{disk_path}"):  # noqa: PTH112
+                    self._add_found_folder(path, disk_path)
+                elif path.endswith(MARKDOWN):
+                    self.files.add(path)
+                    self.add_file(path, disk_path)
+                else:
+                    raise NoSuchNote(f"{path!r} is no note: {_EXPECTED}, or a folder")
 
-    def roots(self) -> tuple[list[Place], list[Problem]]:
-        """Find the roots of the rules. One of them may be missing; that all are is a problem."""
-        places: list[Place] = []
-        problems: list[Problem] = []
-        for path in self._rules.roots:
-            try:
-                found = self._locator.spellings(path)
-                places.extend(Place(path, disk_path, is_folder=True) for disk_path in found)
-            except UnreadableFile as refused:
-                problems.append(refused.problem)
-        if not places and not problems:
-            message = "no such folder; kb/review.toml may name another"
-            problems = [
-                Problem(path, ProblemCode.VANISHED, message, skipped=True)
-                for path in self._rules.roots
-            ]
-        return places, problems
+    def add_notes(self, paths: Iterable[str]) -> None:
+        """Take those files that a walk of their folders would take; no other file is looked at."""
+        names: dict[str, set[str]] = {}
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            names.setdefault(folder, set()).add(name)
+        for folder, wanted in sorted(names.items()):
+            for disk_path in self._spellings(folder) or ():
+                self.add_some(folder, disk_path, wanted)
 
-    def refusal(self, path: str) -> str:
-        """Say why a path can be no note whatever stands under it; `""` when it can."""
-        below = f"{path}/"
-        for root in self._rules.roots:
-            below = below.removeprefix(f"{root}/")
-        hidden = any(part.startswith(".") for part in below.split("/"))
-        if hidden or any(f"{path}/".startswith(f"{name}/") for name in self._rules.pruned):
-            return "hidden files and the reports folder are never reviewed"
-        return ""
+    def _add_found_folder(self, path: str, disk_path: str) -> None:
+        self.folders.add(path)
+        self.add_folder(path, disk_path)
 
-    def file_refusal(self, path: str) -> str:
-        """Say why a path can be no note, as `refusal` does, where a folder is none either."""
-        return self.refusal(path) or ("" if path.endswith(MARKDOWN) else _EXPECTED)
-
-    def _place(self, path: str, disk_path: str) -> Place:
-        # os.path, because Path.is_dir raises where it may not look.
-        is_folder = os.path.isdir(f"{self._root}/{disk_path}")  # noqa: PTH112
-        if not is_folder and not path.endswith(MARKDOWN):
-            raise NoSuchNote(f"{path!r} is no note: {_EXPECTED}, or a folder")
-        return Place(path, disk_path, is_folder)
-
-
-def scan(
-    root: str, places: Sequence[Place], problems: Sequence[Problem], *, rules: ScanRules
-) -> ScanResult:
-    """Stat the files among the places, and all notes below the folders; adds to the problems."""
-    scanner = Scanner(root, rules)
-    for place in places:
-        add = scanner.add_folder if place.is_folder else scanner.add_file
-        add(place.path, place.disk_path)
-    found = scanner.result()
-    return replace(found, problems=[*problems, *found.problems])
-
-
-def scan_some(root: str, paths: Iterable[str], *, locator: Locator, rules: ScanRules) -> ScanResult:
-    """Stat those files that a walk of their folders would take; no other file is looked at."""
-    names: dict[str, set[str]] = {}
-    for path in paths:
-        folder, _, name = path.rpartition("/")
-        names.setdefault(folder, set()).add(name)
-    scanner, problems = Scanner(root, rules), []
-    for folder, wanted in sorted(names.items()):
+    def _spellings(self, path: str) -> tuple[str, ...] | None:
+        """Return the spellings of a path on disk; None where that is a problem."""
         try:
-            spellings = locator.spellings(folder)
+            return self._disk_paths.spellings(path)
         except UnreadableFile as refused:
-            problems.append(refused.problem)
-            continue
-        for disk_path in spellings:
-            scanner.add_some(folder, disk_path, wanted)
-    found = scanner.result()
-    return replace(found, problems=[*problems, *found.problems])
+            self._problems.append(refused.problem)
+            return None
+
+    def _known_paths(self) -> list[str]:
+        scanner = PathScanner(self._root, self._rules, self._disk_paths)
+        scanner.add_roots()
+        return scanner.paths()
+
+
+def refusal(path: str, rules: ScanRules) -> str:
+    """Say why a path can be no note whatever stands under it; `""` when it can."""
+    below = f"{path}/"
+    for root in rules.roots:
+        below = below.removeprefix(f"{root}/")
+    hidden = any(part.startswith(".") for part in below.split("/"))
+    if hidden or any(f"{path}/".startswith(f"{name}/") for name in rules.pruned):
+        return "hidden files and the reports folder are never reviewed"
+    return ""
+
+
+def refuse_file(path: str, rules: ScanRules) -> None:
+    """Refuse a path that can be no note.
+
+    :raises UnreadableFile: `problem` is the reason as data.
+    """
+    reason = refusal(path, rules) or ("" if path.endswith(MARKDOWN) else _EXPECTED)
+    if reason:
+        problem = Problem(path, ProblemCode.NOT_A_FILE, f"no note: {reason}", skipped=True)
+        raise UnreadableFile(problem)

@@ -1,4 +1,4 @@
-"""The facts of notes (hash, status, kind, problems), read from files or the index."""
+"""Facts of notes (hash, status, kind, problems), read from files or the index."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from review.knowledge_base.walker import empty_note
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from review.domain.markdown.frontmatter import Frontmatter
     from review.knowledge_base.index import FileIndex
-    from review.knowledge_base.reader import Reader
+    from review.knowledge_base.reader import FileContent
     from review.knowledge_base.walker import FileEntry, ScanResult
 
 NO_KIND = NoteKind("", frozenset(), readable=True)
@@ -37,42 +37,48 @@ REVIEWED_IF_NAMED = frozenset({ProblemCode.GIT_LFS_POINTER, ProblemCode.MERGE_CO
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What one content comes to; `status` is as written, `""` for none."""
+class NoteFacts:
+    """One note that can be reviewed.
 
+    `disk_path` is how `path` is spelled on disk; `status` is as written, `""` for none.
+    Equal kinds are one object. `problems` are those that do not keep the note from review.
+    """
+
+    path: str
+    disk_path: str
     sha256: str
     status: str
     kind: NoteKind
     problems: tuple[Problem, ...]
 
 
-def facts_of(path: str, data: bytes) -> Facts:
+def facts_of(path: str, data: bytes, *, disk_path: str = "") -> NoteFacts:
     """Read the facts of a note. A problem that is `skipped` says that it cannot be reviewed."""
     digest = sha256_hex(data)
     try:
         text = read_note_text(path, data)
     except UnreadableFile as refused:
-        return Facts(digest, "", _UNREADABLE_KIND, (refused.problem,))
-    return facts_of_text(path, text, digest)
+        problems = (refused.problem,)
+        return NoteFacts(path, disk_path, digest, "", _UNREADABLE_KIND, problems)
+    return facts_of_text(path, text, digest, disk_path=disk_path)
 
 
-def facts_of_text(path: str, text: str, digest: str) -> Facts:
-    if problem := left_by_git(path, text):
-        return Facts(digest, "", _UNREADABLE_KIND, (problem,))
+def facts_of_text(path: str, text: str, digest: str, *, disk_path: str = "") -> NoteFacts:
     frontmatter = parse_frontmatter(text)
-    if frontmatter.problem is not None:
-        return Facts(digest, "", _UNREADABLE_KIND, (frontmatter.problem.of(path),))
-    if not frontmatter.fields:
-        return Facts(digest, "", NO_KIND, ())
+    problem = left_by_git(path, text)
+    if problem is None and frontmatter.problem is not None:
+        problem = frontmatter.problem.of(path)
+    if problem is not None:
+        return NoteFacts(path, disk_path, digest, "", _UNREADABLE_KIND, (problem,))
     wrong = [key for key in _EXPECTED if not _is_as_expected(key, frontmatter)]
     status = (frontmatter.text("status") or "").strip()
     kind = _UNREADABLE_KIND if {"type", "traits"} & set(wrong) else _kind(path, frontmatter)
     problems = tuple(_wrong_value(path, key, frontmatter) for key in wrong)
-    return Facts(digest, status, kind, problems)
+    return NoteFacts(path, disk_path, digest, status, kind, problems)
 
 
 def read_note_text(path: str, data: bytes) -> str:
-    """Give the text of a note.
+    """Return the text of a note.
 
     :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
     """
@@ -128,22 +134,6 @@ def _wrong_value(path: str, key: str, frontmatter: Frontmatter) -> Problem:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFacts:
-    """One note that can be reviewed.
-
-    `disk_path` is how `path` is spelled on disk; `status` is as written, `""` for none.
-    Equal kinds are one object. `problems` are those that do not keep the note from review.
-    """
-
-    path: str
-    disk_path: str
-    sha256: str
-    status: str
-    kind: NoteKind
-    problems: tuple[Problem, ...]
-
-
 @dataclass(frozen=True)
 class NoteList:
     """Notes sorted by path, and all that was wrong, sorted by path and code."""
@@ -155,14 +145,19 @@ class NoteList:
 class NoteLoader:
     """Gives the facts of notes; reads those files that the index does not answer for."""
 
-    def __init__(self, index: FileIndex, folder_types: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        index: FileIndex,
+        *,
+        read: Callable[[str, str], FileContent],
+        folder_types: Mapping[str, str],
+    ) -> None:
         self._index = index
-        self._folder_types = folder_types or {}
+        self._read_file = read
+        self._folder_types = folder_types
 
-    def load(
-        self, found: ScanResult, *, reader: Reader, now_ns: int, named: Collection[str] = ()
-    ) -> NoteList:
-        """Give the notes of a scan; a file that cannot be reviewed is one more problem.
+    def load(self, found: ScanResult, *, now_ns: int, named: Collection[str] = ()) -> NoteList:
+        """Return the notes of a scan; a file that cannot be reviewed is one more problem.
 
         :param now_ns: the wall clock, in nanoseconds, before the scan began.
         :param named: paths of notes that were asked for one by one.
@@ -177,7 +172,7 @@ class NoteLoader:
             row = remembered(path)
             if row is None or row[0] != signature:
                 try:
-                    row = self._read(entry, reader=reader, now_ns=now_ns)
+                    row = self._read(entry, now_ns=now_ns)
                 except UnreadableFile as refused:
                     problems.append(refused.problem)
                     continue
@@ -185,34 +180,17 @@ class NoteLoader:
             if not faults:
                 notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], ()))
                 continue
-            own = _as_named(faults) if path in named else faults
+            own = as_named(faults) if path in named else faults
             problems.extend(own)
             if not any(problem.skipped for problem in own):
                 notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], own))
-        return NoteList(self._typed(notes), in_order(problems))
+        # The index holds what is in the files; the types of folders are added here.
+        if self._folder_types:
+            notes = [typed(note, self._folder_types) for note in notes]
+        return NoteList(tuple(notes), in_order(problems))
 
-    def of_text(self, path: str, disk_path: str, *, text: str, sha256: str) -> NoteFacts:
-        facts = facts_of_text(path, text, sha256)
-        problems = _as_named(facts.problems)
-        note = NoteFacts(path, disk_path, sha256, facts.status, facts.kind, problems)
-        return self._typed([note])[0]
-
-    def _typed(self, notes: list[NoteFacts]) -> tuple[NoteFacts, ...]:
-        """Give the notes the types of their folders; the index holds what stands in the files."""
-        if not self._folder_types:
-            return tuple(notes)
-        return tuple(
-            replace(
-                note,
-                kind=with_folder_type(
-                    note.kind, note_path=note.path, folder_types=self._folder_types
-                ),
-            )
-            for note in notes
-        )
-
-    def _read(self, entry: FileEntry, *, reader: Reader, now_ns: int) -> NoteRow:
-        content = reader.read(entry.path, entry.disk_path)
+    def _read(self, entry: FileEntry, *, now_ns: int) -> NoteRow:
+        content = self._read_file(entry.path, entry.disk_path)
         facts = facts_of(entry.path, content.data)
         row = NoteRow(
             content.signature or entry.signature,
@@ -227,7 +205,13 @@ class NoteLoader:
         return row
 
 
-def _as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def typed(note: NoteFacts, folder_types: Mapping[str, str]) -> NoteFacts:
+    """Give a note without a type the type of its folder."""
+    kind = with_folder_type(note.kind, note_path=note.path, folder_types=folder_types)
+    return replace(note, kind=kind)
+
+
+def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Skip no note for what Git left in it, because it was asked for by its name."""
     return tuple(
         replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem

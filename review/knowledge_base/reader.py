@@ -1,24 +1,26 @@
-"""Opens regular files below the root, byte-exact, and nothing else: no link that leads out, no FIFO."""
+"""Reads regular files below the root, byte-exact, and nothing else: no link that leads out, no FIFO."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from review.domain.paths import composed
 from review.domain.problems import Problem
 from review.errors import InputRejected
-from review.knowledge_base.stat_signature import StatSignature, signature_of
 from review.vocabulary import ProblemCode
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
+# A file changed twice within one tick of its file system's clock keeps its times. The coarsest
+# clocks in use count two seconds (FAT); a file younger than this when read is read again next time.
+RACY_WINDOW_NS = 2_500_000_000
+# Where no change time is kept it is the modification time, which anyone can set: FAT, exFAT, images
+# that are mounted read-only and built with one time for all files. Their times are whole seconds or
+# hundredths; a clock of nanoseconds gives such a number once in ten million.
+_COARSE_GRAIN_NS = 10_000_000
+_EARLIEST_NS = -(1 << 63)  # what the index can write down; some file systems take any time
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-# A folder that may be entered but not listed is still one to read a named file in.
-_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_IS_A_LINK = frozenset({errno.ELOOP, errno.EMLINK})  # how O_NOFOLLOW says it, by system
 _CODE_OF_ERROR = {
     errno.ENOENT: ProblemCode.VANISHED,
     errno.ENOTDIR: ProblemCode.VANISHED,
@@ -27,6 +29,34 @@ _CODE_OF_ERROR = {
     errno.ENXIO: ProblemCode.NOT_A_FILE,
 }
 _BYTE_ORDER_MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+
+
+class StatSignature(NamedTuple):
+    """Size in bytes, times in nanoseconds, inode and device; equal means unchanged.
+
+    A named tuple because tens of thousands are made and compared by every selector. `ctime_ns`
+    is what a restored mtime cannot hide, the inode what a file moved into place cannot.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+
+    def is_settled(self, *, read_at_ns: int) -> bool:
+        """Return whether a change after a read at that moment is sure to show in the times."""
+        return (
+            max(self.mtime_ns, self.ctime_ns) + RACY_WINDOW_NS < read_at_ns
+            and self.ctime_ns % _COARSE_GRAIN_NS != 0
+            and self.mtime_ns >= _EARLIEST_NS
+        )
+
+
+def signature_of(status: os.stat_result) -> StatSignature:
+    return StatSignature(
+        status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+    )
 
 
 class UnreadableFile(InputRejected):
@@ -44,76 +74,103 @@ class FileContent(NamedTuple):
     signature: StatSignature | None
 
 
-class Reader:
-    """Reads files of one batch. It keeps the folder it read last open, so use it and drop it.
+def read_file(
+    root: str,
+    path: str,
+    disk_path: str = "",
+    *,
+    max_bytes: int,
+    folders: dict[str, str] | None = None,
+) -> FileContent:
+    """Read one file below `root`; links that stay inside it are followed.
 
-    Every folder is entered from the root, component by component and without following links,
-    after its path was resolved: a folder swapped for a link in between is an error, not a way out.
+    :param disk_path: how `path` is spelled on disk, if otherwise; problems speak of `path`.
+    :param folders: a cache of real folders, for many files below one real root.
+    :raises UnreadableFile: it is gone, no regular file, too large, or lies outside the root.
     """
+    disk_path = disk_path or path
+    folder, _, name = disk_path.rpartition("/")
+    if folders is None:
+        folders, root = {}, os.path.realpath(root)
+    try:
+        if folder not in folders:
+            folders[folder] = resolve_inside(root, path, folder)
+        real = f"{folders[folder]}/{name}"
+        if os.path.islink(f"{root}/{real}"):  # noqa: PTH114 - strings, by the thousand
+            real = resolve_inside(root, path, disk_path)
+            refuse_dot_file(path, real)
+        descriptor = os.open(f"{root}/{real}", _FILE_FLAGS)
+        try:
+            return _read(path, descriptor, max_bytes)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise UnreadableFile(problem_of_error(path, error)) from error
 
-    def __init__(self, root: str, *, max_bytes: int) -> None:
+
+class DiskPaths:
+    """Maps NFC paths to their spelling on disk. It caches listings: make a new one for each command."""
+
+    def __init__(self, root: str) -> None:
         self._root = os.path.realpath(root)
-        self._max_bytes = max_bytes
-        self._folder: str | None = None
-        self._descriptor = -1
+        self._listings: dict[str, dict[str, tuple[str, ...]]] = {}
 
-    def __enter__(self) -> Reader:
-        return self
+    def spellings(self, path: str) -> tuple[str, ...]:
+        """Return every path on disk whose NFC form is `path`, sorted; usually one, often none.
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._leave()
+        Listing settles it, not opening: a file system that ignores case or normalisation would
+        open a file under names that are not its own.
 
-    def read(self, path: str, disk_path: str) -> FileContent:
-        """Give the bytes at `disk_path`; problems speak of it as `path`.
-
-        :raises UnreadableFile: it is gone, no regular file, too large, or lies outside the root.
+        :raises UnreadableFile: a folder on the way leads out of the root or cannot be read.
         """
+        found: tuple[str, ...] = ("",)
+        for part in path.split("/"):
+            found = tuple(
+                f"{folder}/{name}" if folder else name
+                for folder in found
+                for name in self._listing(path, folder).get(part, ())
+            )
+        return found
+
+    def locate(self, path: str) -> str:
+        """Return the one path on disk.
+
+        :raises UnreadableFile: there is none, or more than one.
+        """
+        found = self.spellings(path)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UnreadableFile(name_collision(path, len(found)))
+        message = "no such file"
+        raise UnreadableFile(Problem(path, ProblemCode.VANISHED, message, skipped=True))
+
+    def _listing(self, path: str, folder: str) -> dict[str, tuple[str, ...]]:
+        listing = self._listings.get(folder)
+        if listing is None:
+            listing = self._listings[folder] = self._list(path, folder)
+        return listing
+
+    def _list(self, path: str, folder: str) -> dict[str, tuple[str, ...]]:
         try:
-            descriptor = self._open(path, disk_path)
-            try:
-                return _read(path, descriptor, self._max_bytes)
-            finally:
-                os.close(descriptor)
+            resolve_inside(self._root, path, folder)
+            names = os.listdir(f"{self._root}/{folder}")  # noqa: PTH208 - strings, by the thousand
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
         except OSError as error:
-            raise UnreadableFile(problem_of_error(path, error)) from error
-
-    def _open(self, path: str, disk_path: str) -> int:
-        folder, _, name = disk_path.rpartition("/")
-        try:
-            return os.open(name, _FILE_FLAGS, dir_fd=self._enter(path, folder))
-        except OSError as error:
-            if error.errno not in _IS_A_LINK:
-                raise
-        real = resolve_inside(self._root, path, disk_path)
-        refuse_dot_file(path, real)
-        folder, _, name = real.rpartition("/")
-        return os.open(name, _FILE_FLAGS, dir_fd=self._enter(path, folder))
-
-    def _enter(self, path: str, folder: str) -> int:
-        if folder == self._folder:
-            return self._descriptor
-        real = resolve_inside(self._root, path, folder) if folder else ""
-        self._leave()
-        self._descriptor = _open_folder(self._root, real)
-        self._folder = folder
-        return self._descriptor
-
-    def _leave(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
-        self._folder = None
+            message = f"{folder or '.'!r} cannot be read ({(error.strerror or 'error').lower()})"
+            problem = Problem(path, ProblemCode.UNREADABLE, message, skipped=True)
+            raise UnreadableFile(problem) from error
+        listing: dict[str, tuple[str, ...]] = {}
+        for name in sorted(names):
+            identity = composed(name)
+            listing[identity] = (*listing.get(identity, ()), name)
+        return listing
 
 
-def read_file(root: str, path: str, *, max_bytes: int) -> FileContent:
-    """Read one file whose spelling on disk is its path; see `Reader.read`."""
-    with Reader(root, max_bytes=max_bytes) as reader:
-        return reader.read(path, path)
+def name_collision(path: str, count: int) -> Problem:
+    message = f"{count} files have this name in different Unicode spellings; rename all but one"
+    return Problem(path, ProblemCode.NAME_COLLISION, message, skipped=True)
 
 
 def resolve_inside(root: str, path: str, disk_path: str) -> str:
@@ -159,7 +216,7 @@ def too_large(path: str, *, size: int, max_bytes: int) -> Problem:
 
 
 def decode(path: str, data: bytes) -> str:
-    """Give the text, BOM and line ends included, so that encoding it gives the same bytes.
+    """Return the text, BOM and line ends included, so that encoding it gives the same bytes.
 
     :raises UnreadableFile: not UTF-8, or with a NUL, which no database takes as text.
     """
@@ -177,7 +234,7 @@ def decode(path: str, data: bytes) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to read but white space and a byte order mark."""
+    """Return whether there is nothing to read but white space and a byte order mark."""
     return not text.lstrip("\ufeff").strip()
 
 
@@ -200,17 +257,6 @@ def _below(root: str, path: str, real: str) -> str:
         return below
     message = "leads out of the repository"
     raise UnreadableFile(Problem(path, ProblemCode.OUTSIDE_ROOT, message, skipped=True))
-
-
-def _open_folder(root: str, real: str) -> int:
-    descriptor = os.open(root, _FOLDER_FLAGS)
-    for part in filter(None, real.split("/")):
-        try:
-            below = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = below
-    return descriptor
 
 
 def _read(path: str, descriptor: int, max_bytes: int) -> FileContent:

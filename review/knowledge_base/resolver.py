@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.anchors import Anchors, anchors_of
@@ -24,13 +24,14 @@ from review.domain.markdown.links import (
     stems_of,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
+from review.knowledge_base.named_paths import PathScanner
 from review.knowledge_base.reader import UnreadableFile, decode, read_file, resolve_inside
 from review.knowledge_base.repository import Repository
-from review.knowledge_base.walker import MARKDOWN, Scanner
+from review.knowledge_base.walker import MARKDOWN
 from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
-    from review.knowledge_base.disk_paths import Locator
+    from review.knowledge_base.reader import DiskPaths
     from review.knowledge_base.walker import ScanRules
 
 KB_FOLDER = "kb"
@@ -50,39 +51,27 @@ class RepositoryFiles(Collection[str]):
     Iteration gives the files of the knowledge base.
     """
 
-    def __init__(self, root: str, *, rules: ScanRules, locator: Locator) -> None:
+    def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
         self._root = os.path.realpath(root)
-        self._rules = replace(rules, suffix="", excludes=())
-        self._locator = locator
-        self._answers: dict[str, bool] = {}
+        self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
+        self._disk_paths = disk_paths
+        self._is_there = cache(self._exists)
 
     def __contains__(self, path: object) -> bool:
-        """Whether a root-relative path is there and leads to nothing outside."""
-        if not isinstance(path, str):
-            return False
-        answer = self._answers.get(path)
-        if answer is None:
-            answer = self._answers[path] = self._exists(path)
-        return answer
+        """Return whether a root-relative path is there and leads to nothing outside."""
+        return isinstance(path, str) and self._is_there(path)
 
     def __iter__(self) -> Iterator[str]:
         """Walk the knowledge base, sorted by path."""
         return iter(self._paths)
 
     def __len__(self) -> int:
-        """Count the files of the knowledge base."""
         return len(self._paths)
 
     @cached_property
     def _paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules)
-        for folder in (KB_FOLDER, *self._rules.roots):
-            try:
-                spellings = self._locator.spellings(folder)
-            except UnreadableFile:
-                continue
-            for spelling in spellings:
-                scanner.add_folder(folder, spelling)
+        scanner = PathScanner(self._root, self._rules, self._disk_paths)
+        scanner.add_roots()
         return scanner.paths()
 
     def _exists(self, path: str) -> bool:
@@ -93,7 +82,7 @@ class RepositoryFiles(Collection[str]):
         try:
             return any(
                 "/." not in f"/{resolve_inside(self._root, path, spelling)}"
-                for spelling in self._locator.spellings(path)
+                for spelling in self._disk_paths.spellings(path)
             )
         except (UnreadableFile, OSError):
             return False
@@ -140,33 +129,28 @@ class Linker:
         root: str,
         *,
         rules: ScanRules,
-        locator: Locator,
+        disk_paths: DiskPaths,
         flavour: Flavour = COMMONMARK,
         strip_comments: bool = False,
     ) -> None:
-        files = RepositoryFiles(root, rules=rules, locator=locator)
+        files = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self.flavour = flavour
         self.repository = Repository(root, files)
         self._root = root
         self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
-        self._anchors: dict[str, Anchors | None] = {}
+        self.anchors_of = cache(self._read_anchors)
 
     def links(self, text: str) -> tuple[Link, ...]:
-        """Give the links of a note, those within it included."""
+        """Return the links of a note, those within it included."""
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
         """Say which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
-    def anchors_of(self, path: str) -> Anchors | None:
-        """Give the anchors of a note as it stands now; None where it cannot be read."""
-        if path not in self._anchors:
-            self._anchors[path] = self._read_anchors(path)
-        return self._anchors[path]
-
     def _read_anchors(self, path: str) -> Anchors | None:
+        """Return the anchors of a note as it stands now; None where it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:
@@ -176,12 +160,12 @@ class Linker:
         return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
-        """Give a note as a prompt holds it."""
+        """Return a note as a prompt holds it."""
         shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
         return PromptNote(path, shown, self.table(path, shown))
 
     def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
-        """Give one row per target as written, in order; outside addresses and anchors have none."""
+        """Return one row per target as written, in order; outside addresses and anchors have none."""
         rows: dict[str, str | None] = {}
         for link in self.links(text):
             if link.target.startswith("#") or rows.get(link.target):

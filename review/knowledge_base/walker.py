@@ -6,23 +6,25 @@ import os
 import re
 import stat
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from review.domain.paths import MAX_PATH_BYTES, composed, name_problem
+from review.domain.printing import printable_line
 from review.domain.problems import Problem
-from review.knowledge_base.disk_paths import name_collision
 from review.knowledge_base.reader import (
+    StatSignature,
     UnreadableFile,
+    name_collision,
     problem_of_error,
     refuse_dot_file,
     resolve_inside,
+    signature_of,
     too_large,
 )
-from review.knowledge_base.stat_signature import StatSignature, signature_of
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
 
@@ -128,11 +130,11 @@ class Scanner:
             return None
 
     def paths(self) -> list[str]:
-        """Give the identities of all files collected, whatever their size, sorted."""
+        """Return the identities of all files collected, whatever their size, sorted."""
         return sorted({entry.path for entry in self._entries.values()})
 
     def result(self) -> ScanResult:
-        """Give what was collected; names that collide are left out, names alike are reported."""
+        """Return what was collected; names that collide are left out, names alike are reported."""
         entries = sorted(self._entries.values(), key=itemgetter(0))
         if len({entry.path for entry in entries}) < len(entries):
             twins = Counter(entry.path for entry in entries)
@@ -185,7 +187,7 @@ class Scanner:
             self._take(folder, path, disk_path, status)
 
     def _is_other_file(self, folder: _Folder, entry: os.DirEntry[str]) -> bool:
-        """Whether a walk passes it by; one that is called Markdown in another way is named."""
+        """Return whether a walk passes it by; one that is called Markdown in another way is named."""
         name = entry.name
         is_file = entry.is_file(follow_symlinks=False)
         if is_file and name.lower().endswith(_MISNAMED):
@@ -199,10 +201,10 @@ class Scanner:
         return is_file
 
     def _is_left_out(self, path: str, name: str) -> bool:
-        """Whether a walk leaves out a name; one that its owner should know of is reported."""
+        """Return whether a walk leaves out a name; one that its owner should know of is reported."""
         is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
         if not is_plain and (reason := name_problem(path)):
-            self._report(_escaped(path), ProblemCode.BAD_NAME, reason)
+            self._report(printable_line(path), ProblemCode.BAD_NAME, reason)
             return True
         if self._excluded is not None and self._excluded(path):
             return True
@@ -290,30 +292,18 @@ def _problem(path: str, error: UnreadableFile | OSError) -> Problem:
 
 
 def _may_be_folder(absolute: str, error: UnreadableFile | OSError) -> bool:
-    """Whether notes may be missing behind this link; a dead or foreign link to a file hides none."""
+    """Return whether notes may be missing behind this link; a dead or foreign link to a file hides none."""
     if isinstance(error, UnreadableFile):
         return os.path.isdir(absolute)  # noqa: PTH112 - Path.is_dir raises where it may not look
     return not isinstance(error, FileNotFoundError)
 
 
 def _case_collisions(paths: Sequence[str]) -> Iterator[Problem]:
-    if len({path.lower() for path in paths}) == len(paths):
-        return
-    folded = Counter(path.lower() for path in paths)
-    twins: dict[str, list[str]] = {}
+    groups = defaultdict(list)
     for path in paths:
-        if folded[path.lower()] > 1:
-            twins.setdefault(path.lower(), []).append(path)
-    for group in twins.values():
-        for path in group:
+        groups[path.lower()].append(path)
+    for group in groups.values():
+        for path in group if len(group) > 1 else ():
             others = ", ".join(repr(other) for other in group if other != path)
             message = f"differs from {others} by case only; some file systems keep one of them"
             yield Problem(path, ProblemCode.CASE_COLLISION, message, skipped=False)
-
-
-def _escaped(path: str) -> str:
-    """Write a bad name so that it can be shown: what cannot be printed as its escape."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in path
-    )

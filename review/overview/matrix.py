@@ -9,7 +9,7 @@ from enum import StrEnum
 from os.path import commonpath
 
 from review.knowledge_base import Gate, NoteFacts
-from review.models import CurrentAcceptance, KbPath, ReviewPair
+from review.models import CurrentAcceptance, ReviewPair
 from review.reviews.pair_states import (
     BEST,
     FAILING,
@@ -20,7 +20,7 @@ from review.reviews.pair_states import (
     count_states,
     is_judged_by,
 )
-from review.vocabulary import OPEN_JOB_STATUSES, QUEUED_DECISIONS
+from review.vocabulary import OPEN_JOB_STATUSES
 
 ROWS_A_PAGE = 100
 RUNNING = "running"
@@ -112,17 +112,20 @@ class Matrix:
 
 def read_matrix(states: PairStates, request: MatrixRequest) -> Matrix:
     reader = _Reader(states, request)
-    below = [note for note in states.notes if _is_below(note.path, request.folder)]
-    folders, direct = reader.fold(below)
-    entries: list[tuple[str, list[NoteFacts]] | NoteFacts] = [*folders, *direct]
+    below = [
+        note
+        for note in states.notes
+        if not request.folder or note.path.startswith(f"{request.folder}/")
+    ]
+    entries = reader.entries(below)
     shown = entries[:ROWS_A_PAGE]
     counts = sum(reader.count(below), Counter())
     return Matrix(
         request=request,
         columns=reader.columns,
         lenses=Counter(gate.lens for gate in states.gates),
-        folders=tuple(reader.folder(*entry) for entry in shown if isinstance(entry, tuple)),
-        rows=tuple(reader.rows([note for note in shown if isinstance(note, NoteFacts)])),
+        folders=tuple(reader.folder(path, notes) for path, notes in shown if path),
+        rows=tuple(reader.rows([notes[0] for path, notes in shown if not path])),
         has_more=len(entries) > ROWS_A_PAGE,
         counts={state: counts[state] for state in STATES},
         notes_below=len(below),
@@ -140,47 +143,42 @@ class _Reader:
             if not request.lenses or gate.lens in request.lenses
         ]
         self.columns = tuple(states.gates[at] for at in self._places)
+        self._pairs = ReviewPair.objects.filter(job__status__in=OPEN_JOB_STATUSES)
+        self._failing = CurrentAcceptance.objects.queued().filter(event__review_pair__isnull=False)
+        if request.partition != BEST:
+            self._pairs = self._pairs.in_flight(request.partition)
+            self._failing = self._failing.of_partition(request.partition)
 
-    def fold(
-        self, notes: Sequence[NoteFacts]
-    ) -> tuple[list[tuple[str, list[NoteFacts]]], list[NoteFacts]]:
-        """The folders and the notes outside them that the page starts with, of the mode."""
-        after = self._request.after
+    def entries(self, notes: Sequence[NoteFacts]) -> list[tuple[str, list[NoteFacts]]]:
+        """Return folders with their notes, then the notes outside them (under ""), that the mode keeps."""
         folders: dict[str, list[NoteFacts]] = {}
         direct = []
         unfolded = self._request.unfolded or len(notes) <= ROWS_A_PAGE
         # A folder that holds nothing but another one is passed over.
-        top = "" if unfolded else commonpath([_folder_of(note.path) for note in notes])
+        top = "" if unfolded else commonpath([note.path.rpartition("/")[0] for note in notes])
         for note in notes:
-            rest = note.path[len(top) :].lstrip("/")
-            if unfolded or "/" not in rest:
-                direct.append(note)
+            folder, slash, _name = note.path[len(top) :].lstrip("/").partition("/")
+            if unfolded or not slash:
+                direct.append(("", [note]))
             else:
-                folders.setdefault(f"{top}/{rest.partition('/')[0]}".lstrip("/"), []).append(note)
-        is_among_notes = bool(after) and not after.endswith("/")
-        return (
-            [
-                (path, folders[path])
-                for path in sorted(folders)
-                if not is_among_notes and path > after[:-1] and any(map(self._fits, folders[path]))
-            ],
-            [
-                note
-                for note in direct
-                if (not is_among_notes or note.path > after) and self._fits(note)
-            ],
-        )
+                folders.setdefault(f"{top}/{folder}".lstrip("/"), []).append(note)
+        after = self._request.after
+        if not after.endswith("/") and after:
+            kept = [entry for entry in direct if entry[1][0].path > after]
+        else:
+            kept = [entry for entry in sorted(folders.items()) if entry[0] > after[:-1]] + direct
+        return [entry for entry in kept if any(map(self._fits, entry[1]))]
 
     def _fits(self, note: NoteFacts) -> bool:
         mode = self._request.mode
         if mode is Mode.DISAGREE:
-            return not self._states.disputed.get(note.path, frozenset()).isdisjoint(self._places)
+            return bool(self._disputed(note))
         wanted = {Mode.NOT_FRESH: STALE, Mode.FAILING: FAILING}.get(mode)
         return wanted is None or not wanted.isdisjoint(self._cells(note))
 
     def _cells(self, note: NoteFacts) -> Row:
         row = self._states.row(self._request.partition, note)
-        return row if len(self._places) == len(row) else tuple(row[at] for at in self._places)
+        return tuple(row[at] for at in self._places)
 
     def count(self, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         return count_states(map(self._cells, notes), width=len(self._places))
@@ -190,16 +188,18 @@ class _Reader:
         return MatrixFolder(path, len(notes), self.count(notes), disputed)
 
     def _disputed(self, note: NoteFacts) -> frozenset[int]:
-        places = self._states.disputed.get(note.path)
-        if not places:
-            return frozenset()
+        places = self._states.disputed.get(note.path, ())
         return frozenset(at for at, place in enumerate(self._places) if place in places)
 
     def rows(self, notes: Sequence[NoteFacts]) -> Iterator[MatrixRow]:
-        note_ids = list(KbPath.objects.ids([note.path for note in notes]).values())
+        paths = [note.path for note in notes]
         columns = {gate.path: at for at, gate in enumerate(self.columns)}
-        jobs = self._jobs(note_ids, columns)
-        reviews = self._reviews(note_ids, columns)
+        names = ("note__path", "gate__path")
+        jobs = self._pairs.filter(note__path__in=paths).order_by("job_id")
+        open_jobs = _by_note(jobs.values_list(*names, "job_id"), columns)
+        # Last, and so kept: warns, which are what is shown of a pair that another model fails.
+        failing = self._failing.filter(note__path__in=paths).order_by("decision", "pk")
+        reviews = _by_note(failing.values_list(*names, "event__review_pair_id"), columns)
         is_best = self._request.partition == BEST
         for note in notes:
             cells = self._cells(note)
@@ -208,33 +208,12 @@ class _Reader:
                 cells=cells,
                 jobs={
                     at: job
-                    for at, job in jobs.get(note.path, {}).items()
+                    for at, job in open_jobs.get(note.path, {}).items()
                     if not is_best or cells[at] in STALE
                 },
                 reviews=reviews.get(note.path, {}),
                 disputed=self._disputed(note),
             )
-
-    def _jobs(
-        self, note_ids: Sequence[int], columns: Mapping[str, int]
-    ) -> dict[str, dict[int, int]]:
-        pairs = ReviewPair.objects.filter(job__status__in=OPEN_JOB_STATUSES)
-        if self._request.partition != BEST:
-            pairs = pairs.in_flight(self._request.partition)
-        rows = pairs.filter(note_id__in=note_ids).order_by("job_id")
-        return _by_note(rows.values_list("note__path", "gate__path", "job_id"), columns)
-
-    def _reviews(
-        self, note_ids: Sequence[int], columns: Mapping[str, int]
-    ) -> dict[str, dict[int, int]]:
-        rows = CurrentAcceptance.objects.filter(
-            note_id__in=note_ids, decision__in=QUEUED_DECISIONS, event__review_pair__isnull=False
-        )
-        if self._request.partition != BEST:
-            rows = rows.of_partition(self._request.partition)
-        names = ("note__path", "gate__path", "event__review_pair_id")
-        # Last, and so kept: warns, which are what is shown of a pair that another model fails.
-        return _by_note(rows.order_by("decision", "pk").values_list(*names), columns)
 
 
 def _by_note(
@@ -266,11 +245,3 @@ def stale_cells(
         for gate, state in zip(states.gates, states.row(shown, note), strict=True):
             if gate.gate_id in wanted and state in STALE and is_judged_by(gate, partition):
                 yield note.path, gate.gate_id
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
-
-
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0]

@@ -16,7 +16,7 @@ from review.knowledge_base.notes import facts_of_text
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
 from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
 from review.overview.note_pairs import (
-    NoteNow,
+    CurrentNote,
     PairRow,
     applicable_gates,
     read_accepted,
@@ -51,7 +51,7 @@ class NotePage:
     :param kept: the last text of the note that the store kept, where the file is gone.
     """
 
-    now: NoteNow
+    now: CurrentNote
     title: str
     pairs: tuple[PairRow, ...]
     unjudged_gates: tuple[str, ...]
@@ -86,8 +86,7 @@ def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) 
     path = normalise_path(request.path)
     note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
     now, problems = _now(corpus, path, note_id)
-    if note_id is None or not _was_a_note(note_id, path, config):
-        _require_note(corpus, path, now, config)
+    _require_note(corpus, now, config)
     accepted = read_accepted(note_id)
     obligations = read_obligations(config)
     rows = read_pairs(
@@ -111,43 +110,40 @@ def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) 
         findings=tuple(_findings(corpus, now, accepted, config)),
         history=tuple(_history(note_id, request, config)),
         problems=problems,
-        kept=None if now.text is not None else _last_kept(note_id),
+        kept=FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk").first()
+        if now.text is None
+        else None,
     )
 
 
-def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[NoteNow, tuple[Problem, ...]]:
+def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[CurrentNote, tuple[Problem, ...]]:
     try:
         note = corpus.read_note(path)
     except UnreadableFile as refused:
-        return NoteNow(path, path_id, None, None), (refused.problem,)
+        return CurrentNote(path, path_id, None, None), (refused.problem,)
     # Read from the text: to open the index of the whole base for one note takes longer.
     facts = facts_of_text(path, note.text, note.sha256)
     known = NoteFacts(path, note.disk_path, note.sha256, facts.status, facts.kind, facts.problems)
-    return NoteNow(path, path_id, known, note.text), facts.problems
+    return CurrentNote(path, path_id, known, note.text), facts.problems
 
 
-def _was_a_note(note_id: int, path: str, config: Config) -> bool:
-    """Whether the store knows the path as a note, and not as a gate only."""
-    if path.startswith(f"{config.gates_folder}/"):
-        return Acceptance.objects.filter(note_id=note_id).exists()
-    return True
-
-
-def _require_note(corpus: Corpus, path: str, now: NoteNow, config: Config) -> None:
-    below = any(path.startswith(f"{root}/") for root in config.note_roots)
-    if below and now.text is not None:
+def _require_note(corpus: Corpus, now: CurrentNote, config: Config) -> None:
+    """Refuse a path that is no note now and that the store does not know as one."""
+    # A gate is known by its path, too.
+    is_gate = now.path.startswith(f"{config.gates_folder}/")
+    if now.path_id and not (is_gate and not Acceptance.objects.filter(note=now.path_id).exists()):
         return
-    if below:
-        corpus.notes([path])  # refuses what is not there, with the names that look like it
-        return
-    raise NoSuchNote(
-        f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
-        hint="kb/review.toml names the folders of notes",
-    )
+    if not any(now.path.startswith(f"{root}/") for root in config.note_roots):
+        raise NoSuchNote(
+            f"{now.path!r} is no note: notes are below {', '.join(config.note_roots)}",
+            hint="kb/review.toml names the folders of notes",
+        )
+    if now.text is None:
+        corpus.notes([now.path])  # refuses it, with the names that look like it
 
 
 def _findings(
-    corpus: Corpus, now: NoteNow, accepted: Iterable[CurrentAcceptance], config: Config
+    corpus: Corpus, now: CurrentNote, accepted: Iterable[CurrentAcceptance], config: Config
 ) -> Iterable[NoteFindingJson]:
     """Open findings of current reviews: each once, as its latest review has it; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
@@ -174,12 +170,14 @@ def _findings(
                     finding=finding,
                 )
                 seen.setdefault(finding.fingerprint, item)
-    return sorted(seen.values(), key=_order)
-
-
-def _order(item: NoteFindingJson) -> tuple[int, int, str]:
-    finding = item.finding
-    return (_GRAVEST_FIRST[finding.severity], finding.line_now or 0, finding.fingerprint)
+    return sorted(
+        seen.values(),
+        key=lambda item: (
+            _GRAVEST_FIRST[item.finding.severity],
+            item.finding.line_now or 0,
+            item.finding.fingerprint,
+        ),
+    )
 
 
 def _history(
@@ -204,7 +202,3 @@ def _history(
             note_sha256=row.note_snapshot.content_sha256,
             note_snapshot_id=row.note_snapshot_id,
         )
-
-
-def _last_kept(note_id: int | None) -> FileSnapshot | None:
-    return FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk").first()

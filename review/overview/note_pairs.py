@@ -1,11 +1,12 @@
-"""Where one note stands with every gate, in each model partition, and what changed since."""
+"""The pairs of one note by gate and model partition, and its changes since each accepted text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
+
+from django.db.models import QuerySet
 
 from review.documents.base import timestamp
 from review.domain.applicability import applies
@@ -22,15 +23,14 @@ from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
 
 ACT, REVIEW, NOTHING = "something", "review", "nothing"
 GATE_GONE, NOT_APPLICABLE = "gate-gone", "not-applicable"
-# Texts that one page compares word by word, and their bytes in all; the others get links.
+# Texts that one page compares word by word; the others get links.
 MAX_COMPARED = 3
-_MAX_COMPARED_BYTES = 400_000
 
 Key = tuple[str, str]  # gate path and model partition
 
 
 @dataclass(frozen=True)
-class NoteNow:
+class CurrentNote:
     """A note as it is on disk; `facts` is None when it is gone or cannot be reviewed.
 
     :param path_id: the key of its path; None where the store does not know it.
@@ -44,9 +44,9 @@ class NoteNow:
 
 def read_accepted(note_id: int | None) -> list[CurrentAcceptance]:
     """Current acceptances of a note with all that a page shows of them, the latest first."""
-    # By partition, since that is how the index is laid out.
-    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
-    rows = CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
+    rows = CurrentAcceptance.objects.filter(
+        model_partition__in=ModelPartition.objects.all(), note_id=note_id
+    )
     evidence = "event__review_pair"
     snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
     related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
@@ -83,7 +83,7 @@ class PairRow(NotePairJson, kw_only=True):
 
 def read_pairs(
     corpus: Corpus,
-    note: NoteNow,
+    note: CurrentNote,
     accepted: Iterable[CurrentAcceptance],
     *,
     partitions: Sequence[str],
@@ -95,8 +95,11 @@ def read_pairs(
     :param partitions: the ones to show; none shows those the note has something in.
     """
     known = {(row.gate.path, row.model_partition.name): row for row in accepted}
-    jobs = _open_jobs(note.path_id)
-    undecided = _undecided(note.path_id)
+    pairs = ReviewPair.objects.filter(note_id=note.path_id)
+    jobs = _latest(pairs.filter(job__status__in=OPEN_JOB_STATUSES), "job_id")
+    # Without a readable decision, and without one that a person set.
+    unknown = pairs.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
+    undecided = _latest(unknown.filter(decision_events__isnull=True), "pk")
     seen = {*known, *jobs, *undecided}
     names = partitions or {name for _gate_path, name in seen}
     owing = obligations.including(partitions)
@@ -113,7 +116,7 @@ def read_pairs(
     )
 
 
-def applicable_gates(corpus: Corpus, note: NoteNow) -> list[Gate]:
+def applicable_gates(corpus: Corpus, note: CurrentNote) -> list[Gate]:
     if note.facts is None:
         return []
     kind = note.facts.kind
@@ -121,23 +124,23 @@ def applicable_gates(corpus: Corpus, note: NoteNow) -> list[Gate]:
 
 
 class _RowReader:
-    """Compares acceptances of one note with the gates and the text there are now."""
+    """Compares acceptances of one note with its current text and the current gates."""
 
     def __init__(
         self,
         corpus: Corpus,
-        note: NoteNow,
+        note: CurrentNote,
         accepted: Iterable[CurrentAcceptance],
         gates_folder: str,
     ) -> None:
-        self._gates: Mapping[str, Gate] = {gate.path: gate for gate in corpus.gates.gates}
+        self._gates = {gate.path: gate for gate in corpus.gates.gates}
         self._applicable = {gate.path for gate in applicable_gates(corpus, note)}
-        self._note = note
+        self._sha256 = note.facts and note.facts.sha256
         self._folder = gates_folder
+        self._note_path = note.path
         self._changes = ChangeReader(corpus)
         if note.facts is not None:
-            now = note.facts.sha256
-            changed = (row for row in accepted if row.note_snapshot.content_sha256 != now)
+            changed = (row for row in accepted if row.note_snapshot.content_sha256 != self._sha256)
             self._changes.load({_judged_text(row) for row in changed})
 
     def row(
@@ -151,15 +154,27 @@ class _RowReader:
         gate_path, partition = key
         gate = self._gates.get(gate_path)
         gate_id = gate_label(gate_path, self._folder)
-        reasons = self._reasons(gate, accepted)
-        state = self._gone(gate_path) or (reasons[0] if reasons else FRESH)
+        reasons = staleness_reasons(
+            current=Digests(note=self._sha256, gate=gate and gate.sha256),
+            accepted=Digests(
+                note=accepted.note_snapshot.content_sha256,
+                gate=accepted.gate_snapshot.content_sha256,
+            )
+            if accepted
+            else None,
+        )
+        state = reasons[0].value if reasons else FRESH
+        if gate is None:
+            state = GATE_GONE
+        elif self._sha256 is not None and gate_path not in self._applicable:
+            state = NOT_APPLICABLE
         pair_id = accepted.event.review_pair_id if accepted else None
         row = PairRow(
             gate_id=gate_id,
             gate_path=gate_path,
             lens=lens_of(gate_id),
             model_partition=partition,
-            state=str(state),
+            state=state,
             reasons=[reason.value for reason in reasons],
             gate_sha256=gate.sha256 if gate else None,
             review_pair_id=pair_id,
@@ -171,27 +186,8 @@ class _RowReader:
         )
         if accepted and gate and row.is_note_changed:
             since = _judged_text(accepted)
-            row.change = self._changes.change(self._note.path, gate, since=since)
+            row.change = self._changes.change(self._note_path, gate, since=since)
         return row
-
-    def _gone(self, gate_path: str) -> str:
-        if gate_path not in self._gates:
-            return GATE_GONE
-        is_known = self._note.facts is not None
-        return NOT_APPLICABLE if is_known and gate_path not in self._applicable else ""
-
-    def _reasons(
-        self, gate: Gate | None, accepted: CurrentAcceptance | None
-    ) -> tuple[Staleness, ...]:
-        facts = self._note.facts
-        known = None
-        if accepted is not None:
-            known = Digests(
-                note=accepted.note_snapshot.content_sha256,
-                gate=accepted.gate_snapshot.content_sha256,
-            )
-        current = Digests(note=facts and facts.sha256, gate=gate and gate.sha256)
-        return staleness_reasons(current=current, accepted=known)
 
 
 def _acceptance(accepted: CurrentAcceptance) -> dict[str, Any]:
@@ -213,21 +209,10 @@ def _judged_text(accepted: CurrentAcceptance) -> int:
     return evidence.note_snapshot_id if evidence else accepted.note_snapshot_id
 
 
-def _open_jobs(note_id: int | None) -> dict[Key, int]:
-    rows = ReviewPair.objects.filter(note_id=note_id, job__status__in=OPEN_JOB_STATUSES)
-    columns = ("gate__path", "job__model_partition__name", "job_id")
-    return {(gate, name): job for gate, name, job in rows.order_by("job_id").values_list(*columns)}
-
-
-def _undecided(note_id: int | None) -> dict[Key, int]:
-    """The latest review of each key without a readable decision, and without one set since."""
-    rows = ReviewPair.objects.filter(
-        note_id=note_id,
-        decision__in=[Decision.ERROR, Decision.UNKNOWN],
-        decision_events__isnull=True,
-    )
-    columns = ("gate__path", "job__model_partition__name", "pk")
-    return {(gate, name): pair for gate, name, pair in rows.order_by("pk").values_list(*columns)}
+def _latest(pairs: QuerySet[ReviewPair], column: str) -> dict[Key, int]:
+    """Return a column of the latest of these pairs, by key."""
+    rows = pairs.order_by("pk").values_list("gate__path", "job__model_partition__name", column)
+    return {(gate, partition): value for gate, partition, value in rows}
 
 
 @dataclass(frozen=True)
@@ -252,7 +237,7 @@ def read_since(rows: Iterable[PairRow], now_text: str | None) -> tuple[Since, ..
         if row.accepted_note_snapshot_id is not None and row.is_note_changed:
             groups.setdefault(row.accepted_note_snapshot_id, []).append(row)
     ordered = sorted(groups, key=lambda key: (-len(groups[key]), -key))
-    texts = _read_texts(ordered[:MAX_COMPARED], max_bytes=_MAX_COMPARED_BYTES)
+    texts = _read_texts(ordered[:MAX_COMPARED])
     return tuple(
         Since(
             accepted_at=max(row.accepted_at or "" for row in groups[key]),
@@ -263,10 +248,5 @@ def read_since(rows: Iterable[PairRow], now_text: str | None) -> tuple[Since, ..
     )
 
 
-def _read_texts(keys: Sequence[int], *, max_bytes: int) -> dict[int, str]:
-    """The first of these texts, as long as there is room; the first one in any case."""
-    sizes = dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "byte_size"))
-    totals = accumulate(sizes[key] for key in keys)
-    chosen = [key for key, total in zip(keys, totals, strict=True) if total <= max_bytes]
-    wanted = chosen or keys[:1]
-    return dict(FileSnapshot.objects.filter(pk__in=wanted).values_list("pk", "text"))
+def _read_texts(keys: Iterable[int]) -> dict[int, str]:
+    return dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))

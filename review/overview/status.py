@@ -16,7 +16,7 @@ from review.models import KbPath, ReviewJob, ReviewPair
 from review.overview.documents import GateStatusJson, OrphanJson, PartitionStatusJson, StatusJson
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.reviews.needs_a_look import LookRequest, count_looks
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
 from review.runners.process.table import ProcessTable
 from review.selection.orphans import is_there, live_acceptances
@@ -60,7 +60,7 @@ def read_status(
         abandoned_jobs=_abandoned(config, now=now),
         queue=dict(queue.count_entries()),
         waiting_findings=queue.waiting,
-        needs_a_look=count_looks(corpus, scope, gates_folder=config.gates_folder),
+        needs_a_look=len(read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look),
         orphans=find_orphans(corpus, states),
         problems=[problem_json(problem) for problem in states.problems],
         tripped=None,

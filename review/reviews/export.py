@@ -1,35 +1,88 @@
-"""Exports current acceptances: each as a Markdown file of its own, or all in a CSV index."""
+"""Export current acceptances: each as a Markdown file of its own, or all in a CSV index."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
+from django.db.models import F
+
+from review.documents.base import timestamp
 from review.documents.csv_cells import safe_cell
 from review.domain.paths import sha256_hex
 from review.job_files.atomic_write import write_whole
+from review.models import CurrentAcceptance
 from review.reviews.documents import ExportedJson
-from review.reviews.export_queries import ExportedReview
+from review.selection.path_filters import gate_label
 
-COLUMNS = tuple(field.name for field in fields(ExportedReview) if field.name != "text")
 _MAX_NAME_BYTES = 200
 _HASH_LENGTH = 8
 
 
+@dataclass(frozen=True, slots=True)
+class ExportedReview:
+    """A current acceptance; `text` is its review's, or who overrode it and why."""
+
+    note_path: str
+    gate_id: str
+    gate_path: str
+    gate_hash: str
+    note_hash: str
+    model_partition: str
+    decision: str
+    kind: str
+    recorded_at: str
+    review_pair_id: int | None
+    text: str
+
+
+COLUMNS = tuple(field.name for field in fields(ExportedReview) if field.name != "text")
+_COLUMNS = {
+    "note_path": "note__path",
+    "gate_path": "gate__path",
+    "gate_hash": "gate_snapshot__content_sha256",
+    "note_hash": "note_snapshot__content_sha256",
+    "model_partition_name": "model_partition__name",
+    "kind": "event__kind",
+    "accepted_at": "event__accepted_at",
+    "review_pair_id": "event__review_pair_id",
+    "actor": "event__actor",
+    "reason": "event__reason",
+    "text": "event__review_pair__review_text__text",
+}
+
+
+def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[ExportedReview]:
+    """Return all current acceptances, sorted by note path, gate path and partition."""
+    names = {name: F(path) for name, path in _COLUMNS.items() if with_text or name != "text"}
+    rows = CurrentAcceptance.objects.order_by("note__path", "gate__path", "model_partition__name")
+    found: Iterator[Any] = rows.values("decision", **names).iterator(chunk_size=200)
+    for row in found:
+        actor, reason = row.pop("actor"), row.pop("reason")
+        text = row.pop("text", None) or ""
+        if not row["review_pair_id"]:
+            text = f"Accepted by {actor} without a review: {reason}\n"
+        yield ExportedReview(
+            gate_id=gate_label(row["gate_path"], gates_folder),
+            model_partition=row.pop("model_partition_name"),
+            recorded_at=timestamp(row.pop("accepted_at")) or "",
+            text=text,
+            **row,
+        )
+
+
 def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:
     """A header and a row for each review, one line at a time, safe to open in a spreadsheet."""
-    yield _csv_row(COLUMNS)
-    for review in reviews:
-        yield _csv_row(safe_cell(getattr(review, name)) for name in COLUMNS)
-
-
-def _csv_row(cells: Iterable[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(cells)
-    return out.getvalue()
+    rows = ([safe_cell(getattr(review, name)) for name in COLUMNS] for review in reviews)
+    for cells in chain([COLUMNS], rows):
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerow(cells)
+        yield out.getvalue()
 
 
 def export_markdown(reviews: Iterable[ExportedReview], folder: Path) -> ExportedJson:
@@ -42,14 +95,18 @@ def export_markdown(reviews: Iterable[ExportedReview], folder: Path) -> Exported
     )
     expected: set[str] = set()
     for review in reviews:
-        name = note_folder(review.note_path)
-        file = f"{name}/{review_file(review.gate_id, review.model_partition)}"
+        file = (
+            f"{note_folder(review.note_path)}/{review_file(review.gate_id, review.model_partition)}"
+        )
         expected.add(file)
         done.reviews += 1
-        if _write(folder / file, render_export(review)):
-            done.written += 1
-        else:
+        data = render_export(review).encode("utf-8", "replace")
+        path = folder / file
+        if path.is_file() and path.read_bytes() == data:
             done.unchanged += 1
+        else:
+            write_whole(path, data)
+            done.written += 1
     found = (file.relative_to(folder).as_posix() for file in folder.rglob("*.md") if file.is_file())
     done.left = sorted(file for file in found if file not in expected)
     return done
@@ -96,14 +153,3 @@ def _value(value: object) -> str:
         return ""
     text = " ".join(str(value).split())
     return text.replace("-->", "--&gt;").replace("--!>", "--!&gt;")
-
-
-def _write(path: Path, text: str) -> bool:
-    data = text.encode("utf-8", "replace")
-    try:
-        if path.read_bytes() == data:
-            return False
-    except OSError:
-        pass
-    write_whole(path, data)
-    return True

@@ -1,95 +1,76 @@
-"""Reviews that a person should look at: undecided ones, and those whose findings do not fit."""
+"""List the reviews that a person should check: undecided ones, and those whose findings do not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
+from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of, lens_of
-from review.domain.problems import Problem
-from review.findings.documents import LookJson, QueueFindingJson
+from review.findings.documents import LookJson, LooksJson, QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
 from review.knowledge_base import Corpus
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     DecisionEvent,
-    Disposition,
-    FileSnapshot,
     Finding,
     NamedKeys,
     ReviewPair,
-    batched,
 )
 from review.protocol.quote_location import quote_lines
 from review.reviews.texts import rationales
-from review.selection.path_filters import below, digests_of, is_below, within
+from review.selection.path_filters import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
-
-_GRAVE = (Severity.WARN, Severity.FAIL)
-_PAIRS_AT_ONCE = 5000
 
 
 @dataclass(frozen=True)
 class LookRequest:
-    """Which reviews to return; an empty filter keeps all.
-
-    :param gate_folders: of gates, with all that is below them; gone ones too.
-    """
+    """Which reviews to return; an empty filter keeps all."""
 
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
-    gate_folders: tuple[str, ...] = ()
     model_partition: str | None = None
-    with_rationale: bool = True
 
 
-@dataclass(frozen=True)
-class Looks:
-    """The reviews that need a look; `problems` are those of their notes."""
-
-    looks: tuple[LookJson, ...]
-    problems: tuple[Problem, ...]
-
-
-def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Looks:
-    """Return the reviews that need a look, sorted by note path, gate path and pair.
+def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> LooksJson:
+    """Return the reviews to check, sorted by note path, gate path and pair.
 
     A review whose findings do not fit is settled once each of them is, or once a person decided it.
     Only the notes of these reviews are read.
     """
     is_wanted = within(request.notes)
     reasons = _reasons(request)
-    pairs = [
-        pair
-        for pair in _load(reasons)
-        if is_wanted(pair.note.path) and is_below(pair.gate.path, request.gate_folders)
-    ]
-    pairs.sort(key=lambda pair: (pair.note.path, pair.gate.path, pair.pk))
+    related = ("note", "gate", "note_snapshot", "job__model_partition")
+    rows = ReviewPair.objects.filter(pk__in=NamedKeys(reasons)).select_related(*related)
+    rows = rows.defer("note_snapshot__text")
+    pairs = sorted(
+        (pair for pair in rows if is_wanted(pair.note.path)),
+        key=lambda pair: (pair.note.path, pair.gate.path, pair.pk),
+    )
     listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    reviewed = [
-        ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path) for pair in pairs
+    found = FindingReader(corpus, digests=digests).read_each(
+        [
+            ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path)
+            for pair in pairs
+        ]
+    )
+    kept = [
+        (pair, findings)
+        for pair, findings in zip(pairs, found, strict=True)
+        if not _is_settled(pair, reasons[pair.pk], findings)
     ]
-    found = FindingReader(corpus, digests=digests).read_each(reviewed)
-    findings = {pair.pk: items for pair, items in zip(pairs, found, strict=True)}
-    kept = [pair for pair in pairs if not _is_settled(pair, reasons[pair.pk], findings[pair.pk])]
-    texts = rationales(pair.pk for pair in kept) if request.with_rationale else {}
-    looks = [
-        _look(pair, reasons[pair.pk], findings[pair.pk], texts.get(pair.pk), gates_folder)
-        for pair in kept
-    ]
-    return Looks(tuple(looks), listed.problems)
-
-
-def count_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> int:
-    """Return how many reviews `read_looks` gives; reads no finding where none was disposed of."""
-    if Disposition.objects.exists():
-        bare = replace(request, with_rationale=False)
-        return len(read_looks(corpus, bare, gates_folder=gates_folder).looks)
-    return len(_reasons(request))
+    texts = rationales(pair.pk for pair, _findings in kept)
+    return LooksJson(
+        needs_a_look=[
+            _look(pair, reasons[pair.pk], findings, texts.get(pair.pk), gates_folder)
+            for pair, findings in kept
+        ],
+        problems=[problem_json(problem) for problem in listed.problems],
+    )
 
 
 def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
@@ -112,21 +93,14 @@ def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:
-    found = {
-        pair_id: _reason_of_undecided(decision, not_accepted)
-        for pair_id, decision, not_accepted in undecided_pairs(request).values_list(
-            "pk", "decision", "not_accepted"
-        )
-    }
-    for chunk in batched(_passes_with_grave_findings(), _PAIRS_AT_ONCE):
-        pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(chunk)), request)
-        found |= dict.fromkeys(pairs.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
+    undecided = undecided_pairs(request).values_list("pk", "decision", "not_accepted")
+    found = {pair_id: _reason_of_undecided(*decided) for pair_id, *decided in undecided}
+    passes = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_accepted_passes())), request)
+    found |= dict.fromkeys(passes.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
     queued = CurrentAcceptance.objects.queued().filter(event__review_pair__note_id=F("note_id"))
-    pair_ids = queued.values_list("event__review_pair_id", flat=True).iterator()
-    for chunk in batched(pair_ids, _PAIRS_AT_ONCE):
-        pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(chunk)), request)
-        found |= _reasons_of_queued(dict(pairs.values_list("pk", "decision")))
-    return found
+    pair_ids = queued.values_list("event__review_pair_id", flat=True)
+    pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids)), request)
+    return found | _reasons_of_queued(dict(pairs.values_list("pk", "decision")))
 
 
 def _reason_of_undecided(decision: str, not_accepted: str) -> LookReason:
@@ -158,23 +132,18 @@ def _reasons_of_queued(decisions: Mapping[int, str]) -> dict[int, LookReason]:
 
 def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
     """Yield the pairs none of whose quotes stands in the reviewed note."""
-    snapshots = dict(
-        ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids)).values_list("pk", "note_snapshot_id")
-    )
-    for pair_id, snapshot_id in snapshots.items():
-        text = FileSnapshot.objects.values_list("text", flat=True).get(pk=snapshot_id)
+    pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
+    for pair_id, text in pairs.values_list("pk", "note_snapshot__text").iterator(chunk_size=100):
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
         if not any(quote_lines(text, quote) for quote in quotes.values_list("quote", flat=True)):
             yield pair_id
 
 
-def _passes_with_grave_findings() -> Iterator[int]:
-    """Yield the accepted passes of which a finding warns or fails.
-
-    Some thousand pairs at a time, because no planner guesses how few passes have one.
-    """
-    grave = Finding.objects.filter(severity__in=_GRAVE, pair__decision=Decision.PASS)
-    pair_ids = grave.values_list("pair_id", flat=True).distinct()
+def _accepted_passes() -> Iterator[int]:
+    """Yield the accepted passes of which a finding warns or fails."""
+    grave = Finding.objects.filter(
+        severity__in=(Severity.WARN, Severity.FAIL), pair__decision=Decision.PASS
+    )
     current = CurrentAcceptance.objects.filter(
         # By its key: a current acceptance is not found by its event.
         model_partition_id=OuterRef("model_partition_id"),
@@ -183,20 +152,9 @@ def _passes_with_grave_findings() -> Iterator[int]:
         event_id=OuterRef("pk"),
         decision=Decision.PASS,
     )
-    for chunk in batched(pair_ids.iterator(), _PAIRS_AT_ONCE):
-        accepted = Acceptance.objects.filter(Exists(current), review_pair_id__in=chunk)
-        yield from set(accepted.values_list("review_pair_id", flat=True))
-
-
-def _load(pair_ids: Iterable[int]) -> list[ReviewPair]:
-    pairs = ReviewPair.objects.select_related(
-        "note", "gate", "note_snapshot", "job__model_partition"
-    ).defer("note_snapshot__text")
-    return [
-        pair
-        for chunk in batched(pair_ids, _PAIRS_AT_ONCE)
-        for pair in pairs.filter(pk__in=NamedKeys(chunk))
-    ]
+    pair_ids = NamedKeys(grave.values_list("pair_id", flat=True).distinct())
+    accepted = Acceptance.objects.filter(Exists(current), review_pair_id__in=pair_ids)
+    yield from set(accepted.values_list("review_pair_id", flat=True))
 
 
 def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:
@@ -206,8 +164,6 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(job__model_partition__name=request.model_partition)
     if request.gate_paths:
         pairs = pairs.filter(gate__path__in=request.gate_paths)
-    if request.gate_folders:
-        pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
     if request.notes:
         pairs = pairs.filter(below(request.notes, field="note__path"))
     return pairs

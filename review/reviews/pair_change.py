@@ -1,9 +1,9 @@
-"""One pair's texts then and now: what was accepted, what was judged, and what is on disk."""
+"""Compare the accepted or reviewed texts of a pair with the current files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from review.domain.diffs.words import WordDiff, word_diff
@@ -11,10 +11,9 @@ from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
-from review.knowledge_base import Corpus, Gate, NoteText
-from review.models import CurrentAcceptance, FileSnapshot
+from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
+from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote
-from review.selection.changes import file_now
 from review.selection.documents import SelectionJson
 from review.selection.select import SelectionRequest, select_targets
 from review.settings.config import Config
@@ -50,15 +49,14 @@ class ChangeRequest:
 class FileChange:
     """A file then and now; `diff` is None when it is the same text, or gone (`now` is None)."""
 
-    before: str
-    before_snapshot_id: int
+    before: FileSnapshot
     now: str | None
     now_sha256: str | None
     diff: WordDiff | None
 
 
 @dataclass(frozen=True)
-class OpenFinding:
+class QuotedFinding:
     """An open finding, and the line of the earlier text that it quotes."""
 
     finding: QueueFindingJson
@@ -67,36 +65,25 @@ class OpenFinding:
 
 @dataclass(frozen=True)
 class PairChange:
-    """What changed for a pair since its acceptance.
+    """The change of a pair since its acceptance."""
 
-    :param acked_since: the accepted text is not the one that the review judged.
-    """
-
-    note_path: str
-    gate_path: str
+    accepted: CurrentAcceptance
     gate_id: str
-    model_partition: str
     note: FileChange
     gate: FileChange
-    findings: tuple[OpenFinding, ...]
-    decision: str
-    kind: str
-    actor: str
-    accepted_at: datetime
-    review_pair_id: int | None
-    acked_since: bool
-
-    @property
-    def is_fresh(self) -> bool:
-        return self.note.diff is None and self.gate.diff is None and not self.is_gone
+    findings: tuple[QuotedFinding, ...]
 
     @property
     def is_gone(self) -> bool:
         return self.note.now is None or self.gate.now is None
 
+    @property
+    def is_fresh(self) -> bool:
+        return self.note.diff is None and self.gate.diff is None and not self.is_gone
+
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
-    """Compare one pair's texts with those that were accepted, or reviewed.
+    """Read the change of one pair since its text was accepted.
 
     :raises NothingAccepted: nothing was.
     :raises BadPath: a name is none below the root.
@@ -104,33 +91,26 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
     note_path = normalise_path(request.note_path)
     gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
     row = _current(note_path, gate_path, request)
-    pair = row.event.review_pair
-    source = pair if pair is not None and request.against is Against.REVIEWED else row
-    before = source.note_snapshot
-    now = file_now(corpus, note_path)
-    findings = tuple(_findings(corpus, row, now.sha256 if now else None, before.text))
+    texts: CurrentAcceptance | ReviewPair = row
+    if request.against is Against.REVIEWED and row.event.review_pair is not None:
+        texts = row.event.review_pair
+    before = texts.note_snapshot
+    note_now = _read(corpus.read_note, note_path)
+    findings = tuple(_findings(corpus, row, note_now[1], before.text))
     keep = {item.line for item in findings if item.line is not None}
     if request.all_lines:
         keep = set(range(1, before.text.count("\n") + 2))
     return PairChange(
-        note_path=note_path,
-        gate_path=gate_path,
+        accepted=row,
         gate_id=request.gate_id,
-        model_partition=request.model_partition,
-        note=_file_change(before, now, keep),
-        gate=_file_change(source.gate_snapshot, file_now(corpus, gate_path), set()),
+        note=_file_change(before, *note_now, keep=keep),
+        gate=_file_change(texts.gate_snapshot, *_read(corpus.gate, gate_path), keep=set()),
         findings=findings,
-        decision=row.decision,
-        kind=row.event.kind,
-        actor=row.event.actor,
-        accepted_at=row.event.accepted_at,
-        review_pair_id=row.event.review_pair_id,
-        acked_since=pair is not None and pair.note_snapshot_id != row.note_snapshot_id,
     )
 
 
 def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
-    """Return the selector's document of the pair; a fresh one has no target."""
+    """What the selector says of the pair; a fresh one has no target."""
     selection = select_targets(
         corpus,
         SelectionRequest(
@@ -172,21 +152,26 @@ def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentA
     return row
 
 
-def _file_change(before: FileSnapshot, now: NoteText | Gate | None, keep: set[int]) -> FileChange:
-    return FileChange(
-        before=before.text,
-        before_snapshot_id=before.pk,
-        now=now.text if now else None,
-        now_sha256=now.sha256 if now else None,
-        diff=word_diff(before.text, now.text, keep=keep)
-        if now and now.text != before.text
-        else None,
-    )
+def _read(read: Callable[[str], NoteText | Gate], path: str) -> tuple[str | None, str | None]:
+    """Return the text of a file and its digest; None where it is gone or cannot be used."""
+    try:
+        file = read(path)
+    except UnreadableFile:
+        return None, None
+    return file.text, file.sha256
+
+
+def _file_change(
+    before: FileSnapshot, now: str | None, sha256: str | None, *, keep: set[int]
+) -> FileChange:
+    same = now is None or before.text == now
+    diff = None if same else word_diff(before.text, now or "", keep=keep)
+    return FileChange(before, now, sha256, diff)
 
 
 def _findings(
     corpus: Corpus, row: CurrentAcceptance, note_sha256: str | None, before: str
-) -> list[OpenFinding]:
+) -> list[QuotedFinding]:
     pair = row.event.review_pair
     if pair is None:
         return []
@@ -194,7 +179,7 @@ def _findings(
     digests = {row.note.path: note_sha256} if note_sha256 else {}
     found = FindingReader(corpus, digests=digests).read_each([reviewed])[0]
     return [
-        OpenFinding(
+        QuotedFinding(
             finding,
             follow_quote(pair.note_snapshot.text, before, quote=finding.quote, line=finding.line),
         )

@@ -17,7 +17,7 @@ class NoSuchText(InputRejected):
     """The store keeps no such text."""
 
 
-class Part(StrEnum):
+class ReviewPart(StrEnum):
     """The texts of one review."""
 
     REVIEW = "review"
@@ -26,7 +26,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True)
-class KeptText:
+class StoredText:
     """A text, byte for byte; `path` is the file it was read from, "" for a review's."""
 
     text: str
@@ -36,24 +36,24 @@ class KeptText:
     captured_at: datetime | None = None
 
 
-def text_of_review(pair_id: int, part: Part) -> KeptText:
+def text_of_review(pair_id: int, part: ReviewPart) -> StoredText:
     """What a review said, or exactly the note or gate that it judged.
 
     :raises NoSuchText: there is no such review, or it is not completed.
     """
     pairs = ReviewPair.objects.filter(pk=pair_id)
-    if part is Part.REVIEW:
+    if part is ReviewPart.REVIEW:
         text = pairs.values_list("review_text__text", flat=True).first()
         if text is None:
             raise NoSuchText(f"review pair {pair_id} has no review")
-        return KeptText(text)
+        return StoredText(text)
     key = pairs.values_list(f"{part.value}_snapshot_id", flat=True).first()
     if key is None:
         raise NoSuchText(f"no review pair {pair_id} in this store")
     return snapshot_text(key)
 
 
-def snapshot_text(snapshot_id: int) -> KeptText:
+def snapshot_text(snapshot_id: int) -> StoredText:
     """The text of a note or gate at one moment.
 
     :raises NoSuchText: there is none of this id.
@@ -61,7 +61,7 @@ def snapshot_text(snapshot_id: int) -> KeptText:
     row = FileSnapshot.objects.select_related("path").filter(pk=snapshot_id).first()
     if row is None:
         raise NoSuchText(f"no text {snapshot_id} in this store")
-    return KeptText(row.text, row.path.path, row.content_sha256, row.pk, row.captured_at)
+    return StoredText(row.text, row.path.path, row.content_sha256, row.pk, row.captured_at)
 
 
 def rationales(pair_ids: Iterable[int]) -> dict[int, str]:

@@ -14,15 +14,7 @@ from typing import ClassVar
 from review.errors import ExitCode, InputRejected, ReviewError
 from review.settings.file import Partition, RunnerSettings, read_settings
 
-DEFAULT_NOTE_ROOTS = ("kb/notes", "kb/reference")
-DEFAULT_GATES_FOLDER = "kb/instructions/review-gates"
-DEFAULT_ABANDONED_AFTER = timedelta(hours=2)
-DEFAULT_MAX_NOTE_BYTES = 5_000_000
-DEFAULT_MAX_PROMPT_TOKENS = 120_000
-DEFAULT_SWEEP_JOBS = 4
 MAX_SWEEP_JOBS = 64
-DEFAULT_SWEEP_TIMEOUT = timedelta(minutes=15)
-DEFAULT_SWEEP_ATTEMPTS = 3
 REPORTS_FOLDER = "kb/reports"
 JOBS_FOLDER = "bundle-reviews"
 RULES_PARTITION = "rules"
@@ -67,17 +59,17 @@ class Config:
     database: str
     artifacts: Path
     actor: str
-    note_roots: tuple[str, ...] = DEFAULT_NOTE_ROOTS
+    note_roots: tuple[str, ...] = ("kb/notes", "kb/reference")
     excludes: tuple[str, ...] = ()
-    gates_folder: str = DEFAULT_GATES_FOLDER
-    max_note_bytes: int = DEFAULT_MAX_NOTE_BYTES
+    gates_folder: str = "kb/instructions/review-gates"
+    max_note_bytes: int = 5_000_000
     folder_types: Mapping[str, str] = field(default_factory=dict)
     uses_cache: bool = True
-    max_prompt_tokens: int = DEFAULT_MAX_PROMPT_TOKENS
-    abandoned_after: timedelta = DEFAULT_ABANDONED_AFTER
-    sweep_jobs: int = DEFAULT_SWEEP_JOBS
-    sweep_timeout: timedelta = DEFAULT_SWEEP_TIMEOUT
-    sweep_attempts: int = DEFAULT_SWEEP_ATTEMPTS
+    max_prompt_tokens: int = 120_000
+    abandoned_after: timedelta = timedelta(hours=2)
+    sweep_jobs: int = 4
+    sweep_timeout: timedelta = timedelta(minutes=15)
+    sweep_attempts: int = 3
     sweep_max_cost_usd: Decimal | None = None
     flavour: str = "commonmark"
     anchors: str = ""
@@ -108,7 +100,7 @@ class Config:
         }
 
     def holds_sources(self, place: Path) -> bool:
-        """Whether `place`, or what it leads to, is in `kb/` outside the reports: a person's files."""
+        """Return whether `place`, links followed, is in `kb/` outside the reports: a person's files."""
         found, root = (Path(os.path.realpath(path)) for path in (place, self.root))
         return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
 
@@ -118,7 +110,7 @@ class Config:
 
 
 def current() -> Config:
-    """The configuration of this process, from its environment and current directory.
+    """Return the configuration of this process, from its environment and current directory.
 
     :raises RootNotFound: no folder at or above the current one holds `kb/`.
     :raises ConfigRefused: `kb/review.toml` has a key or value that is not understood.
@@ -130,18 +122,16 @@ def current() -> Config:
 
 
 def _stamp(settings_file: Path) -> object:
-    """What changes when the file does; None where there is none."""
+    """Return what changes when the file does; None where there is none."""
     try:
         info = settings_file.stat()
-    except FileNotFoundError:
-        return "a dead link" if settings_file.is_symlink() else None
-    except OSError as error:
-        return error.errno  # it is there: leaving it out would quietly change every answer
+    except OSError:  # a dead link must not pass for no settings
+        return "unreadable" if os.path.lexists(settings_file) else None
     return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
 
 
 def find_root(named: str = "") -> Path:
-    """The repository's root: `named`, else the nearest parent that has a `kb/` folder.
+    """Find the repository's root: `named`, else the nearest parent that has a `kb/` folder.
 
     :raises RootNotFound: there is none, or the current folder is gone.
     """
@@ -164,8 +154,7 @@ def find_root(named: str = "") -> Path:
 
 
 def root_to_start() -> Path:
-    """Where a knowledge base is started unless it is said: COMMONPLACE_ROOT, else the one we are
-    in, else the current folder."""
+    """Find where to start a knowledge base: COMMONPLACE_ROOT, else the present one, else this folder."""
     named = os.environ.get("COMMONPLACE_ROOT", "")
     if named:
         return Path(named).expanduser().resolve()

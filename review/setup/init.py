@@ -12,7 +12,7 @@ import review
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
 from review.job_files.atomic_write import make_folder, make_private_folder, write_whole_new
-from review.settings.config import DEFAULT_NOTE_ROOTS, REPORTS_FOLDER
+from review.settings.config import REPORTS_FOLDER, Config
 from review.settings.file import ConfigRefused, read_settings
 
 MANIFEST_NAME = "manifest.toml"
@@ -106,7 +106,7 @@ def initialise(request: InitRequest) -> Initialised:
 
 def has_notes(root: Path) -> bool:
     """Whether a folder of notes, as `kb/review.toml` names them, holds a Markdown file."""
-    roots = DEFAULT_NOTE_ROOTS
+    roots = Config.note_roots
     with suppress(ConfigRefused, FileNotFoundError):
         roots = read_settings(root / SETTINGS).get("note_roots", roots)
     return any(any((root / folder).rglob("*.md")) for folder in roots)

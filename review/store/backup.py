@@ -33,8 +33,10 @@ class BackupExists(Conflict):
     """Something has the backup's name already."""
 
 
-class PlaceTaken(Conflict):
+class BackupPathTaken(Conflict):
     """The file at the backup's name, or beside it, is not to be replaced."""
+
+    code = "place-taken"
 
 
 class BackupFolderMissing(InputRejected):
@@ -46,14 +48,6 @@ class BackupFailed(ReviewError):
 
 
 @dataclass(frozen=True)
-class BackupRequest:
-    """Where the backup goes; `overwrite` replaces an earlier one."""
-
-    target: Path
-    overwrite: bool = False
-
-
-@dataclass(frozen=True)
 class BackedUp:
     """A backup that was checked: its size in bytes, and the rows of each table."""
 
@@ -61,32 +55,32 @@ class BackedUp:
     rows: dict[str, int]
 
 
-def back_up(request: BackupRequest, *, config: Config) -> BackedUp:
-    """Back the store up as it is at one moment, while others go on writing.
+def back_up(target: Path, *, overwrite: bool, config: Config) -> BackedUp:
+    """Back the store up into `target` as it is at one moment, while others go on writing.
 
     A store of an older or newer version is backed up as it is. A process that is killed leaves at
     most a draft, which the next backup removes.
     """
     if not config.uses_sqlite:
-        named = shlex.quote(str(request.target))
+        named = shlex.quote(str(target))
         raise BackupIsTheServers(
             "the store is on a PostgreSQL server: the server makes its backups",
             hint=f'pg_dump --format=custom --file {named} "$COMMONPLACE_REVIEW_DB"; or copy it into'
             f" another store: commonplace review_store_copy --to {named}",
         )
-    source, target = Path(os.path.realpath(config.database)), request.target
+    source = Path(os.path.realpath(config.database))
     if not source.exists() or not source.stat().st_size:
         raise StoreNotOpened(f"there is no store at {source} to back up")
     with suppress(StoreOlder, StoreNewer):
         ensure_store(write=False)
     try:
-        _refuse_target(source, target, overwrite=request.overwrite)
+        _refuse_target(source, target, overwrite=overwrite)
         with _draft_beside(target) as draft:
             _copy(source, draft)
             made = _check(draft)
             _sync(draft)
             # SQLite would apply a log that another process left there meanwhile to the new file.
-            _refuse_target(source, target, overwrite=request.overwrite)
+            _refuse_target(source, target, overwrite=overwrite)
             draft.replace(target)
             _sync(target.parent)
     except sqlite3.Error as error:
@@ -115,14 +109,14 @@ def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
             hint="make it first, or name a file in one that is there",
         )
     for left in companions_of(target):
-        raise PlaceTaken(
+        raise BackupPathTaken(
             f"{left} is there: the log of a file of that name, which may be in use",
             hint="name another file; or, if no process has it open, move both away",
         )
     if not os.path.lexists(target):
         return
     if not target.is_file() or (target.stat().st_size and not is_marked_store(target)):
-        raise PlaceTaken(
+        raise BackupPathTaken(
             f"{target} is there and is no review store; it was not touched",
             hint="name another file",
         )

@@ -1,4 +1,4 @@
-"""Creation of a new store: as a draft that is renamed, or in one transaction on a server."""
+"""Creation of a new store: its tables are made in one transaction."""
 
 from __future__ import annotations
 
@@ -31,10 +31,8 @@ class StoreAmongNotes(InputRejected):
     """A store would be made in `kb/` outside the reports."""
 
 
-def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make an SQLite store at `path`, which is missing or empty, unless another process did.
-
-    A process that is killed here leaves no store.
+def prepare_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Make an empty SQLite database at `path`, which is missing or empty, unless another process did.
 
     :raises StoreFolderMissing, StoreAmongNotes, StoreNotOpened: it cannot be made there.
     """
@@ -42,11 +40,16 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
     try:
         make_private(path.parent)
         with _folder_lock(path.parent):
-            if not has_content(path):
-                # SQLite would apply the log of a store that is gone to the new file.
-                for log in companions_of(path):
-                    log.rename(f"{log}.{secrets.token_hex(4)}.of-a-lost-store")
-                _create(path, using)
+            if has_content(path):
+                return
+            # SQLite would delete the log of a lost store, which may hold its last writes.
+            for log in companions_of(path):
+                log.rename(f"{log}.{secrets.token_hex(4)}.of-a-lost-store")
+            with path.open("ab") as file:
+                os.fchmod(file.fileno(), FILE_MODE)
+            with connections[using].cursor() as cursor:
+                # Kept in the file; setting it at each connection would fail on a read-only store.
+                cursor.execute("PRAGMA journal_mode = WAL")
     except OSError as error:
         raise StoreNotOpened(
             f"the store {path} cannot be made: {error.strerror}",
@@ -54,8 +57,25 @@ def create_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
         ) from error
 
 
+def create_tables(*, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Make the tables in an empty database, all or none; leave one that has tables as it is."""
+    connection = connections[using]
+    # Django migrates SQLite only without these checks, which no transaction can switch off.
+    connection.disable_constraint_checking()
+    try:
+        with transaction.atomic(using=using), connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
+            if is_empty(using=using):
+                _migrate(using)
+                if connection.vendor == "sqlite":
+                    cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    finally:
+        connection.enable_constraint_checking()
+
+
 def _refuse_place(path: Path, using: str) -> None:
-    """Refuse a mistyped path; only the folder of reports is made with the first store."""
+    """Refuse a mistyped path; only the reports folder is made with the first store."""
     try:
         config = settings.current()
     except settings.RootNotFound:
@@ -74,19 +94,10 @@ def _refuse_place(path: Path, using: str) -> None:
         )
 
 
-def is_empty_on_server(*, using: str = DEFAULT_DB_ALIAS) -> bool:
+def is_empty(*, using: str = DEFAULT_DB_ALIAS) -> bool:
     connection = connections[using]
     with connection.cursor() as cursor:
         return not connection.introspection.table_names(cursor, include_views=True)
-
-
-def create_on_server(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make the tables in an empty database, all or none; leave one that has tables as it is."""
-    with transaction.atomic(using=using):
-        with connections[using].cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
-        if is_empty_on_server(using=using):
-            _migrate(using)
 
 
 @contextmanager
@@ -99,40 +110,6 @@ def _folder_lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _create(path: Path, using: str) -> None:
-    draft = path.with_name(f".{path.name}.new")
-    _remove(draft)
-    try:
-        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-        with _pointed_at(draft, using):
-            _migrate(using)
-            with connections[using].cursor() as cursor:
-                cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                # Kept in the file; setting it at each connection would fail on a read-only store.
-                cursor.execute("PRAGMA journal_mode = WAL")
-        draft.replace(path)
-    finally:
-        _remove(draft)
-
-
-def _remove(draft: Path) -> None:
-    for file in (draft, *companions_of(draft)):
-        file.unlink(missing_ok=True)
-
-
-@contextmanager
-def _pointed_at(path: Path, using: str) -> Iterator[None]:
-    connection = connections[using]
-    settings = connection.settings_dict
-    configured = settings["NAME"]
-    settings["NAME"] = str(path)
-    try:
-        yield
-    finally:
-        connection.close()
-        settings["NAME"] = configured
 
 
 def _migrate(using: str) -> None:

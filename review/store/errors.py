@@ -135,7 +135,7 @@ _OF_THE_OPTIONS = ("options", "pooler")
 
 
 def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
-    """How a message calls the store: its path, or its server and name without the password."""
+    """Name the store for messages: its path, or its server and name without the password."""
     connection = connections[using]
     settings = connection.settings_dict
     name = str(settings["NAME"])
@@ -146,7 +146,7 @@ def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
 
 
 def setting_of(using: str = DEFAULT_DB_ALIAS) -> str:
-    """Where the store was named: an environment variable, or an option of the command."""
+    """Name the place where the store was configured: an environment variable, or an option of the command."""
     return str(connections[using].settings_dict.get(NAMED, SETTING))
 
 
@@ -202,7 +202,7 @@ def _sqlite_meaning(cause: BaseException, using: str) -> Meaning | None:
 
 
 def _has_no_room(using: str) -> bool:
-    """Whether the disk of the store is as good as full: readers make files beside it too."""
+    """Return whether the disk of the store is as good as full: readers make files beside it too."""
     path = _sqlite_path(str(connections[using].settings_dict["NAME"]))
     try:
         told = os.statvfs(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120

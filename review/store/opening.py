@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 
+from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 import review
@@ -26,7 +27,7 @@ from review.store.sqlite import file as sqlite_file
 
 
 class Use(Enum):
-    """What a command needs of the store."""
+    """The access to the store that a command needs."""
 
     NONE = "none"
     READ = "read"
@@ -87,13 +88,14 @@ def _opened(
     if connection.vendor == "sqlite" and connection.connection is None:
         _open_file(write=write, make=make, using=using, before_making=before_making)
     applied = applied_migrations(using=using)
-    if not applied and connection.vendor == "postgresql":
+    if not applied:
         from review.store import creation
 
-        if not make and creation.is_empty_on_server(using=using):
-            raise not_there(using)
-        creation.create_on_server(using=using)
-        applied = applied_migrations(using=using)
+        if creation.is_empty(using=using):
+            if not make:
+                raise not_there(using)
+            creation.create_tables(using=using)
+            applied = applied_migrations(using=using)
     if not applied:
         raise StoreForeign(
             f"{store_name(using)} holds something else than a review store; it was not touched",
@@ -117,7 +119,7 @@ def _open_file(
         raise not_there(using)
     from review.store import creation
 
-    creation.create_file(file, using=using)
+    creation.prepare_file(file, using=using)
 
 
 def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:
@@ -133,6 +135,30 @@ def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:
 
 
 def says_no_table(error: DatabaseError) -> bool:
-    """Whether the database says that a statement names a table that it does not have."""
+    """Return whether the database says that a statement names a table that it does not have."""
     state = getattr(error.__cause__, "sqlstate", None)
     return state == "42P01" or "no such table" in str(error)
+
+
+@contextmanager
+def checks_without_reviews(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Leave the tables of reviews out of the checks if none of their migrations is to be applied.
+
+    Django checks every row of an SQLite database after each of the twenty migrations that make the
+    tables for people: minutes, in a store of millions of rows.
+    """
+    connection = connections[using]
+    if connection.vendor != "sqlite" or applied_migrations(using=using) != known_migrations():
+        yield
+        return
+    ours = {model._meta.db_table for model in apps.get_app_config("review").get_models()}
+    check = connection.check_constraints
+
+    def check_others(table_names: Iterable[str] | None = None) -> None:
+        check(table_names or set(connection.introspection.table_names()) - ours)
+
+    connection.check_constraints = check_others  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del connection.check_constraints

@@ -109,7 +109,7 @@ class _Copy:
     dry_run: bool
 
     def run(self) -> tuple[str, list[TableCopiedJson]]:
-        """What the target was, and each table as the source holds it."""
+        """Return what the target was, and each table as the source holds it."""
         was_missing = _open_target(make=not self.dry_run)
         if was_missing and self.dry_run:
             return "missing", [self._fill(model) for model in _models()]
@@ -125,7 +125,7 @@ class _Copy:
         return "missing" if was_missing else "empty", filled
 
     def _is_copy(self) -> bool:
-        """Whether the target holds rows of the source's store; False if it is empty.
+        """Return whether the target holds rows of the source's store; False if it is empty.
 
         :raises TargetTaken: it holds another store's.
         """

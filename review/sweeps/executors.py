@@ -15,7 +15,7 @@ from review.errors import Conflict
 from review.job_files import ArtifactStore
 from review.jobs.left_runs import run_folder
 from review.jobs.provenance import PartitionMismatch
-from review.knowledge_base.gate_definition import read_definition
+from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob, ReviewPair
 from review.protocol.sentinels import end_line, start_line
@@ -117,7 +117,7 @@ def prepare_process(
 def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
     gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
     text = pair.gate_snapshot.text
-    return gate_id, read_definition(path=pair.gate.path, gate_id=gate_id, text=text).rule
+    return gate_id, read_gate(path=pair.gate.path, gate_id=gate_id, text=text).rule
 
 
 def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:

@@ -21,7 +21,7 @@ from review.models import (
     ReviewJob,
     ReviewPair,
 )
-from review.upkeep.checks import Check, CheckState, Faults
+from review.upkeep.checks import CheckResult, check_faults
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     AcceptanceKind,
@@ -215,14 +215,20 @@ def altered_outputs(using: str = "default") -> Iterator[str]:
             yield f"output {key} has not the digest {sha256}"
 
 
-def broken_invariants(*, using: str = "default") -> tuple[Check, ...]:
+def broken_invariants(*, using: str = "default") -> tuple[CheckResult, ...]:
     """A check for each invariant that does not hold; none in a sound store.
 
     It reads and never writes. Each statement sees a moment of its own: call it while nobody
     writes, or in a transaction that reads a snapshot.
     """
-    checks = (_ask(name, lines) for name, lines in _questions(using).items())
-    return tuple(check for check in checks if check.state is not CheckState.OK)
+    asked = ((name, list(lines)) for name, lines in _questions(using).items())
+    return tuple(
+        check_faults(
+            name, faults, fine="", wrong="row breaks it" if len(faults) == 1 else "rows break it"
+        )
+        for name, faults in asked
+        if faults
+    )
 
 
 def invariant_names() -> tuple[str, ...]:
@@ -236,10 +242,3 @@ def _questions(using: str) -> dict[str, Iterable[str]]:
         "snapshots-have-their-digests": altered_snapshots(using),
         "raw-outputs-have-their-digests": altered_outputs(using),
     }
-
-
-def _ask(name: str, lines: Iterable[str]) -> Check:
-    faults = Faults(lines)
-    return faults.check(
-        name, fine="", wrong="row breaks it" if faults.number == 1 else "rows break it"
-    )

@@ -1,4 +1,4 @@
-"""Compares the files of jobs with the rows they mirror."""
+"""Checks of the files of jobs against the rows they mirror."""
 
 from __future__ import annotations
 
@@ -8,50 +8,48 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.domain.paths import sha256_hex
-from review.job_files import ArtifactStore
+from review.job_files import ArtifactStore, OutputNotReadable
 from review.jobs.mirror import expected_job_files, rewrite_job_files
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, Faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.upkeep.repair import restore_prompt
-from review.upkeep.review_texts_checks import contradicted_reviews, read_job_file
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
 _JOBS_AT_ONCE = 25
-_LASTING = (
-    "files of jobs cannot be written again; where a review is unlike its copies, find out which is right:"
-    " once the others are removed, --repair writes what the store says"
-)
 _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
-def check_prompts(config: Config, *, repair: bool) -> Check:
-    """Each open job has the prompt that it was made with, for its worker to read.
+def check_prompts(config: Config, *, repair: bool) -> CheckResult:
+    """Check that each open job has the prompt that it was made with, for its worker to read.
 
     One that is missing or altered is written again where the store and the notes still make it.
     """
-    lost, restorable, number = Faults(), Faults(), 0
+    lost: list[str] = []
+    restorable: list[str] = []
     files, corpus = ArtifactStore(config), Corpus(config)
-    for job in ReviewJob.objects.open().order_by("pk").iterator(chunk_size=500):
-        number += 1
-        data = read_job_file(files, job.prompt_path)
+    jobs = ReviewJob.objects.open()
+    for job in jobs.order_by("pk").iterator():
+        data = _read_job_file(files, job.prompt_path)
         if data is not None and sha256_hex(data) == job.prompt_sha256:
             continue
         can = restore_prompt(job, corpus=corpus, config=config, write=repair)
         wrong = "is missing" if data is None else "was altered"
-        (restorable if can else lost).add(f"job {job.pk}: {job.prompt_path} {wrong}")
-    if lost.number:
-        return lost.check(
+        (restorable if can else lost).append(f"job {job.pk}: {job.prompt_path} {wrong}")
+    if lost:
+        return check_faults(
             "prompts",
+            lost,
             fine="",
             wrong="open jobs without the prompt they were made with;"
             " commonplace recover_review_jobs --action replace makes new ones",
         )
-    return restorable.check(
+    return check_faults(
         "prompts",
-        fine=f"{number} open jobs have their prompts",
+        restorable,
+        fine=f"{jobs.count()} open jobs have their prompts",
         wrong="prompts of open jobs were written again"
         if repair
         else "open jobs without the prompt they were made with; --repair writes it again",
@@ -59,44 +57,41 @@ def check_prompts(config: Config, *, repair: bool) -> Check:
     )
 
 
-def check_result_files(config: Config, *, repair: bool) -> Check:
-    """Result files and manifests say what the rows say, and can be written again.
-
-    But not the result file of a review that its copies contradict: it is evidence, or written again
-    it would hide that an output says something else.
-    """
-    files, wrong, lasting, number = ArtifactStore(config), Faults(), Faults(), 0
-    for job_id, differing, contradicted in _differing_jobs(files, config):
+def check_result_files(config: Config, *, repair: bool) -> CheckResult:
+    """Compare result files and manifests with the rows, from which they can be written again."""
+    files, wrong, lasting, number = ArtifactStore(config), [], [], 0
+    for job_id, differing in _differing_jobs(files, config):
         number += 1
-        lasting.add(
-            *(
-                f"job {job_id}: pair {key} is unlike {copies}: left as they are"
-                for key, copies in contradicted.items()
-            )
-        )
         if repair and differing:
-            failures = rewrite_job_files(job_id, config=config, leaving=contradicted)
-            lasting.add(*(f"job {job_id}: {failure}" for failure in failures))
+            failures = rewrite_job_files(job_id, config=config)
+            lasting += [f"job {job_id}: {failure}" for failure in failures]
         for path, how in differing.items():
             if files.is_out_of_reach(path):
-                lasting.add(f"job {job_id}: {path} {how}: a link on its way leads out; remove it")
+                lasting.append(
+                    f"job {job_id}: {path} {how}: a link on its way leads out; remove it"
+                )
             else:
-                wrong.add(f"job {job_id}: {path} {how}")
-    if lasting.number:
-        return lasting.check("job-files", fine="", wrong=_LASTING)
-    if repair and wrong.number:
-        return Check("job-files", CheckState.REPAIRED, f"{wrong.number} files were written again")
-    return wrong.check(
+                wrong.append(f"job {job_id}: {path} {how}")
+    if lasting:
+        return check_faults(
+            "job-files", lasting, fine="", wrong="files of jobs cannot be written again"
+        )
+    if repair and wrong:
+        return CheckResult(
+            "job-files", CheckState.REPAIRED, f"{len(wrong)} files were written again"
+        )
+    return check_faults(
         "job-files",
+        wrong,
         fine=f"the files of {number} jobs mirror the store",
         wrong="files of jobs are missing or differ; --repair writes them again",
         state=CheckState.REPAIRABLE,
     )
 
 
-def check_folders(config: Config) -> Check:
-    """Each folder of a job belongs to a job of this store."""
-    files, faults = ArtifactStore(config), Faults()
+def check_folders(config: Config) -> CheckResult:
+    """Check that each folder of a job belongs to a job of this store."""
+    files, faults = ArtifactStore(config), []
     names = files.folders()
     store = ReviewStore.objects.get(pk=1)
     known = set(ReviewJob.objects.values_list("pk", flat=True))
@@ -109,30 +104,31 @@ def check_folders(config: Config) -> Check:
         elif owner == store.store_id and number >= store.next_job_id:
             uncommitted += 1
         elif not number:
-            faults.add(f"{name}: not the name of a job's folder")
+            faults.append(f"{name}: not the name of a job's folder")
         elif owner not in ("", store.store_id):
             others.add(owner)
-            faults.add(
+            faults.append(
                 f"{name}: of another store ({owner}); where both are used, give each one"
                 " COMMONPLACE_REVIEW_ARTIFACTS of its own"
             )
         elif number not in known:
-            faults.add(f"{name}: this store has no such job")
+            faults.append(f"{name}: this store has no such job")
     left = f"; {aside} were set aside and can be deleted" if aside else ""
     if uncommitted:
         left += (
             f"; {uncommitted} of jobs that were not made in the end: the next of that id moves it"
             " aside"
         )
-    return faults.check(
+    return check_faults(
         "job-folders",
+        faults,
         fine=f"{len(names)} folders, all of this store's jobs{left}",
         wrong=f"folders that no job of this store knows; {_advice(sorted(others))}{left}",
     )
 
 
 def _advice(others: list[str]) -> str:
-    """What to do about them: those of a store that was lost may be all that is left of it."""
+    """Say what to do about them: those of a lost store may be all that is left of it."""
     if not others:
         return "look into them, then delete them"
     return (
@@ -146,36 +142,25 @@ def _job_number(name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _differing_jobs(
-    files: ArtifactStore, config: Config
-) -> Iterator[tuple[int, dict[str, str], dict[int, str]]]:
-    """Each job whose files are kept, with how which of them differ, and its contradicted reviews."""
+def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each job whose files are kept, with how which of them differ."""
     store_id = ReviewStore.objects.identity()
     pruned = JobEvent.objects.filter(note=JobNote.PRUNED)
     jobs = ReviewJob.objects.exclude(pk__in=pruned.values("job_id")).order_by("pk")
     rows = jobs.values_list("pk", "status").iterator(chunk_size=1000)
     for statuses in map(dict, batched(rows, _JOBS_AT_ONCE)):
-        differing = {
-            job_id: dict(
-                _wrong_files(
-                    job_id, documents, files, is_open=statuses[job_id] in OPEN_JOB_STATUSES
-                )
-            )
-            for job_id, documents in expected_job_files(
-                list(statuses), config=config, store_id=store_id
-            )
-        }
-        wrong = [job_id for job_id, paths in differing.items() if paths]
-        contradicted = contradicted_reviews(wrong, config=config) if wrong else {}
-        for job_id, paths in differing.items():
-            yield job_id, paths, contradicted.get(job_id, {})
+        for job_id, documents in expected_job_files(
+            list(statuses), config=config, store_id=store_id
+        ):
+            is_open = statuses[job_id] in OPEN_JOB_STATUSES
+            yield job_id, dict(_wrong_files(job_id, documents, files, is_open=is_open))
 
 
 def _wrong_files(
     job_id: int, documents: Iterator[tuple[str, str]], files: ArtifactStore, *, is_open: bool
 ) -> Iterator[tuple[str, str]]:
     for path, text in documents:
-        data = read_job_file(files, path)
+        data = _read_job_file(files, path)
         if data is None:
             yield path, "is missing"
         elif data != text.encode("utf-8", "replace") and not (is_open and _names(data, job_id)):
@@ -183,9 +168,17 @@ def _wrong_files(
 
 
 def _names(manifest: bytes, job_id: int) -> bool:
-    """Whether it is the job's manifest, of an earlier moment: a claim does not write it again."""
+    """Return whether it is an earlier manifest of the job: a claim does not write it again."""
     try:
         document: Any = json.loads(manifest)
     except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and document.get("review_job_id") == job_id
+
+
+def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
+    """Return the bytes of a file of a job; None where it cannot be read."""
+    try:
+        return files.read_output(path) if path else None
+    except OutputNotReadable:
+        return None

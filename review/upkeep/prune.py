@@ -1,4 +1,4 @@
-"""Removes the files of closed jobs, which the store can do without; no row is ever removed."""
+"""Removal of the files of closed jobs, which the store can do without; no row is ever removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from review.models import (
     batched,
 )
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, Faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote, JobStatus, NotAccepted, PairStatus
 
 _AT_ONCE = 100
@@ -42,14 +42,14 @@ class Pruning:
     superseded: bool = False
 
 
-def prune_job_files(config: Config, pruning: Pruning) -> Check:
+def prune_job_files(config: Config, pruning: Pruning) -> CheckResult:
     """Name the folders of closed jobs or remove them.
 
     What goes is the prompt, the raw output of pairs that are all stored, and files that mirror the
     store. What only a file holds stays: a failed job that waits for a pair keeps its folder, since
     its output may yet come, and so does a replaced one whose output was never ingested.
     """
-    files, found, kept = ArtifactStore(config), Faults(), 0
+    files, found, kept = ArtifactStore(config), [], 0
     for closed in batched(_closed_jobs(files, pruning), _AT_ONCE):
         jobs = [job for job in closed if not _holds_new_output(job, files)]
         kept += len(closed) - len(jobs)
@@ -57,12 +57,12 @@ def prune_job_files(config: Config, pruning: Pruning) -> Check:
             # First, so that a kill in between leaves no job whose files are missed.
             JobEvent.objects.record(_event(job, pruning) for job in jobs)
             files.discard_folders(job.pk for job in jobs)
-        for job in jobs:
-            found.add(f"job {job.pk} ({job.status})")
+        found += [f"job {job.pk} ({job.status})" for job in jobs]
     why = f"; {kept} more hold an output that was never taken in, and stay" if kept else ""
     what = "were removed" if pruning.remove else "can go: --yes"
-    return found.check(
+    return check_faults(
         "prunable",
+        found,
         fine=f"no folder of a closed job can go{why}",
         wrong=f"folders of closed jobs {what}{why}",
         state=CheckState.REPAIRED if pruning.remove else CheckState.WARNING,
@@ -99,7 +99,7 @@ def _wanted(pruning: Pruning) -> QuerySet[ReviewJob]:
 
 
 def _holds_new_output(job: ReviewJob, files: ArtifactStore) -> bool:
-    """Whether the folder holds an output that is not in the store; a completed job needs none."""
+    """Return whether the folder holds an output that is not in the store; a completed job needs none."""
     if job.status == JobStatus.COMPLETED:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Makes again what can be derived from the store: current acceptances, and prompts of jobs."""
+"""Repairs of what can be derived from the store: current acceptances, the queue, prompts of jobs."""
 
 from __future__ import annotations
 
@@ -8,56 +8,42 @@ from review.acceptance.finding_states import notes_off_the_queue, refresh_findin
 from review.domain.paths import gate_id_of, sha256_hex
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.knowledge_base import Corpus
-from review.models import Acceptance, CurrentAcceptance, ReviewJob, ReviewStore
+from review.models import CurrentAcceptance, ReviewJob, ReviewStore, batched
 from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 from review.settings.config import Config
-from review.upkeep.checks import Check, CheckState, Faults
+from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.upkeep.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
-
-_EVENTS_AT_ONCE = 500
 
 
 def rebuild_acceptances() -> int:
-    """Point every key that is off at its last event; answers how many there were.
-
-    Each transaction takes its turn among those who move acceptances, so that an ingest at the
-    same moment is not undone.
-    """
+    """Point every key that is off at its last event; return how many there were."""
     with transaction.atomic():
         ReviewStore.objects.move_acceptances()
-        pairs = set(UNFOUNDED_ACCEPTANCES.values_list("note_id", flat=True))
-        rebuilt, _by_model = UNFOUNDED_ACCEPTANCES.delete()
-        refresh_finding_states(pairs)
-    last = 0
-    while events := _apply_events(after=last):
-        rebuilt += len(events)
-        last = events[-1].pk
-    return rebuilt
-
-
-def _apply_events(*, after: int) -> list[Acceptance]:
-    with transaction.atomic():
-        ReviewStore.objects.move_acceptances()
-        events = list(UNAPPLIED_EVENTS.filter(pk__gt=after).order_by("pk")[:_EVENTS_AT_ONCE])
+        notes = set(UNFOUNDED_ACCEPTANCES.values_list("note_id", flat=True))
+        removed, _by_model = UNFOUNDED_ACCEPTANCES.delete()
+        events = list(UNAPPLIED_EVENTS.order_by("pk"))
         CurrentAcceptance.objects.point_at(events)
-        refresh_finding_states(
-            {event.note_id for event in events}, {event.gate_id for event in events}
-        )
-    return events
+        notes |= {event.note_id for event in events}
+        for some in batched(sorted(notes), 500):
+            refresh_finding_states(some)
+    return removed + len(events)
 
 
-def check_queue(*, repair: bool) -> Check:
+def check_queue(*, repair: bool) -> CheckResult:
     """Compare the queue's projection with what it derives from; `repair` makes what differs again."""
-    faults = Faults()
+    faults = []
     for notes in notes_off_the_queue():
         for note_id in notes:
-            faults.add(f"note {note_id}: its rows in the queue differ from its current acceptances")
+            faults.append(
+                f"note {note_id}: its rows in the queue differ from its current acceptances"
+            )
         if notes and repair:
             with transaction.atomic():
                 ReviewStore.objects.move_acceptances()
                 refresh_finding_states(notes)
-    return faults.check(
+    return check_faults(
         "queue",
+        faults,
         fine="its rows are what acceptances, findings and dispositions say",
         wrong="notes whose rows were made again"
         if repair
@@ -67,7 +53,7 @@ def check_queue(*, repair: bool) -> Check:
 
 
 def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
-    """Whether the job's prompt can be made again, and was written if it was to be.
+    """Render the job's prompt again, and write it; return False if it cannot be made or written.
 
     The texts, the token and the order are the store's. The table of links is not: where a note
     that was linked to has come or gone since, the prompt would be another.

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from review.models import DecisionEvent
 from tests.browser.triaging import TEN, settle, wait_for_states
 from tests.builders import NOTE, NOW, make_gate, make_root, write_gate, write_note
 from tests.helpers.people import make_reader
@@ -81,6 +82,41 @@ class TestLooks:
 
         assert visit.problems() == []
         assert visit.page.get_by_role("button", name="Fixed").count() == 0
+
+
+class TestReviewsToCheck:
+    @pytest.fixture
+    def full(self, transactional_db, root) -> None:
+        review_pairs(root, ("a.md", "prose/x"), review="no decision")
+        review_pairs(root, ("a.md", "links/z"), review="## Result: WARN")
+        review_pairs(root, ("b.md", "links/z"), review="### Summary\nCut off.\n\n## Result: ERROR")
+
+    def test_is_clean_in_every_look(self, visit, full):
+        visit.open("/looks/")
+
+        assert visit.problems() == []
+
+    def test_a_key_decides_with_the_reason_and_goes_on_to_the_next_row(self, visit, full):
+        page = visit.open("/looks/")
+        page.locator("#reason").fill("I read it")
+        page.keyboard.press("Escape")
+        page.locator("[data-row]").first.focus()
+
+        page.keyboard.press("2")
+        page.wait_for_url("**/looks/#look-*")
+        page.keyboard.press("1")
+        page.get_by_text("1 review to check").wait_for()
+
+        decided = DecisionEvent.objects.order_by("pk").values_list("decision", "reason")
+        assert list(decided) == [("warn", "I read it"), ("pass", "I read it")]
+
+    def test_a_key_without_a_reason_asks_for_one(self, visit, full):
+        page = visit.open("/looks/")
+        page.keyboard.press("j")
+        page.keyboard.press("1")
+
+        assert page.evaluate("document.activeElement.id") == "reason"
+        assert not DecisionEvent.objects.exists()
 
 
 class TestHostileText:

@@ -24,7 +24,7 @@ from review.management.commands.review_doctor import Command as Doctor
 from review.models import JobOutput, ReviewJob, ReviewStore
 from review.store.opening import known_migrations
 from review.upkeep import doctor as doctoring
-from review.upkeep.checks import Check, CheckState
+from review.upkeep.checks import CheckResult, CheckState
 
 # They depend on the token, which is drawn; and a process has another number each time.
 _LEFT_OUT = {
@@ -110,7 +110,7 @@ def _content() -> dict[str, Any]:
 def _doctor(*options: str) -> list[str]:
     """What the doctor finds, by state and name; "exit N" with N ≠ 0 stands first when there is any."""
     # It looks at the installation, which no crash of a command changes, and takes a while.
-    doctoring.check_bytecode = lambda: Check("bytecode", CheckState.OK, "")
+    doctoring.check_bytecode = lambda: CheckResult("bytecode", CheckState.OK, "")
     out, err = io.StringIO(), io.StringIO()
     command = Doctor(stdout=out, stderr=err)
     code = command.answer(["commonplace", "review_doctor", "--json", *options])

@@ -23,7 +23,7 @@ from review.job_files import (
     job_paths,
     result_name,
 )
-from review.job_files.local_storage import ArtifactFolder
+from review.job_files.storage import LocalFolder
 from tests.builders import make_config, make_root
 
 OURS = "a" * 32
@@ -63,7 +63,7 @@ def names_in(folder: Path) -> list[str]:
 def numbers(monkeypatch) -> None:
     """Number what is moved aside from 1 on, instead of by chance."""
     counter = count(1)
-    monkeypatch.setattr("review.job_files.local_storage.secrets.randbelow", lambda _: next(counter))
+    monkeypatch.setattr("review.job_files.storage.secrets.randbelow", lambda _: next(counter))
 
 
 def read(store: ArtifactStore, path: str) -> bytes | None:
@@ -171,13 +171,13 @@ class TestMakeFolder:
 
     def test_is_not_tripped_by_a_folder_that_a_killed_creator_left_half_made(self, config):
         store = ArtifactStore(config)
-        unfinished = config.artifacts / f".review-job-7.{OURS}.tmp"
+        unfinished = config.artifacts / "review-job-7"
         unfinished.mkdir(parents=True)
-        (unfinished / "prompt.md").write_text("half")
+        (unfinished / "MANIFEST.json").write_bytes(files_of(OURS)["MANIFEST.json"])
 
         store.make_folder(7, store_id=OURS, files=files_of(OURS))
 
-        assert names_in(config.artifacts) == ["review-job-7"]
+        assert read(store, "review-job-7/prompt.md") == b"prompt"
 
     def test_is_for_its_owner_only(self, config):
         ArtifactStore(config).make_folder(7, store_id=OURS, files=files_of(OURS))
@@ -201,7 +201,7 @@ class TestMakeFolder:
             written.append(path)
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("review.private_files.write_new", full)
+        monkeypatch.setattr("review.job_files.storage.write_new", full)
 
         with pytest.raises(ArtifactNotWritten, match="No space left"):
             ArtifactStore(config).make_folder(7, store_id=OURS, files=files_of(OURS))
@@ -350,7 +350,7 @@ class TestManyAtOnce:
         assert kept == {b"%d by %d" % (number, w) for number in range(20) for w in range(6)}
 
     def test_what_is_moved_aside_takes_a_name_of_its_own(self, config):
-        folder = ArtifactFolder(config.artifacts)
+        folder = LocalFolder(config.artifacts)
         for number in range(30):
             names = [f"{writer}.md" for writer in range(6)]
             for name in names:
@@ -361,9 +361,9 @@ class TestManyAtOnce:
         assert all(path.stat().st_size for path in config.artifacts.iterdir())
 
     def test_folders_likewise(self, config):
-        folder = ArtifactFolder(config.artifacts)
+        folder = LocalFolder(config.artifacts)
         for number in range(20):
-            folder.create_folder("review-job-7", {"a": b"%d" % number}, owner=OURS)
+            folder.create_folder("review-job-7", {"a": b"%d" % number})
             self.at_once([partial(folder.move_aside, "review-job-7")] * 4)
 
         found = {(path / "a").read_text() for path in config.artifacts.iterdir()}

@@ -11,7 +11,7 @@ import pytest
 from django.db import IntegrityError, connections
 
 from review.store.aliases import temporary_alias
-from review.store.migration_checks import checks_without_reviews
+from review.store.opening import checks_without_reviews
 from tests.builders import make_root
 from tests.helpers.first_stores import own_store
 from tests.helpers.forked import run_forked

@@ -7,7 +7,7 @@ from django.db import connection
 
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewPair
-from review.reviews.needs_a_look import LookRequest, count_looks
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import read_pair_states
 from tests.builders import GATES_FOLDER, make_config, make_root
 from tests.helpers.reviewed import review_pairs
@@ -54,7 +54,7 @@ class TestWhatTheStatusAsks:
         "ask",
         [
             lambda corpus, config: read_pair_states(corpus, config=config),
-            lambda corpus, config: count_looks(corpus, LookRequest(), gates_folder=GATES_FOLDER),
+            lambda corpus, config: read_looks(corpus, LookRequest(), gates_folder=GATES_FOLDER),
         ],
         ids=["states", "looks"],
     )

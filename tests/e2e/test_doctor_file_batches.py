@@ -6,23 +6,15 @@ import shutil
 
 import pytest
 
-from review.models import (
-    JobOutput,
-    ReviewPair,
-    ReviewText,
-)
 from tests.builders import NOW
 from tests.helpers.commands import run
 from tests.helpers.doctor_batches import (
     FAULTY,
     JOBS,
-    OF_PAIRS,
     details,
     edit,
-    faulty_pairs,
     folder,
     make_batches_small,
-    pair_keys,
     queue_seven,
     result,
     review_in_part,
@@ -56,68 +48,6 @@ def reviewed(root, db):
 @pytest.fixture
 def in_part(root, db):
     return review_in_part(root)
-
-
-class TestReviews:
-    def alter(self):
-        for text in ReviewText.objects.filter(pair_id__in=faulty_pairs()):
-            text.text = text.text.replace("no source", "a source")
-            text.save()
-
-    def test_one_that_its_files_belie(self, reviewed):
-        self.alter()
-
-        state, said = details("review-texts", "--check")
-
-        assert state == "problem"
-        assert [line.partition(": ")[0] for line in said] == [
-            f"pair {pair} of job {job}"
-            for pair, (job, _gate) in zip(faulty_pairs(), OF_PAIRS, strict=True)
-        ]
-        assert all("bundle-output.md" in line and "/pair-" in line for line in said)
-
-    def test_one_that_an_output_in_the_store_belies(self, in_part):
-        for number in JOBS:
-            shutil.rmtree(folder(in_part, number))
-        kept = ReviewPair.objects.completed().filter(job_id__in=FAULTY).values_list("pk", flat=True)
-        for text in ReviewText.objects.filter(pair_id__in=list(kept)):
-            text.text = text.text.replace("no source", "a source")
-            text.save()
-
-        state, said = details("review-texts", "--check")
-        files, lasting = details("job-files")
-
-        assert (state, files) == ("problem", "problem")
-        outputs = dict(JobOutput.objects.values_list("job_id", "pk"))
-        of_job = [(job, pair_keys()[2 * job - 2], f"output {outputs[job]}") for job in FAULTY]
-        assert said == [f"pair {pair} of job {job}: unlike {kept}" for job, pair, kept in of_job]
-        assert lasting == [
-            f"job {job}: pair {pair} is unlike {kept}: left as they are"
-            for job, pair, kept in of_job
-        ]
-
-    @pytest.mark.parametrize("left", ["both", "result", "output"])
-    def test_no_repair_takes_a_witness_away(self, reviewed, left):
-        self.alter()
-        for number in JOBS:
-            if left == "result":
-                (folder(reviewed, number) / "bundle-output.md").unlink()
-            if left == "output":
-                for file in folder(reviewed, number).glob("pair-*.md"):
-                    file.unlink()
-
-        state, said = details("job-files", "--repair")
-
-        assert state == "problem"
-        named = [line for line in said if "left as they are" in line]
-        assert [line.split(": ")[0] for line in named] == ["job 1", "job 4", "job 7"]
-        for job in JOBS:
-            for gate in "xy":
-                file = result(reviewed, job, gate)
-                is_witness = (job, gate) in OF_PAIRS
-                assert file.exists() is not (is_witness and left == "output")
-                if file.exists():
-                    assert "no source" in file.read_text()
 
 
 class TestFiles:

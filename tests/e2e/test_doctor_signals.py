@@ -97,7 +97,6 @@ class TestInTheMiddle:
         [
             ("among-invariants", "SIGINT"),
             ("among-hashes", "SIGINT"),
-            ("among-reviews", "SIGINT"),
             ("among-files-of-jobs", "SIGINT"),
             ("among-files-of-jobs", "SIGTERM"),
         ],

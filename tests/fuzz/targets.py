@@ -18,7 +18,7 @@ from review.domain.markdown.frontmatter import parse_frontmatter
 from review.errors import InputRejected, ReviewError
 from review.jobs.selection_input import read_selection
 from review.knowledge_base import Corpus
-from review.knowledge_base.gate_definition import read_definition
+from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.notes import facts_of
 from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
 from review.settings.config import Config
@@ -70,7 +70,7 @@ def frontmatter(data: bytes) -> None:
 def gate(data: bytes) -> None:
     """Any text is a gate's definition; one that cannot be used says so in a problem."""
     text = data.decode("utf-8", "replace")
-    found = read_definition(path=_GATE, gate_id="prose/x", text=text)
+    found = read_gate(path=_GATE, gate_id="prose/x", text=text)
     assert all(problem.path == _GATE and problem.message for problem in found.problems)
     if found.rewrite_threshold is not None:
         assert 0 <= found.rewrite_threshold <= 1

@@ -9,8 +9,6 @@ from review.ingest.request import IngestRequest
 from review.models import JobOutput, ReviewPair
 from review.upkeep import job_files_checks as job_file_checks
 from review.upkeep import prune as pruning
-from review.upkeep import repair as repairing
-from review.upkeep import store_checks
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 from tests.helpers.doctoring import examine
 from tests.helpers.reviewed import WARN
@@ -23,10 +21,8 @@ FAULTY_PAIRS = (1, 8, 14)
 OF_PAIRS = ((1, "x"), (4, "y"), (7, "y"))
 BATCH = 3
 BATCHES = (
-    (store_checks, "_ROWS_AT_ONCE"),
     (job_file_checks, "_JOBS_AT_ONCE"),
     (pruning, "_AT_ONCE"),
-    (repairing, "_EVENTS_AT_ONCE"),
 )
 GATES = ("prose/x", "prose/y")
 

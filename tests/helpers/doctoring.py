@@ -9,7 +9,7 @@ from typing import Any
 
 from review.knowledge_base.index import FileIndex, NoteRow
 from review.knowledge_base.notes import NO_KIND
-from review.knowledge_base.stat_signature import signature_of
+from review.knowledge_base.reader import signature_of
 from tests.helpers.commands import run
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from review.knowledge_base.reader import FileContent, Reader
+from review.knowledge_base import Corpus
+from review.knowledge_base.reader import FileContent
 
 Edit = Callable[[Path], None]
 
@@ -65,18 +66,18 @@ class Door:
 
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Stand in the door until the test ends."""
-        real = Reader.read
+        real = Corpus._read
         door = self
 
-        def read(reader: Reader, path: str, disk_path: str) -> FileContent:
+        def read(corpus: Corpus, path: str, disk_path: str) -> FileContent:
             number = len(door.reads.setdefault(path, [])) + 1
             door._come("before", path, number)
-            content = real(reader, path, disk_path)
+            content = real(corpus, path, disk_path)
             door.reads[path].append(content.data)
             door._come("after", path, number)
             return content
 
-        monkeypatch.setattr(Reader, "read", read)
+        monkeypatch.setattr(Corpus, "_read", read)
 
     def edit(self, when: str, path: str, number: int, edit: Edit, *, of: str = "") -> None:
         """Edit `of` (or the file itself) `before` or `after` the read of that number from now."""

@@ -10,15 +10,14 @@ from pathlib import Path
 
 # Where it signals itself: what is called there, and the call after which it does.
 POINTS = {
-    "among-invariants": ("review.upkeep.invariants", "_ask", 7),
+    "among-invariants": ("review.upkeep.invariants", "Invariant.lines", 7),
     "among-hashes": ("review.upkeep.invariants", "sha256_hex", 5),
-    "among-reviews": ("review.upkeep.review_texts_checks", "_compare_result_file", 5),
     "among-files-of-jobs": ("review.upkeep.job_files_checks", "_wrong_files", 3),
     "among-events": ("review.models.acceptances", "CurrentAcceptanceQuerySet.point_at", 1),
     "in-a-file": ("review.private_files", "write_new", 2),
     "among-repairs": ("review.upkeep.job_files_checks", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
-    "among-removals": ("review.job_files.local_storage", "ArtifactFolder.remove_folder", 2),
+    "among-removals": ("review.job_files.storage", "LocalFolder.remove_folder", 2),
 }
 # Where it is signalled by who started it: a statement that takes for ever.
 IN_A_STATEMENT = "in-a-statement"

@@ -10,21 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from review.settings.config import (
-    DEFAULT_ABANDONED_AFTER,
-    DEFAULT_GATES_FOLDER,
-    DEFAULT_MAX_NOTE_BYTES,
-    DEFAULT_MAX_PROMPT_TOKENS,
-    DEFAULT_NOTE_ROOTS,
-    DEFAULT_SWEEP_ATTEMPTS,
-    DEFAULT_SWEEP_JOBS,
-    DEFAULT_SWEEP_TIMEOUT,
-)
+from review.settings.config import Config
 from review.settings.file import Partition, read_settings
 from review.vocabulary import Region
 
 ROOT = Path(__file__).resolve().parents[2]
-GATES_FOLDER = ROOT / DEFAULT_GATES_FOLDER
+GATES_FOLDER = ROOT / Config.gates_folder
 GATES = sorted(GATES_FOLDER.rglob("*.md"))
 TYPES = sorted((ROOT / "kb" / "types").glob("*.md"))
 STARTER = ROOT / "review" / "starter"
@@ -204,18 +195,18 @@ class TestStarter:
         assert settings.pop("anchors"), "an example: by default it follows from the flavour"
         assert settings.pop("site_root"), "an example: there is none by default"
         assert settings == {
-            "note_roots": DEFAULT_NOTE_ROOTS,
+            "note_roots": Config.note_roots,
             "excludes": (),
-            "max_note_bytes": DEFAULT_MAX_NOTE_BYTES,
+            "max_note_bytes": Config.max_note_bytes,
             "uses_cache": True,
             "flavour": "commonmark",
             "strips_comments": False,
-            "gates_folder": DEFAULT_GATES_FOLDER,
-            "abandoned_after": DEFAULT_ABANDONED_AFTER,
-            "max_prompt_tokens": DEFAULT_MAX_PROMPT_TOKENS,
-            "sweep_jobs": DEFAULT_SWEEP_JOBS,
-            "sweep_timeout": DEFAULT_SWEEP_TIMEOUT,
-            "sweep_attempts": DEFAULT_SWEEP_ATTEMPTS,
+            "gates_folder": Config.gates_folder,
+            "abandoned_after": Config.abandoned_after,
+            "max_prompt_tokens": Config.max_prompt_tokens,
+            "sweep_jobs": Config.sweep_jobs,
+            "sweep_timeout": Config.sweep_timeout,
+            "sweep_attempts": Config.sweep_attempts,
             "partitions": {
                 "careful": Partition(
                     "careful", ("some-model-4-6", "other-model-2"), any_effort=True

@@ -14,10 +14,10 @@ from review.domain.rule_names import RULE_NAMES
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
-from review.settings.config import DEFAULT_GATES_FOLDER
+from review.settings.config import Config
 from review.vocabulary import Decision, Severity
 
-GATES_FOLDER = Path(__file__).resolve().parents[2] / DEFAULT_GATES_FOLDER
+GATES_FOLDER = Path(__file__).resolve().parents[2] / Config.gates_folder
 EXAMPLE = re.compile(
     r"## Example \((?P<kind>fail|pass)\)\n\n(?P<fence>`{3,})(?P<language>\w+)\n"
     r"(?P<text>.*?)\n(?P=fence)\n(?:\n(?P<label>PASS|INFO|WARN|FAIL): )?",

@@ -19,7 +19,7 @@ from commonplace_site.serving import WholeRequestServer
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, word
-from review.store.migration_checks import checks_without_reviews
+from review.store.opening import checks_without_reviews
 from review.web.auth.login import entry_path
 
 DEFAULT_HOST = "127.0.0.1"
@@ -42,7 +42,7 @@ class PortRefused(ReviewError):
 
 
 class Command(ReviewCommand):
-    """Adds the tables for people to the store where they are missing, then answers requests."""
+    """Add the tables for people to the store where they are missing, then answer requests."""
 
     help = (
         "Serve the pages and the admin on this machine, until Ctrl-C. On first run a user is made "
@@ -56,7 +56,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.CONFLICT: "--link: no user on the staff has this machine user's name"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to listen."""
         parser.add_argument("--host", type=word, default=DEFAULT_HOST, help="address to listen on")
         parser.add_argument(
             "--port", type=_port, default=DEFAULT_PORT, metavar="N", help="port to listen on"
@@ -66,7 +65,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serve until interrupted."""
         host = options["host"]
         _allow(host)
         with checks_without_reviews():
@@ -92,7 +90,7 @@ class Command(ReviewCommand):
             raise _named(error, host, options["port"]) from error
 
     def _look_for_server(self, host: str, port: int) -> None:
-        """Say so where nobody would answer: the link holds, for a server that is started in time."""
+        """Warn if no server answers yet: the link is valid for one that is started in time."""
         try:
             socket.create_connection((host, port), timeout=_PATIENCE).close()
         except OSError:
@@ -119,7 +117,7 @@ class Command(ReviewCommand):
 
 
 def _allow(host: str) -> None:
-    """Answer to the name we are told to listen on; what listens everywhere needs a name."""
+    """Allow the name we listen on; a server that listens everywhere needs a configured name."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         if not settings.NAMED_HOSTS:
             raise NoHostName(
@@ -148,13 +146,11 @@ def _named(error: OSError, host: str, port: int) -> Exception:
 
 
 def _command(host: str, port: int) -> str:
-    """The command that serves there."""
     at = "" if host == DEFAULT_HOST else f" --host {host}"
     return f"commonplace serve{at}{'' if port == DEFAULT_PORT else f' --port {port}'}"
 
 
 def _port(raw: str) -> int:
-    """A port that there is."""
     number = positive_int(raw)
     if number > MAX_PORT:
         raise ArgumentTypeError(f"{raw!r} is no port: the last one is {MAX_PORT}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from review.domain.markdown.document import Document, read_markdown
+from review.domain.markdown.document import MarkdownDocument, read_markdown
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def anchors_of(text: str, flavour: Flavour = COMMONMARK) -> Anchors:
     return read_anchors(read_markdown(text, flavour), flavour)
 
 
-def read_anchors(document: Document, flavour: Flavour) -> Anchors:
+def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
     """Read the anchors of a note that was parsed."""
     reader = _Reader(flavour)
     for index, token in enumerate(document.tokens):

@@ -50,18 +50,18 @@ _ALWAYS_ENDS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote",
 
 
 @dataclass(frozen=True)
-class Document:
+class MarkdownDocument:
     """The tokens of a text; `lines` are those of the text, and `token.map` counts in them from 0."""
 
     tokens: Sequence[Token]
     lines: Sequence[str]
 
 
-def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> Document:
+def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> MarkdownDocument:
     """Read a text without its frontmatter; lines may end with a lone carriage return too."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
     plain = plain if plain.endswith("\n") else f"{plain}\n"
-    return Document(parser(flavour).parse(plain, new_env()), plain.split("\n"))
+    return MarkdownDocument(parser(flavour).parse(plain, new_env()), plain.split("\n"))
 
 
 def new_env() -> dict[str, Any]:
@@ -313,7 +313,7 @@ def _read_inline(state: StateCore) -> None:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def inline_tokens(document: Document) -> Iterator[tuple[Token, int]]:
+def inline_tokens(document: MarkdownDocument) -> Iterator[tuple[Token, int]]:
     """Yield the tokens that hold inline markup, each with the line it starts on, from 0."""
     for token in document.tokens:
         if token.type == "inline" and token.map is not None:

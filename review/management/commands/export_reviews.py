@@ -72,8 +72,7 @@ class Command(ReviewCommand):
             self.notice(f"and {len(done.left) - _SHOWN} more")
 
     def _print_csv(self, chosen: str, config: Config) -> None:
-        from review.reviews.export import gate_csv
-        from review.reviews.export_queries import exported_reviews
+        from review.reviews.export import exported_reviews, gate_csv
 
         if chosen != CSV or self.as_json:
             raise UsageRefused("--output - goes with --format csv, without --json")
@@ -82,8 +81,7 @@ class Command(ReviewCommand):
 
 
 def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-    from review.reviews.export import export_markdown
-    from review.reviews.export_queries import exported_reviews
+    from review.reviews.export import export_markdown, exported_reviews
 
     refuse_knowledge_base(folder, config=config)
     reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
@@ -92,8 +90,7 @@ def _export_markdown(folder: Path, config: Config) -> ExportedJson:
 
 def _export_csv(path: Path, config: Config) -> ExportedJson:
     from review.reviews.documents import ExportedJson
-    from review.reviews.export import gate_csv
-    from review.reviews.export_queries import exported_reviews
+    from review.reviews.export import exported_reviews, gate_csv
 
     refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
     rows = 0

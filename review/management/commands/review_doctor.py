@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from review.store.backup import BackedUp
-    from review.upkeep.checks import Check
+    from review.upkeep.checks import CheckResult
     from review.upkeep.documents import CheckJson, DoctorJson
     from review.upkeep.prune import Pruning
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class Command(ReviewCommand):
     help = (
         "Check the store, the files of jobs, the file index and the installation. With --check, ask"
-        " the store for every invariant, hash every kept text of a note or gate again, and hold"
-        " reviews against what is kept of them. With --repair, make again what can be made from the"
+        " the store for every invariant, and hash every kept text of a note or gate again. With --repair, make again what can be made from the"
         " store: current acceptances, prompts, result files, manifests. No review, decision or event"
         " is ever changed, and no store is made. With --backup, write the store as it is now into a"
         " file, while others use it. With --prune, name what could be removed of jobs that are"
@@ -35,7 +34,6 @@ class Command(ReviewCommand):
     store_use = store.Use.NONE
     examples = (
         "commonplace review_doctor",
-        "commonplace review_doctor --quick",
         "commonplace review_doctor --check --json",
         "commonplace review_doctor --repair",
         "commonplace review_doctor --backup ~/backups/review-store.sqlite",
@@ -49,14 +47,9 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--quick",
-            action="store_true",
-            help="leave out the content of the store, the files of jobs and the file index",
-        )
-        parser.add_argument(
             "--check",
             action="store_true",
-            help="judge the store by every invariant and hash, and reviews by what is kept of them;"
+            help="judge the store by every invariant and hash;"
             " files it can write again are repairable, no problem",
         )
         parser.add_argument(
@@ -103,7 +96,7 @@ class Command(ReviewCommand):
         remaining = {CheckState.PROBLEM, CheckState.SKIPPED}
         if not options["check"]:
             remaining.add(CheckState.REPAIRABLE)
-        done: list[Check] = []
+        done: list[CheckResult] = []
         for check in self._examine(options):
             done.append(check)
             if not self.as_json:
@@ -115,13 +108,12 @@ class Command(ReviewCommand):
             self.finish(ExitCode.TRY_AGAIN)
         self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
 
-    def _examine(self, options: dict[str, Any]) -> Iterator[Check]:
+    def _examine(self, options: dict[str, Any]) -> Iterator[CheckResult]:
         from review.upkeep.doctor import Examination, examine
 
         wanted = Examination(
             thorough=options["check"],
             repair=options["repair"],
-            quick=options["quick"],
             pruning=self._pruning(options),
         )
         return examine(wanted)
@@ -143,12 +135,11 @@ class Command(ReviewCommand):
 
     def _back_up(self, options: dict[str, Any]) -> None:
         from review.management.kit.output_files import refuse_knowledge_base
-        from review.store.backup import BackupRequest, back_up
+        from review.store.backup import back_up
 
         target, config = options["backup"].absolute(), settings.current()
         refuse_knowledge_base(target, config=config)
-        request = BackupRequest(target, overwrite=options["overwrite"])
-        made = back_up(request, config=config)
+        made = back_up(target, overwrite=options["overwrite"], config=config)
         if self.as_json:
             self.write_json(_backup_document(target, made))
         else:
@@ -162,35 +153,31 @@ def _refuse_misfits(options: dict[str, Any]) -> None:
     if options["overwrite"] and not options["backup"]:
         raise UsageRefused("--overwrite goes with --backup")
     others = [name for name in ("check", "repair", "prune") if options[name]]
-    if options["quick"] and (others or options["backup"]):
-        raise UsageRefused(
-            f"--quick does nothing else; run --{(others or ['backup'])[0]} without it"
-        )
     if options["backup"] and others:
         raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
 
 
-def _lines(check: Check) -> Iterator[str]:
+def _lines(check: CheckResult) -> Iterator[str]:
     yield f"{check.state:<10}  {check.name}: {check.message}"
     yield from (f"            {detail}" for detail in check.details)
 
 
-def _document(checks: list[Check], problems: int) -> DoctorJson:
+def _document(checks: list[CheckResult], problems: int) -> DoctorJson:
     from review.upkeep.documents import DoctorJson
 
     return DoctorJson(checks=[_check_json(check) for check in checks], problems=problems)
 
 
 def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
-    from review.upkeep.checks import Check, CheckState
+    from review.upkeep.checks import CheckResult, CheckState
     from review.upkeep.documents import BackupJson, DoctorBackupJson
 
-    check = Check("backup", CheckState.OK, f"{target} was written and checked")
+    check = CheckResult("backup", CheckState.OK, f"{target} was written and checked")
     backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
     return DoctorBackupJson(checks=[_check_json(check)], problems=0, backup=backup)
 
 
-def _check_json(check: Check) -> CheckJson:
+def _check_json(check: CheckResult) -> CheckJson:
     from review.upkeep.documents import CheckJson
 
     return CheckJson(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandParser, OutputWrapper
 
 from review import settings, store
 from review.errors import ExitCode
@@ -15,13 +16,14 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import database
 
 if TYPE_CHECKING:
-    from review.store_copy.copy import CopyRequest
+    from review.store_copy.copy import CopyRequest, Progress
     from review.store_copy.documents import StoreCopyJson
+
+_SECONDS_BETWEEN = 0.1
+_CLEAR_LINE = "\r\x1b[K"
 
 
 class Command(ReviewCommand):
-    """Copy one store into another."""
-
     help = (
         "Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to"
         " another file. The target is made when it is not there, and keeps all ids, the store's own"
@@ -62,11 +64,10 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.output.copy_progress import progress
         from review.store_copy.copy import copy_store
 
         _refuse_among_notes(options["to"])
-        with progress(self.stderr, shown=self.shows_progress) as report:
+        with _progress(self.stderr, shown=self.shows_progress) as report:
             done = copy_store(_request(options), report=report)
         if self.as_json:
             self.write_json(done)
@@ -80,6 +81,29 @@ _NEXT = (
     "both are the store {store_id} now: use one of them only.\n"
     "Point COMMONPLACE_REVIEW_DB at the copy everywhere, then put {source} away."
 )
+
+
+@contextmanager
+def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
+    """A callback that draws on `stream` if `shown`; the line is cleared at the end."""
+    drawn = 0.0
+
+    def write(text: str) -> None:
+        stream.write(text, ending="")
+        stream.flush()
+
+    def report(doing: str, table: str, rows: int) -> None:
+        nonlocal drawn
+        now = monotonic()
+        if shown and now - drawn >= _SECONDS_BETWEEN:
+            drawn = now
+            write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows")
+
+    try:
+        yield report
+    finally:
+        if shown:
+            write(_CLEAR_LINE)
 
 
 def _refuse_among_notes(target: str) -> None:

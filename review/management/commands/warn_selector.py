@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
     LookJson,
@@ -150,7 +149,7 @@ def _read_looks(
     from review.reviews.needs_a_look import LookRequest, read_looks
 
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
-    found = read_looks(
+    return read_looks(
         corpus,
         LookRequest(
             notes=paths,
@@ -158,10 +157,6 @@ def _read_looks(
             model_partition=options["model"],
         ),
         gates_folder=gates_folder,
-    )
-    return LooksJson(
-        needs_a_look=list(found.looks),
-        problems=[problem_json(problem) for problem in found.problems],
     )
 
 

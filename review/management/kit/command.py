@@ -7,7 +7,6 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TextIO, cast
 
@@ -33,7 +32,6 @@ from review.upkeep.open_store import open_store
 if TYPE_CHECKING:
     import msgspec
 
-_PIECES_AT_ONCE = 500
 _MAX_USER_NAME = 100
 
 
@@ -71,8 +69,6 @@ class ReviewCommand(BaseCommand):
     stdin: BinaryIO | None
     as_json: bool
     quiet: bool
-    # Whether what cannot be printed any more is kept all the same.
-    has_stored: bool = False
 
     def __init__(self, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
         super().__init__(stdout=stdout, stderr=stderr, no_color=True)
@@ -105,7 +101,7 @@ class ReviewCommand(BaseCommand):
         return dict(sorted((common | dict(cls.exit_codes)).items()))
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
-        """What this call needs of the store: a command that also only looks says so here."""
+        """Return what this call needs of the store; override it where that depends on the options."""
         return self.store_use
 
     def add_actor_option(self, parser: CommandParser) -> None:
@@ -152,7 +148,6 @@ class ReviewCommand(BaseCommand):
             if use is not store.Use.NONE:
                 open_store(write=use is store.Use.WRITE)
             self._fill_actor(options)
-            self.has_stored = use is store.Use.WRITE
             self.handle(*args, **options)
         except (ReviewError, DatabaseError) as error:
             refusal = error if isinstance(error, ReviewError) else store.refusal_of(error)
@@ -193,23 +188,21 @@ class ReviewCommand(BaseCommand):
         self.stdout.write(text, ending="")
 
     def write_raw_chunks(self, chunks: Iterable[str]) -> None:
-        """Write text that comes in pieces, none of them empty, in few large writes."""
-        pieces = iter(chunks)
-        while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
-            self.write_raw(text)
+        for chunk in chunks:
+            self.write_raw(chunk)
 
     def notice(self, text: str) -> None:
-        """Say something on stderr that `-q` silences."""
+        """Write a line to stderr that `-q` silences."""
         if not self.quiet:
             self.warn(text)
 
     def warn(self, text: str) -> None:
-        """Say something on stderr that `-q` does not silence, such as a problem with a file."""
+        """Write a line to stderr that `-q` does not silence, such as a problem with a file."""
         self.stderr.write(printable(text).removesuffix("\n") + "\n", ending="")
 
     @property
     def shows_progress(self) -> bool:
-        """Whether progress may be drawn on stderr."""
+        """Return whether progress may be drawn on stderr."""
         return not self.quiet and progress_allowed(cast(TextIO, self.stderr))
 
     def finish(self, code: ExitCode) -> None:

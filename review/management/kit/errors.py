@@ -1,4 +1,4 @@
-"""What a refusal looks like on stderr, and how JSON is made safe for a terminal."""
+"""Errors on stderr, and JSON that is safe for a terminal."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
 
 
 def colour_allowed(stream: TextIO) -> bool:
-    """Whether `stream` is a terminal whose user did not turn colour off."""
+    """Return whether `stream` is a terminal whose user did not turn colour off."""
     return not os.environ.get("NO_COLOR") and progress_allowed(stream)
 
 
 def progress_allowed(stream: TextIO) -> bool:
-    """Whether a line on `stream` may be redrawn: a terminal that is not `dumb`."""
+    """Return whether a line on `stream` may be redrawn: a terminal that is not `dumb`."""
     return os.environ.get("TERM", "") not in ("", "dumb") and stream.isatty()

@@ -1,4 +1,4 @@
-"""Reads what a command is pointed at: a file, or standard input for `-`."""
+"""Reads the input of a command: a file, or standard input for `-`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
 
 
 def named(source: str) -> str:
-    """How a message calls `source`."""
+    """Name `source` for messages."""
     return "standard input" if source == "-" else source
 
 

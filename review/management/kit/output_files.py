@@ -1,4 +1,4 @@
-"""Guards the places an operator names for output: what we did not write is not overwritten."""
+"""Checks of output paths: files that this program did not write are not overwritten."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ def add_scope_arguments(parser: CommandParser) -> None:
 
 
 def add_note_arguments(parser: CommandParser) -> None:
-    """Declare `--note` and `--current`."""
     parser.add_argument(
         "--note",
         nargs="+",

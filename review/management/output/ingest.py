@@ -1,4 +1,4 @@
-"""Prints what became of jobs, for the commands that ingest."""
+"""Prints the results of ingested jobs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,11 @@ def job_lines(jobs: Iterable[IngestedJobJson]) -> Iterator[str]:
 
 
 def refusal_lines(refused: Iterable[RefusedJob]) -> Iterator[str]:
-    """A line for each refusal."""
     for item in refused:
         yield f"job {item.review_job_id}: refused: {item.error.message}"
 
 
 def refusal_documents(refused: Iterable[RefusedJob]) -> list[RefusalJson]:
-    """Refusals as JSON."""
     return [
         RefusalJson(
             review_job_id=item.review_job_id,

@@ -1,4 +1,4 @@
-"""Prints where the whole review stands and what it cost, for people."""
+"""Prints the status and the costs of the review, for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COST_HEADINGS = ("costs", "jobs", "pairs", "usd", "input tokens", "output token
 
 
 def status_lines(status: StatusJson) -> Iterator[str]:
-    """What a person must know first; then a table of gates for each partition."""
+    """Summary lines, then a table of gates for each partition."""
     yield f"notes: {status.notes}, gates: {status.gates}"
     for partition in status.partitions:
         yield _share(partition)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.inline import LinkKind
+from review.runners.rules.inline import InlineLinkKind
 from review.runners.rules.lists import EMPTY_ALTERNATIVES
 from review.runners.rules.page import Page, Passage
 from review.runners.rules.registry import Check, shown, warn
@@ -44,7 +44,7 @@ def _images(page: Page) -> Iterator[TypedFinding]:
 
 def _markdown_images(passage: Passage) -> Iterator[TypedFinding]:
     for link in passage.inline.links:
-        if link.kind is not LinkKind.IMAGE:
+        if link.kind is not InlineLinkKind.IMAGE:
             continue
         if _PLAYER.match(link.target):
             continue  # shown as a player, not as an image

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.domain.markdown import links
 from review.domain.markdown.anchors import Anchors, read_anchors
+from review.domain.markdown.links import LinkKind
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block
-from review.runners.rules.inline import InlineLink, LinkKind
+from review.runners.rules.inline import InlineLink, InlineLinkKind
 from review.runners.rules.page import Page, Passage
 from review.runners.rules.registry import Check, finding, line_finding, link_finding, shown
 from review.vocabulary import Severity
@@ -28,7 +28,7 @@ def _broken_anchors(page: Page) -> Iterator[TypedFinding]:
         for link in passage.links:
             if not link.target.startswith("#"):
                 continue
-            by_words = link.kind is LinkKind.WIKILINK
+            by_words = link.kind is InlineLinkKind.WIKILINK
             if not own.have(link.target[1:], by_words=by_words):
                 yield link_finding(
                     passage, link, f"no heading of the note answers to {shown(link.target)}"
@@ -41,7 +41,7 @@ def _anchors_elsewhere(page: Page, own: Anchors) -> Iterator[TypedFinding]:
         if link.resolved is None or not link.anchor or link.target.startswith("#"):
             continue
         anchors = own if link.resolved == page.given.note_path else page.anchors_of(link.resolved)
-        by_words = link.kind in (links.LinkKind.WIKILINK, links.LinkKind.EMBED)
+        by_words = link.kind in (LinkKind.WIKILINK, LinkKind.EMBED)
         if anchors is not None and not anchors.have(link.anchor, by_words=by_words):
             said = f"no heading of {shown(link.resolved)} answers to {shown(link.target)}"
             yield line_finding(page, link, said)
@@ -52,7 +52,7 @@ def _footnotes(page: Page) -> Iterator[TypedFinding]:
     used: set[str] = set()
     for passage in page.passages:
         for link in passage.inline.links:
-            if link.kind is not LinkKind.FOOTNOTE:
+            if link.kind is not InlineLinkKind.FOOTNOTE:
                 continue
             name = link.target.casefold()
             used.add(name)
@@ -82,7 +82,9 @@ def _undefined_references(page: Page) -> Iterator[TypedFinding]:
             if _stands_in_link(passage, found.start()) or _is_site_label(page, label):
                 continue
             if _is_reference(passage.block, found.start(), words, label):
-                link = InlineLink(LinkKind.REFERENCE, words, label, found.start(), found.end())
+                link = InlineLink(
+                    InlineLinkKind.REFERENCE, words, label, found.start(), found.end()
+                )
                 said = f"the link label {shown(label)} is defined nowhere"
                 yield link_finding(passage, link, said)
 

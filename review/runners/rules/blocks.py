@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.anchors import shown_text
-from review.domain.markdown.document import COMMENT, MARKER, MATH, Document
+from review.domain.markdown.document import COMMENT, MARKER, MATH, MarkdownDocument
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -119,13 +119,13 @@ class Block:
         return self.text.split("\n")
 
 
-def read_blocks(document: Document, *, first_line: int) -> tuple[Block, ...]:
+def read_blocks(document: MarkdownDocument, *, first_line: int) -> tuple[Block, ...]:
     """Give the blocks of a document whose first line has the number `first_line`."""
     return tuple(_Reader(document, first_line).blocks())
 
 
 class _Reader:
-    def __init__(self, document: Document, first_line: int) -> None:
+    def __init__(self, document: MarkdownDocument, first_line: int) -> None:
         self._document = document
         self._lines: Sequence[str] = document.lines
         self._first_line = first_line

@@ -23,7 +23,7 @@ _MATH_LIKE = re.compile(r"\$\$[^$]++\$\$|\$(?![\s\d$])[^$\n]*+(?<![\s\\])\$(?!\d
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"`\ue000]+|www\.[^\s<>\"`\ue000]+")
 
 
-class LinkKind(Enum):
+class InlineLinkKind(Enum):
     """How a link is written."""
 
     INLINE = "inline"
@@ -42,7 +42,7 @@ class InlineLink:
     `text` is what is shown (or the alternative text), `target` the address or the footnote's name.
     """
 
-    kind: LinkKind
+    kind: InlineLinkKind
     text: str
     target: str
     start: int
@@ -92,20 +92,20 @@ class _Reader:
             self.fills.append((start, end, " "))
         if token.type == "image":
             target = str(token.attrGet("src") or "")
-            self.links.append(InlineLink(LinkKind.IMAGE, token.content, target, start, end))
+            self.links.append(InlineLink(InlineLinkKind.IMAGE, token.content, target, start, end))
         elif token.type == "footnote_ref":
             name = str(token.meta.get("label", ""))
-            self.links.append(InlineLink(LinkKind.FOOTNOTE, name, name, start, end))
+            self.links.append(InlineLink(InlineLinkKind.FOOTNOTE, name, name, start, end))
         elif token.type == "html_inline" and token.content[:4].lower() == "<img":
             self.images.append((start, token.content))
 
     def _add_link(self, token: Token, start: int, end: int) -> None:
-        kind = LinkKind(links.link_kind(token, self._content))
+        kind = InlineLinkKind(links.link_kind(token, self._content))
         label_start, label_end = token.meta.get(LABEL, (start, end))
         shown = self._content[label_start:label_end]
         target = str(token.attrGet("href") or "")
         self.links.append(InlineLink(kind, shown, target, start, end))
-        if kind in (LinkKind.EMBED, LinkKind.AUTOLINK):
+        if kind in (InlineLinkKind.EMBED, InlineLinkKind.AUTOLINK):
             self.fills.append((start, end, OPAQUE))
         else:
             self.fills += [(start, label_start, " "), (label_end, end, " ")]
@@ -119,7 +119,7 @@ def _bare_urls(masked: str) -> Iterator[InlineLink]:
     for match in _URL.finditer(masked):
         address = match[0].rstrip(".,;:!?'\"*_)]")
         end = match.start() + len(address)
-        yield InlineLink(LinkKind.INLINE, address, address, match.start(), end)
+        yield InlineLink(InlineLinkKind.INLINE, address, address, match.start(), end)
 
 
 def _fill(text: str, fills: list[tuple[int, int, str]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
-from review.runners.rules.inline import InlineLink, LinkKind
+from review.runners.rules.inline import InlineLink, InlineLinkKind
 from review.runners.rules.lists import VAGUE_LINK_TEXTS
 from review.runners.rules.page import Page, Passage
 from review.runners.rules.registry import Check, line_finding, link_finding, shown, warn
@@ -146,7 +146,7 @@ def _vague_texts(page: Page) -> Iterator[TypedFinding]:
             is_code = link.text.startswith("`")
             if (
                 not is_code
-                and link.kind is not LinkKind.WIKILINK
+                and link.kind is not InlineLinkKind.WIKILINK
                 and plain(link.text) in VAGUE_LINK_TEXTS
             ):
                 yield link_finding(

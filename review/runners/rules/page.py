@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from review.domain.markdown.anchors import Anchors
-from review.domain.markdown.document import Document, read_markdown
+from review.domain.markdown.document import MarkdownDocument, read_markdown
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.runners.rules.blocks import Block, BlockKind, read_blocks
-from review.runners.rules.inline import Inline, InlineLink, LinkKind, read_inline
+from review.runners.rules.inline import Inline, InlineLink, InlineLinkKind, read_inline
 from review.runners.rules.values import RuleInput
 from review.vocabulary import ProblemCode
 
@@ -28,7 +28,7 @@ _WITH_INLINE = _PROSE | {
     BlockKind.FOOTNOTE,
     BlockKind.TERM,
 }
-_ADDRESSED = frozenset({LinkKind.INLINE, LinkKind.REFERENCE, LinkKind.WIKILINK})
+_ADDRESSED = frozenset({InlineLinkKind.INLINE, InlineLinkKind.REFERENCE, InlineLinkKind.WIKILINK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Page:
         return parse_frontmatter(self.given.text)
 
     @cached_property
-    def document(self) -> Document:
+    def document(self) -> MarkdownDocument:
         """The parsed text below the frontmatter."""
         body = self.given.text[self._body_offset :].removeprefix("\ufeff")
         return read_markdown(body, self.given.flavour)

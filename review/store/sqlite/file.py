@@ -60,7 +60,7 @@ def recheck_store(using: str = DEFAULT_DB_ALIAS) -> None:
 
 
 def has_content(path: Path) -> bool:
-    """Whether there is a file that is not empty.
+    """Return whether there is a file that is not empty.
 
     :raises StoreNotOpened: it cannot be looked at, or is no file.
     """
@@ -79,7 +79,7 @@ def has_content(path: Path) -> bool:
 
 
 def is_marked_store(path: Path) -> bool:
-    """Whether the file bears our mark. This process must not have it open: closing any descriptor
+    """Return whether the file bears our mark. This process must not have it open: closing any descriptor
     of a file drops all locks that the process holds on it."""
     with path.open("rb") as stream:
         header = stream.read(_ID_OFFSET + 4)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.options import ShowFacets
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
-from django.db.models import Field, ManyToManyField, QuerySet
+from django.db.models import ManyToManyField, QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from review import settings
-from review.jobs.board import show_jobs
-from review.jobs.job_documents import JobJson
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
 from review.web.core.actions import SeeOther
 from review.web.core.filters import read_number
 from review.web.core.template_tags import badge
-from review.web.pages.job_recovery import MAX_AT_ONCE, possible_actions, recover_jobs
+from review.web.pages.job_recovery import MAX_AT_ONCE, recover_jobs
 
 SHOWN_CHARACTERS = 100_000
 
@@ -32,21 +28,19 @@ SHOWN_CHARACTERS = 100_000
 admin.site.enable_nav_sidebar = False
 
 
-# Groups and permissions as boxes: the two lists of the administration are not accessible.
-_BOXES: Mapping[type[Field[Any, Any]], Mapping[str, Any]] = {
-    ManyToManyField: {"widget": CheckboxSelectMultiple}
-}
+class _Checkboxes(admin.ModelAdmin):
+    """Groups and permissions as checkboxes: the admin's two lists side by side are not accessible."""
 
-
-class PeopleAdmin(UserAdmin):
     filter_horizontal = ()
-    formfield_overrides = _BOXES
+    formfield_overrides: ClassVar = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
+
+
+class PeopleAdmin(_Checkboxes, UserAdmin):
     readonly_fields = ("last_login", "date_joined")
 
 
-class GroupsAdmin(GroupAdmin):
-    filter_horizontal = ()
-    formfield_overrides = _BOXES
+class GroupsAdmin(_Checkboxes, GroupAdmin):
+    pass
 
 
 admin.site.unregister((User, Group))
@@ -186,30 +180,15 @@ class ReviewJobAdmin(ReadOnlyAdmin):
             raise Http404
         return SeeOther(f"{reverse('job', args=[number])}#events")
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Offer the actions that would not be refused."""
-        found = _job(object_id)
-        actions = [action.value for action in possible_actions(request, found)] if found else []
-        context = {**(extra_context or {}), "recoveries": actions}
-        return super().change_view(request, object_id, form_url, context)
 
-
-def _job(object_id: str) -> JobJson | None:
-    number = read_number(object_id)
-    if number is None:
-        return None
-    return next(iter(show_jobs([number], gates_folder=settings.current().gates_folder)), None)
+@admin.display(description="decision", ordering="decision")
+def decided(row: ReviewPair | Acceptance) -> SafeString:
+    return badge(row.decision)
 
 
 @admin.register(ReviewPair)
 class ReviewPairAdmin(ReadOnlyAdmin):
-    list_display = ("id", "decided", "status", "not_accepted", "note", "gate", "job", "reviewed_at")
+    list_display = ("id", decided, "status", "not_accepted", "note", "gate", "job", "reviewed_at")
     list_filter = ("status", "decision", "decision_source", "not_accepted")
     list_select_related = ("note", "gate", "job")
     search_fields = ("=id", "=job__id", "note__path", "gate__path")
@@ -220,10 +199,6 @@ class ReviewPairAdmin(ReadOnlyAdmin):
         *("result_path", "reviewed_at"),
     )
     readonly_fields = ("review",)
-
-    @admin.display(description="decision", ordering="decision")
-    def decided(self, pair: ReviewPair) -> SafeString:
-        return badge(pair.decision)
 
     @admin.display(description="review")
     def review(self, pair: ReviewPair) -> SafeString:
@@ -256,14 +231,10 @@ class AcceptanceAdmin(ReadOnlyAdmin):
     """The events by which texts were taken as judged."""
 
     list_display = (
-        *("id", "decided", "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
+        *("id", decided, "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
         "reason",
     )
     list_filter = ("kind", "decision", "model_partition")
     list_select_related = ("note", "gate", "model_partition")
     search_fields = ("note__path", "gate__path", "actor", "reason")
     search_help_text = "a part of a note's or gate's path, who, or why"
-
-    @admin.display(description="decision", ordering="decision")
-    def decided(self, event: Acceptance) -> SafeString:
-        return badge(event.decision)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import LoginView, LogoutView
@@ -23,8 +21,6 @@ from review.errors import UsageRefused
 from review.web.core.actions import SeeOther
 from review.web.core.responses import refusal
 
-MAX_NAME = 150
-MAX_PASSWORD = 1_000
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -73,18 +69,7 @@ def _spend(user: User, now: datetime) -> bool:
     return bool(users.update(last_login=now))
 
 
-class _LoginForm(AuthenticationForm):
-    """Check the lengths first: each guess is stored, and a long password takes long to hash."""
-
-    def clean(self) -> dict[str, Any]:
-        for name, most in (("username", MAX_NAME), ("password", MAX_PASSWORD)):
-            if len(self.cleaned_data.get(name, "")) > most:
-                raise self.get_invalid_login_error()
-        return super().clean()
-
-
 class Login(LoginView):
-    authentication_form = _LoginForm
     template_name = "review/login.html"
     redirect_authenticated_user = True
 

@@ -14,7 +14,7 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review import settings
-from review.findings.documents import LookJson
+from review.findings.documents import LooksJson
 from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.recovery.documents import RecoveryListJson
@@ -72,14 +72,13 @@ def pair_states() -> Answer[PairStates]:
     return cached("pair-states", find)
 
 
-def needs_a_look() -> Answer[tuple[LookJson, ...]]:
-    """The reviews that a person has to read, by note, gate and pair."""
+def needs_a_look() -> Answer[LooksJson]:
+    """Return the reviews that a person should check, by note, gate and pair."""
 
-    def find() -> tuple[LookJson, ...]:
+    def find() -> LooksJson:
         config = settings.current()
         with open_corpus(config) as corpus:
-            request = LookRequest(with_rationale=False)
-            return read_looks(corpus, request, gates_folder=config.gates_folder).looks
+            return read_looks(corpus, LookRequest(), gates_folder=config.gates_folder)
 
     return cached("needs-a-look", find)
 

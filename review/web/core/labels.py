@@ -54,12 +54,12 @@ _LABELS: dict[str, str] = {
     Staleness.MISSING_REVIEW: "stale: missing review",
     Staleness.GATE_CHANGED: "stale: gate changed",
     Staleness.NOTE_CHANGED: "stale: note changed",
-    LookReason.FINDINGS_DISAGREE: "the findings contradict the decision",
+    LookReason.FINDINGS_DISAGREE: "findings contradict the decision",
     LookReason.DECISION_UNKNOWN: "unknown: no decision could be read",
     LookReason.DECISION_ERROR: "error: the reviewer could not judge",
-    LookReason.QUOTES_OF_ANOTHER_NOTE: "unknown: the quotes stand in another note",
-    LookReason.QUOTES_NOT_FOUND: "no quote stands in the note",
-    LookReason.NO_FINDINGS: "warns or fails without a finding",
+    LookReason.QUOTES_OF_ANOTHER_NOTE: "unknown: the quotes are from another note",
+    LookReason.QUOTES_NOT_FOUND: "no quote occurs in the note",
+    LookReason.NO_FINDINGS: "warn or fail without a finding",
 }
 
 

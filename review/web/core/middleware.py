@@ -1,4 +1,4 @@
-"""What every request passes: bounds, a usable store, a login, and refusals shown as pages."""
+"""Middleware: limits, a usable store, a login, and refusals shown as pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
@@ -27,8 +27,6 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 MAX_QUERY_BYTES = 8_000
 MAX_FIELDS = 400
-# Characters; each word becomes a condition for each column, and a database takes about a thousand.
-MAX_ADMIN_SEARCH = 200
 
 
 class AddressTooLong(UsageRefused):
@@ -59,18 +57,11 @@ class RefusalMiddleware:
 
     def _refuse_long_address(self, request: HttpRequest) -> HttpResponse | None:
         query = str(request.META.get("QUERY_STRING", ""))
-        most = f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields"
-        is_long = len(query) > MAX_QUERY_BYTES or query.count("&") >= MAX_FIELDS
-        # The administration asks the database for what it is given, and for each word of a search.
-        if not is_long and request.path.startswith(reverse("admin:index")):
-            if "%00" in query:
-                raise SuspiciousOperation("no text in a database holds a NUL character")
-            is_long = len(request.GET.get("q", "")) > MAX_ADMIN_SEARCH
-            most = f"a search of {MAX_ADMIN_SEARCH} characters"
-        if not is_long:
+        if len(query) <= MAX_QUERY_BYTES and query.count("&") < MAX_FIELDS:
             return None
         # The page of the refusal would read the fields again.
         request.GET = QueryDict("")
+        most = f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields"
         error = AddressTooLong(f"the address is too long; at most {most}", hint="start over at /")
         return refusal(request, error, status=HTTPStatus.REQUEST_URI_TOO_LONG)
 
@@ -95,7 +86,7 @@ class AccessMiddleware:
         is_open = not getattr(view, "login_required", True)
         if is_open and request.method != "POST":
             return None
-        if not _claims_a_login(request):
+        if request.session.session_key is None and request.method != "POST":
             return None if is_open else ask_for_login(request)
         try:
             self._check_store()
@@ -132,10 +123,6 @@ class AccessMiddleware:
         self._store_checked = True
 
 
-def _claims_a_login(request: HttpRequest) -> bool:
-    return request.session.session_key is not None or request.method == "POST"
-
-
 def ask_for_login(request: HttpRequest) -> HttpResponse:
     """The way to the login, and back afterwards; for a program, a refusal."""
     if wants_json(request):
@@ -145,13 +132,8 @@ def ask_for_login(request: HttpRequest) -> HttpResponse:
 
 
 def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
-    """The refusal that `error` is or means; None for a fault of ours."""
-    if isinstance(error, ReviewError):
-        return refusal(request, error)
-    if isinstance(error, DatabaseError):
-        known = store.refusal_of(error)
-        if known is None:
-            return None
+    """Return the refusal that `error` is or means; None for a fault of ours."""
+    if isinstance(error, DatabaseError) and (known := store.refusal_of(error)):
         _log.warning("answered with %s: %s", known.code, error)
         return refusal(request, known)
-    return None
+    return refusal(request, error) if isinstance(error, ReviewError) else None

@@ -26,7 +26,7 @@ _STATUS = {
 }
 
 
-class RefusalJson(Document, kw_only=True):
+class PageRefusalJson(Document, kw_only=True):
     schema: str = "error/1"
     code: str
     message: str
@@ -71,7 +71,7 @@ def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = No
     """A page (or document) that says what was refused, why, and what to do."""
     status = status or status_of(request, error)
     if wants_json(request):
-        document = RefusalJson(
+        document = PageRefusalJson(
             code=error.code, message=error.message, hint=error.hint, exit=int(error.exit_code)
         )
         return as_json(document, status=status)

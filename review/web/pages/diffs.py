@@ -28,7 +28,7 @@ from review.web.core.responses import page
 from review.web.pages.pair_actions import write_pick
 from review.web.render.diff import render_diff
 from review.web.render.links import diff_page, finding_page
-from review.web.render.markdown import Mark, render_plain
+from review.web.render.markdown import FindingMark, render_plain
 
 _ALL = "all"
 _KNOWN = {"gate": None, "model": None, "against": [word.value for word in Against], "lines": [_ALL]}
@@ -86,9 +86,21 @@ def _context(
     request: HttpRequest, filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
 ) -> dict[str, Any]:
     change = read_pair_change(corpus, wanted, config=config)
+    row = change.accepted
+    pick = Pick(
+        note_path=row.note.path,
+        gate_id=change.gate_id,
+        model_partition=wanted.model_partition,
+        note_sha256=change.note.now_sha256,
+        gate_sha256=change.gate.now_sha256,
+        review_pair_id=row.event.review_pair_id,
+    )
     return {
         "filters": filters,
         "change": change,
+        "event": row.event,
+        "note_path": row.note.path,
+        "model_partition": wanted.model_partition,
         "note_html": _html(change.note, _marks(change)),
         "gate_html": _html(change.gate, []),
         "loose": [item.finding for item in change.findings if item.line is None],
@@ -98,15 +110,16 @@ def _context(
         ),
         "lines_url": filters.url(lines=None if wanted.all_lines else _ALL),
         "all_lines": wanted.all_lines,
-        "pick": _pick(change),
+        # An ack accepts these two texts and no others.
+        "pick": write_pick(pick),
         "may_ack": may(request, "review.change_acceptance"),
         "may_request": may(request, "review.change_reviewjob"),
     }
 
 
-def _marks(change: PairChange) -> list[Mark]:
+def _marks(change: PairChange) -> list[FindingMark]:
     return [
-        Mark(
+        FindingMark(
             item.line,
             item.finding.fingerprint,
             item.finding.severity,
@@ -118,24 +131,10 @@ def _marks(change: PairChange) -> list[Mark]:
     ]
 
 
-def _html(file: FileChange, marks: list[Mark]) -> str:
+def _html(file: FileChange, marks: list[FindingMark]) -> str:
     if file.diff is not None:
         return render_diff(file.diff, marks=marks)
-    return render_plain(file.before, quotes=marks) if file.now is None else ""
-
-
-def _pick(change: PairChange) -> str:
-    """The pair as it is shown here: an ack takes these two texts and no others."""
-    return write_pick(
-        Pick(
-            note_path=change.note_path,
-            gate_id=change.gate_id,
-            model_partition=change.model_partition,
-            note_sha256=change.note.now_sha256,
-            gate_sha256=change.gate.now_sha256,
-            review_pair_id=change.review_pair_id,
-        )
-    )
+    return render_plain(file.before.text, quotes=marks) if file.now is None else ""
 
 
 urlpatterns = [path("diff/<path:note_path>", diff, name="diff")]

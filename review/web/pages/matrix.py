@@ -42,7 +42,7 @@ _MODES = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class MatrixChoice:
     label: str
     url: str
     selected: bool
@@ -62,11 +62,12 @@ def matrix(request: HttpRequest) -> HttpResponse:
         after=str(place[0]) if place else "",
     )
     shown = read_matrix(answer.value, wanted)
+    next_url = filters.url(**{AFTER: write_place((shown.last,))}) if shown.has_more else ""
     return page(
         request,
         "review/matrix.html",
-        lambda: _context(request, filters, shown, answer),
-        document=lambda: _document(filters, shown, answer),
+        lambda: _context(request, filters, shown, answer) | {"next_url": next_url},
+        document=lambda: _document(next_url, shown, answer),
     )
 
 
@@ -75,7 +76,8 @@ def _context(
 ) -> dict[str, Any]:
     wanted = shown.request
     can_pick = may(request, "review.change_reviewjob") and bool(shown.rows)
-    partitions = _partitions(answer.value, wanted.partition)
+    known = {*answer.value.partitions, *settings.current().partitions, wanted.partition}
+    partitions = sorted(known - {BEST})
     return {
         "filters": filters,
         "shown": shown,
@@ -112,51 +114,46 @@ def _links(filters: Filters, shown: Matrix, partitions: list[str]) -> dict[str, 
     wanted = shown.request
     return {
         "models": [
-            Choice(name or "best of all", filters.url(model=name), name == wanted.partition)
+            MatrixChoice(name or "best of all", filters.url(model=name), name == wanted.partition)
             for name in (BEST, *partitions)
         ],
         "modes": [
-            Choice(text, filters.url(mode=None if mode is Mode.ALL else mode), mode is wanted.mode)
+            MatrixChoice(
+                text, filters.url(mode=None if mode is Mode.ALL else mode), mode is wanted.mode
+            )
             for mode, text in _MODES.items()
         ],
         "lenses": [
-            Choice(lens, filters.toggled("lens", lens), lens in wanted.lenses, number)
+            MatrixChoice(lens, filters.toggled("lens", lens), lens in wanted.lenses, number)
             for lens, number in shown.lenses.items()
         ],
         "crumbs": _crumbs(filters, wanted.folder),
         "fold": _fold(filters, shown),
-        "next_url": _next(filters, shown),
         "first_url": filters.url() if filters.after else "",
         "lens_clear_url": filters.url(lens=None),
     }
 
 
-def _partitions(states: PairStates, chosen: str) -> list[str]:
-    return sorted({*states.partitions, *settings.current().partitions, chosen} - {BEST})
-
-
-def _fold(filters: Filters, shown: Matrix) -> Choice | None:
+def _fold(filters: Filters, shown: Matrix) -> MatrixChoice | None:
     if shown.request.unfolded:
-        return Choice("Fold by folder", filters.url(fold=None), selected=False)
+        return MatrixChoice("Fold by folder", filters.url(fold=None), selected=False)
     if shown.folders:
-        return Choice("Show every note", filters.url(fold=_OFF), selected=False)
+        return MatrixChoice("Show every note", filters.url(fold=_OFF), selected=False)
     return None
 
 
-def _crumbs(filters: Filters, folder: str) -> list[Choice]:
+def _crumbs(filters: Filters, folder: str) -> list[MatrixChoice]:
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(len(parts) + 1)]
     return [
-        Choice(path.rpartition("/")[2] or "all notes", filters.url(folder=path), path == folder)
+        MatrixChoice(
+            path.rpartition("/")[2] or "all notes", filters.url(folder=path), path == folder
+        )
         for path in paths
     ]
 
 
-def _next(filters: Filters, shown: Matrix) -> str:
-    return filters.url(**{AFTER: write_place((shown.last,))}) if shown.has_more else ""
-
-
-def _document(filters: Filters, shown: Matrix, answer: Answer[PairStates]) -> MatrixJson:
+def _document(next_url: str, shown: Matrix, answer: Answer[PairStates]) -> MatrixJson:
     return MatrixJson(
         model_partition=shown.request.partition,
         mode=shown.request.mode,
@@ -173,7 +170,7 @@ def _document(filters: Filters, shown: Matrix, answer: Answer[PairStates]) -> Ma
             for folder in shown.folders
         ],
         rows=[MatrixRowJson(note_path=row.note_path, states=row.states()) for row in shown.rows],
-        next=document_url(_next(filters, shown)),
+        next=document_url(next_url),
         counted_at=timestamp(answer.at),
     )
 
@@ -183,30 +180,19 @@ def request_cells(request: HttpRequest) -> HttpResponse:
     require_permission(request, "review.change_reviewjob")
     partition = required(request, "model", max_length=200)
     grouping = Grouping.GATE if request.POST.get("grouping") == Grouping.GATE else Grouping.NOTE
-    cells = dict.fromkeys([*_ticked_cells(request), *_ticked_lines(request, partition)])
-    picks = [Pick(note, gate, partition) for note, gate in cells]
-    tell_requests(request, ask(request, picks, grouping=grouping))
-    return after_post(request, reverse("matrix"))
-
-
-def _ticked_cells(request: HttpRequest) -> list[tuple[str, str]]:
     notes, gates = request.POST.getlist("n"), request.POST.getlist("g")
-    cells = (cell.partition(".") for cell in request.POST.getlist("c"))
-    return [(_at(notes, row), _at(gates, column)) for row, _dot, column in cells]
-
-
-def _ticked_lines(request: HttpRequest, partition: str) -> list[tuple[str, str]]:
-    """Cells of ticked rows and columns that are shown as stale."""
-    notes, gates = request.POST.getlist("n"), request.POST.getlist("g")
+    ticked = (cell.partition(".") for cell in request.POST.getlist("c"))
+    cells = [(_at(notes, row), _at(gates, column)) for row, _dot, column in ticked]
     rows = [_at(notes, row) for row in request.POST.getlist("r")]
     columns = [_at(gates, column) for column in request.POST.getlist("k")]
-    if not rows and not columns:
-        return []
-    states, shown = pair_states().value, request.POST.get("shown", partition)
-    return [
-        *stale_cells(states, partition, shown=shown, note_paths=rows, gate_ids=gates),
-        *stale_cells(states, partition, shown=shown, note_paths=notes, gate_ids=columns),
-    ]
+    if rows or columns:
+        # Cells of ticked rows and columns that are shown as stale.
+        states, shown = pair_states().value, request.POST.get("shown", partition)
+        cells += stale_cells(states, partition, shown=shown, note_paths=rows, gate_ids=gates)
+        cells += stale_cells(states, partition, shown=shown, note_paths=notes, gate_ids=columns)
+    picks = [Pick(note, gate, partition) for note, gate in dict.fromkeys(cells)]
+    tell_requests(request, ask(request, picks, grouping=grouping))
+    return after_post(request, reverse("matrix"))
 
 
 def _at(items: list[str], written: str) -> str:

@@ -1,42 +1,43 @@
-"""The page of reviews to look at: undecided ones, and passes that their findings contradict."""
+"""The page of reviews to check: undecided ones, and those that their findings contradict."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
-from msgspec import structs
+from django.views.decorators.http import require_POST
 
-from review import settings
-from review.documents.problems import problem_json
+from review.acceptance.pair_actions import Pick
+from review.documents.problems import ProblemJson
 from review.findings.documents import LookJson, LooksPageJson
-from review.knowledge_base.opening import open_corpus
-from review.reviews.needs_a_look import LookRequest, read_looks
-from review.reviews.texts import rationales
-from review.settings.config import Config
-from review.vocabulary import LookReason
+from review.selection.freshness import in_flight
+from review.vocabulary import ACCEPTING_DECISIONS, Grouping, LookReason
+from review.web.core.actions import after_post, may, require_permission
 from review.web.core.cached import needs_a_look
 from review.web.core.facets import make_facet
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.labels import label
 from review.web.core.paging import Key, Paged, document_url, paged, read_place
-from review.web.core.responses import page
+from review.web.core.responses import page, wants_json
+from review.web.pages.pair_actions import NoSuchPick, ask, tell_requests
 
 LOOKS_A_PAGE = 50
 LOOKS_A_DOCUMENT = 100
 WHY = tuple(LookReason.values)
 LOOKS_FILTERS = {"why": WHY, "lens": None, "partition": None}
 FROM_LOOKS = "looks"
+# The reason that the last decision of the list was given, offered for the next one.
+LAST_REASON = "looks-reason"
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The list that a review was opened from, and what stands beside it there ("" at the ends).
+    """The list that a review was opened from, and its neighbours there ("" at the ends).
 
     :param rank: from 1; 0 once it is no longer in the list.
     """
@@ -49,81 +50,88 @@ class Neighbours:
 
 
 def looks(request: HttpRequest) -> HttpResponse:
-    """Reviews to look at, by note, gate and pair."""
+    """List the reviews to check, by note, gate and pair."""
     filters = parse_filters(request, LOOKS_FILTERS)
+    answer = needs_a_look()
+    wanted = [look for look in answer.value.needs_a_look if _is_wanted(look, filters)]
+    place = read_place(filters, str, str, int)
+    rows = [look for look in wanted if place is None or _key(look) > place]
+    size = LOOKS_A_DOCUMENT if wants_json(request) else LOOKS_A_PAGE
+    part = paged(rows[: size + 1], size=size, key=_key, filters=filters)
     return page(
         request,
         "review/looks.html",
-        lambda: _context(filters),
-        document=lambda: _document(filters, settings.current()),
+        lambda: {
+            "filters": filters,
+            "facets": _facets(filters, answer.value.needs_a_look),
+            "paged": part,
+            "rows": _rows(part.items),
+            "total": len(wanted),
+            "counted_at": answer.at,
+            "choices": [(number, word.value) for number, word in enumerate(ACCEPTING_DECISIONS, 1)],
+            "reason": request.session.get(LAST_REASON, ""),
+            "may_decide": may(request, "review.change_reviewpair"),
+            "may_request": may(request, "review.change_reviewjob"),
+        },
+        document=lambda: _document(part, answer.value.problems),
     )
 
 
-def _context(filters: Filters) -> dict[str, Any]:
-    answer = needs_a_look()
-    wanted = [look for look in answer.value if _is_wanted(look, filters)]
-    return {
-        "filters": filters,
-        "facets": _facets(filters, answer.value),
-        "paged": _part(wanted, filters, size=LOOKS_A_PAGE),
-        "total": len(wanted),
-        "counted_at": answer.at,
-    }
-
-
-def _part(wanted: Iterable[LookJson], filters: Filters, *, size: int) -> Paged[LookJson]:
-    place = read_place(filters, str, str, int)
-    rows = [look for look in wanted if place is None or _key(look) > place]
-    return paged(rows[: size + 1], size=size, key=_key, filters=filters)
-
-
-def _document(filters: Filters, config: Config) -> LooksPageJson:
-    """What the command says at this moment, not what the page remembers."""
-    partitions = filters.all("partition")
-    request = LookRequest(
-        gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
-        model_partition=partitions[0] if len(partitions) == 1 else None,
-        with_rationale=False,
-    )
-    with open_corpus(config) as corpus:
-        found = read_looks(corpus, request, gates_folder=config.gates_folder)
-    wanted = (look for look in found.looks if _is_wanted(look, filters))
-    part = _part(wanted, filters, size=LOOKS_A_DOCUMENT)
-    texts = rationales(look.review_pair_id for look in part.items)
-    document = LooksPageJson(
-        needs_a_look=[
-            structs.replace(look, rationale=texts.get(look.review_pair_id)) for look in part.items
-        ],
-        problems=[problem_json(problem) for problem in found.problems],
-    )
+def _document(part: Paged[LookJson], problems: list[ProblemJson]) -> LooksPageJson:
+    document = LooksPageJson(needs_a_look=list(part.items), problems=problems)
     if following := document_url(part.next_url):
         document.next = following
     return document
 
 
+def _rows(looks: Sequence[LookJson]) -> list[dict[str, Any]]:
+    """Return the reviews with the open job of their pair, and the row that gets the focus next."""
+    jobs = {name: in_flight(name) for name in {look.model_partition for look in looks}}
+    ids = [look.review_pair_id for look in looks]
+    return [
+        {
+            "look": look,
+            "job": jobs[look.model_partition].get((look.note_path, look.gate_path)),
+            "following": following,
+        }
+        for look, following in zip(looks, [*ids[1:], *ids[-2:-1], 0], strict=False)
+    ]
+
+
+@require_POST
+def request_again(request: HttpRequest) -> HttpResponse:
+    """Queue new jobs for the pairs of reviews: of a row, or of all that are ticked."""
+    require_permission(request, "review.change_reviewjob")
+    named = request.POST.getlist("one") or request.POST.getlist("pair")
+    listed = {str(look.review_pair_id): look for look in needs_a_look().value.needs_a_look}
+    if not listed.keys() >= {*named}:
+        raise NoSuchPick("a review is no longer in the list", hint="reload the page")
+    picks = [
+        Pick(look.note_path, look.gate_id, look.model_partition)
+        for look in (listed[name] for name in named)
+    ]
+    tell_requests(request, ask(request, picks, grouping=Grouping.NOTE))
+    return after_post(request, reverse("looks"))
+
+
 def neighbours(filters: Filters, key: Key) -> Neighbours:
-    """Where a review stands in the list that the filters of its own page describe.
+    """Find the neighbours of a review in the list that the filters of its own page describe.
 
     :param key: note path, gate path and pair of the review.
     """
-    wanted = [look for look in needs_a_look().value if _is_wanted(look, filters)]
+    wanted = [look for look in needs_a_look().value.needs_a_look if _is_wanted(look, filters)]
     before = [look for look in wanted if _key(look) < key]
     behind = [look for look in wanted if _key(look) > key]
     chosen = [(name, value) for name, value in filters.fields if name in LOOKS_FILTERS]
-    query = urlencode(chosen)
-    list_url = f"{reverse('looks')}?{query}" if query else reverse("looks")
+    list_url = f"{reverse('looks')}?{urlencode(chosen)}" if chosen else reverse("looks")
     carried = urlencode([("from", FROM_LOOKS), *chosen])
-
-    def url(look: LookJson) -> str:
-        return f"{reverse('review', args=[look.review_pair_id])}?{carried}"
-
-    return Neighbours(
-        list_url=list_url,
-        previous_url=url(before[-1]) if before else "",
-        next_url=url(behind[0]) if behind else "",
-        rank=len(before) + 1 if len(before) + len(behind) < len(wanted) else 0,
-        total=len(wanted),
+    previous, following = (
+        f"{reverse('review', args=[look.review_pair_id])}?{carried}" if look else ""
+        for look in (before[-1] if before else None, behind[0] if behind else None)
     )
+    is_listed = len(before) + len(behind) < len(wanted)
+    rank = len(before) + 1 if is_listed else 0
+    return Neighbours(list_url, previous, following, rank, len(wanted))
 
 
 def _key(look: LookJson) -> Key:
@@ -131,14 +139,7 @@ def _key(look: LookJson) -> Key:
 
 
 def _is_wanted(look: LookJson, filters: Filters) -> bool:
-    return all(
-        not filters.all(name) or value in filters.all(name)
-        for name, value in (
-            ("why", look.why),
-            ("lens", look.lens),
-            ("partition", look.model_partition),
-        )
-    )
+    return filters.accepts(why=look.why, lens=look.lens, partition=look.model_partition)
 
 
 def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
@@ -154,4 +155,7 @@ def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
     return [facet for facet in facets if facet.options]
 
 
-urlpatterns = [path("looks/", looks, name="looks")]
+urlpatterns = [
+    path("looks/", looks, name="looks"),
+    path("looks/request", request_again, name="request-again"),
+]

@@ -22,7 +22,7 @@ _ROOM = 120_000
 
 
 @dataclass(frozen=True)
-class StaleGate:
+class ChangedGate:
     """A gate with the partitions in which it is stale; `url` is the page of the first one's change."""
 
     gate_id: str
@@ -43,7 +43,7 @@ class ShownSince:
     """
 
     since: Since
-    gates: tuple[StaleGate, ...]
+    gates: tuple[ChangedGate, ...]
     html: SafeString
     picks: tuple[str, ...]
 
@@ -57,7 +57,7 @@ class Changed:
     """
 
     texts: tuple[ShownSince, ...]
-    gates: tuple[StaleGate, ...]
+    gates: tuple[ChangedGate, ...]
     reasons: Mapping[str, int]
     stale: int
     accepted: int
@@ -98,9 +98,9 @@ def _is_acked(shown: NotePage, row: PairRow) -> bool:
     return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
 
 
-def _gates(shown: NotePage, rows: Sequence[PairRow]) -> tuple[StaleGate, ...]:
+def _gates(shown: NotePage, rows: Sequence[PairRow]) -> tuple[ChangedGate, ...]:
     return tuple(
-        StaleGate(
+        ChangedGate(
             gate_id,
             some,
             diff_page(shown.now.path, gate_id=gate_id, model_partition=some[0].model_partition),

@@ -38,7 +38,7 @@ from review.web.core.responses import page
 from review.web.pages.note_changes import can_pick, pick_of, read_changed
 from review.web.pages.pair_actions import write_pick
 from review.web.render.links import NoteLinks, diff_page, finding_page
-from review.web.render.markdown import Look, Mark, render_markdown, render_plain
+from review.web.render.markdown import FindingMark, Look, render_markdown, render_plain
 
 _LINES = "lines"
 _NO_STATUS = "none"
@@ -230,7 +230,9 @@ def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) ->
     if text is None:
         return SafeString("")
     marks = [
-        Mark(line, item.finding.fingerprint, item.finding.severity, item.finding.text, address)
+        FindingMark(
+            line, item.finding.fingerprint, item.finding.severity, item.finding.text, address
+        )
         for item in shown.findings
         if (line := item.finding.line_now or item.finding.line) is not None
         and (address := finding_page(item.finding.fingerprint))

@@ -8,30 +8,33 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from review import settings
 from review.acceptance.decide import DecisionRequest, set_decision
 from review.errors import UsageRefused
-from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
-from review.reviews.texts import KeptText, Part, text_of_review
+from review.reviews.texts import ReviewPart, StoredText, text_of_review
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, may, require_permission, required
-from review.web.core.filters import Filters, parse_filters
+from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import page
-from review.web.pages.needs_a_look import FROM_LOOKS, LOOKS_FILTERS, Neighbours, neighbours
+from review.web.pages.needs_a_look import (
+    FROM_LOOKS,
+    LAST_REASON,
+    LOOKS_FILTERS,
+    neighbours,
+)
 from review.web.render.links import NoteLinks, diff_page, finding_page
-from review.web.render.markdown import Look, Mark, render_markdown, render_plain
+from review.web.render.markdown import FindingMark, Look, render_markdown, render_plain
 
 _LINES = "lines"
 _KNOWN = {
-    "show": [part.value for part in Part],
+    "show": [part.value for part in ReviewPart],
     "as": [_LINES],
     "from": [FROM_LOOKS],
     **LOOKS_FILTERS,
@@ -58,94 +61,79 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
 def _context(
     request: HttpRequest, filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
 ) -> dict[str, Any]:
-    part = Part(filters.one("show", Part.REVIEW))
+    part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
     by_lines = filters.one("as") == _LINES
-    text = _text(shown, part)
-    undecided = shown.decision not in ACCEPTING_DECISIONS
+    text = (
+        StoredText(shown.text)
+        if part is ReviewPart.REVIEW
+        else text_of_review(shown.review_pair_id, part)
+    )
+    marks = _marks(shown) if part is ReviewPart.NOTE else []
+    can_override = "gone" not in (shown.note.now, shown.gate.now)
+    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
+    links = NoteLinks(corpus, shown.note_path, config=config)
+    look = Look(
+        link_to=None if part is ReviewPart.GATE else links,
+        # A review's own headings begin at the third level (the prompt's template).
+        headings=(0, 3) if part is ReviewPart.REVIEW else (2, 3),
+        flavour=links.flavour,
+    )
     return {
         "filters": filters,
         "review": shown,
         "part": part.value,
         "text": text,
-        "html": _html(shown, part, text, NoteLinks(corpus, shown.note_path, config=config))
-        if not by_lines
-        else _plain(shown, part, text),
+        "html": render_plain(text.text, quotes=marks)
+        if by_lines
+        else render_markdown(text.text, line_anchors=True, quotes=marks, look=look),
         "tabs": _tabs(filters, part),
         "by_lines": by_lines,
         "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
         "raw_url": reverse("review-text", args=[shown.review_pair_id, part]),
         "origins": _origins(shown, config),
-        "undecided": undecided,
+        "undecided": shown.decision not in ACCEPTING_DECISIONS,
         "choices": [word.value for word in ACCEPTING_DECISIONS],
-        "beside": _beside(filters, shown),
+        "beside": neighbours(filters, key) if filters.one("from") == FROM_LOOKS else None,
         "may_decide": may(request, "review.change_reviewpair"),
-        "can_override": shown.note.now != "gone" and shown.gate.now != "gone",
-        "digests": _digests_now(corpus, shown),
+        "can_override": can_override,
+        # An override accepts exactly the texts that are on disk while the page is made.
+        "digests": {
+            "note": corpus.read_note(shown.note_path).sha256,
+            "gate": corpus.gate(shown.gate_path).sha256,
+        }
+        if can_override
+        else {},
         "diff_url": diff_page(
             shown.note_path, gate_id=shown.gate_id, model_partition=shown.model_partition
         ),
     }
 
 
-def _beside(filters: Filters, shown: ReviewJson) -> Neighbours | None:
-    """What stands beside it in the list of reviews that need a look, if that is where it was opened."""
-    if filters.one("from") != FROM_LOOKS:
-        return None
-    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
-    return neighbours(filters, key)
+def _marks(shown: ReviewJson) -> list[FindingMark]:
+    """Return the findings at the lines that they quote."""
+    return [
+        FindingMark(
+            finding.line,
+            finding.fingerprint,
+            finding.severity,
+            finding.text,
+            finding_page(finding.fingerprint),
+        )
+        for finding in shown.findings
+        if finding.line is not None
+    ]
 
 
-def _text(shown: ReviewJson, part: Part) -> KeptText:
-    if part is Part.REVIEW:
-        return KeptText(shown.text)
-    return text_of_review(shown.review_pair_id, part)
-
-
-def _html(shown: ReviewJson, part: Part, text: KeptText, links: NoteLinks) -> SafeString:
-    return render_markdown(
-        text.text,
-        line_anchors=True,
-        quotes=marks_of(shown.findings) if part is Part.NOTE else (),
-        look=Look(
-            link_to=None if part is Part.GATE else links,
-            # A review's own headings begin at the third level (the prompt's template).
-            headings=(0, 3) if part is Part.REVIEW else (2, 3),
-            flavour=links.flavour,
-        ),
-    )
-
-
-def _plain(shown: ReviewJson, part: Part, text: KeptText) -> SafeString:
-    return render_plain(text.text, quotes=marks_of(shown.findings) if part is Part.NOTE else ())
-
-
-def marks_of(findings: list[QueueFindingJson], *, now: bool = False) -> list[Mark]:
-    """Findings at the lines they quote; those whose quote is not found have none.
-
-    :param now: in today's text instead of the one that was reviewed.
-    """
-    found = []
-    for finding in findings:
-        line = finding.line_now if now else finding.line
-        if line is not None:
-            found.append(
-                Mark(
-                    line,
-                    finding.fingerprint,
-                    finding.severity,
-                    finding.text,
-                    finding_page(finding.fingerprint),
-                )
-            )
-    return found
-
-
-def _tabs(filters: Filters, part: Part) -> list[dict[str, Any]]:
-    labels = {Part.REVIEW: "The review", Part.NOTE: "The note", Part.GATE: "The gate"}
+def _tabs(filters: Filters, part: ReviewPart) -> list[dict[str, Any]]:
+    labels = {
+        ReviewPart.REVIEW: "The review",
+        ReviewPart.NOTE: "The note",
+        ReviewPart.GATE: "The gate",
+    }
     return [
         {
             "label": label,
-            "url": filters.url(show=None if tab is Part.REVIEW else tab.value),
+            "url": filters.url(show=None if tab is ReviewPart.REVIEW else tab.value),
             "selected": tab is part,
         }
         for tab, label in labels.items()
@@ -201,11 +189,15 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
             " a later text was accepted in the meantime.",
         )
         return after_post(request, reverse("review", args=[pair_id]))
+    focus = "" if request.POST.get(NEXT) else "decision"
+    if following := read_number(request.GET.get("following", "")):
+        request.session[LAST_REASON] = wanted.reason
+        focus = f"look-{following}"
     return after_post(
         request,
         reverse("review", args=[pair_id]),
         message=f"Decided: {answer.gate_id} is {word} for {answer.note_path}.",
-        focus="" if request.POST.get(NEXT) else "decision",
+        focus=focus,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
@@ -65,30 +65,6 @@ class Share:
         return f"{100 * self.stale / max(1, self.total):.2f}"
 
 
-def _group(
-    kind: str,
-    title: str,
-    entries: Sequence[RecoverableJson],
-    action: RecoveryAction | None,
-    *,
-    spared: Container[int] = (),
-) -> dict[str, Any]:
-    """Group jobs that need the same action, with the address that previews it for all of them.
-
-    :param spared: jobs that are listed, and left out of the common action.
-    """
-    ids = [entry.review_job_id for entry in entries if entry.review_job_id not in spared]
-    url = reverse("admin:review_reviewjob_recover", args=[action.value]) if action else ""
-    return {
-        "kind": kind,
-        "title": title,
-        "entries": entries[:SHOWN_JOBS],
-        "total": len(entries),
-        "action": action.value if action else "",
-        "all_url": f"{url}?ids={','.join(map(str, ids[:MAX_AT_ONCE]))}" if url and ids else "",
-    }
-
-
 def start(request: HttpRequest) -> HttpResponse:
     parse_filters(request, {})
     return page(
@@ -110,7 +86,7 @@ def _document() -> StatusJson:
 def _context() -> dict[str, Any]:
     config, now = settings.current(), timezone.now()
     answer = pair_states()
-    states, looks = answer.value, needs_a_look().value
+    states, looks = answer.value, needs_a_look().value.needs_a_look
     queue, _files = queue_now(config, QueueFilter(), now=now)
     facets = read_facets(queue)
     with open_corpus(config) as corpus:
@@ -139,18 +115,31 @@ def _context() -> dict[str, Any]:
 def _recovery() -> dict[str, Any]:
     found = recoverable().value
     ready = {entry.review_job_id for entry in found.ready}
+    # What is abandoned and ready is listed twice, and not to be replaced with all others.
+    replaceable = [entry for entry in found.abandoned if entry.review_job_id not in ready]
     known = [*found.abandoned, *found.ready, *found.failed]
     return {
         "recovery": [
-            _group(
-                *("abandoned", "Abandoned", found.abandoned, RecoveryAction.REPLACE), spared=ready
-            ),
-            _group("ready", "Ready to ingest", found.ready, RecoveryAction.INGEST),
-            _group("missing", "Pairs missing", found.failed, None),
+            _group("abandoned", "Abandoned", found.abandoned)
+            | _for_all(RecoveryAction.REPLACE, replaceable),
+            _group("ready", "Ready to ingest", found.ready)
+            | _for_all(RecoveryAction.INGEST, found.ready),
+            _group("missing", "Pairs missing", found.failed),
         ],
         "to_recover": len({entry.review_job_id for entry in known}),
         "ready": ready,
     }
+
+
+def _group(kind: str, title: str, entries: Sequence[RecoverableJson]) -> dict[str, Any]:
+    return {"kind": kind, "title": title, "entries": entries[:SHOWN_JOBS], "total": len(entries)}
+
+
+def _for_all(action: RecoveryAction, entries: Sequence[RecoverableJson]) -> dict[str, Any]:
+    """Return the address that previews an action for all these jobs."""
+    ids = ",".join(str(entry.review_job_id) for entry in entries[:MAX_AT_ONCE])
+    url = reverse("admin:review_reviewjob_recover", args=[action.value])
+    return {"action": action.value, "all_url": f"{url}?ids={ids}" if ids else ""}
 
 
 def _running_sweeps() -> list[Any]:
@@ -161,33 +150,24 @@ def _running_sweeps() -> list[Any]:
 
 
 def _cover(partition: PartitionStatusJson) -> dict[str, Any]:
-    """The gates of a partition, folded into their lenses, and these into the partition."""
-    shares = [_share(gate) for gate in partition.gates if gate.applicable]
-    by_lens = groupby(shares, key=lambda share: share.name.partition("/")[0])
-    lenses = [(name, list(members)) for name, members in by_lens]
+    """Return the share of each gate of a partition, of each lens, and of the partition."""
+    gates = [gate for gate in partition.gates if gate.applicable]
+    lenses = groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0])
     return {
-        "share": _total(partition.model_partition, shares),
+        "share": _share(partition.model_partition, gates),
         "in_flight": partition.in_flight,
-        "lenses": [{"share": _total(name, gates), "gates": gates} for name, gates in lenses],
+        "lenses": [
+            {"share": _share(lens, members), "gates": [_share(m.gate_id, [m]) for m in members]}
+            for lens, found in lenses
+            if (members := list(found))
+        ],
     }
 
 
-def _share(gate: GateStatusJson) -> Share:
-    return Share(
-        name=gate.gate_id,
-        fresh=gate.fresh,
-        stale=gate.gate_changed + gate.note_changed,
-        missing=gate.missing_review,
-    )
-
-
-def _total(name: str, shares: Sequence[Share]) -> Share:
-    return Share(
-        name=name,
-        fresh=sum(share.fresh for share in shares),
-        stale=sum(share.stale for share in shares),
-        missing=sum(share.missing for share in shares),
-    )
+def _share(name: str, gates: Sequence[GateStatusJson]) -> Share:
+    fresh = sum(gate.fresh for gate in gates)
+    missing = sum(gate.missing_review for gate in gates)
+    return Share(name, fresh, sum(gate.applicable for gate in gates) - fresh - missing, missing)
 
 
 urlpatterns = [path("", start, name="start")]

@@ -9,8 +9,7 @@ from django.utils.safestring import SafeString
 
 from review.domain.diffs.words import Hunk, Mark, Piece, Row, WordDiff
 from review.web.core.labels import count_words
-from review.web.render.markdown import Mark as FindingMark
-from review.web.render.markdown import finding_note, visible
+from review.web.render.markdown import FindingMark, finding_note, visible
 
 _TAGS = {Mark.REMOVED: "del", Mark.ADDED: "ins"}
 

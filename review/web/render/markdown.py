@@ -37,14 +37,14 @@ _CONTROLS = {
 _CLASSES = {
     "finding-note", "footnote-backref", "footnote-item", "footnote-ref", "footnotes",
     "footnotes-list", "frontmatter", "image", "no-page", "quoted", "wide", "word",
-    "contains-task-list", "task-list-item", "info", "warn", "fail", "callout", "math",
+    "task-list-item", "info", "warn", "fail", "callout", "math",
     "right", "center", *CLASSES.values(),
 }  # fmt: skip
 _LONE_CR = re.compile(r"\r(?!\n)")
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-class Mark(NamedTuple):
+class FindingMark(NamedTuple):
     """A finding at the line it quotes, from 1; `href` is the finding's page."""
 
     line: int
@@ -72,7 +72,7 @@ def render_markdown(
     text: str,
     *,
     line_anchors: bool = False,
-    quotes: Sequence[Mark] = (),
+    quotes: Sequence[FindingMark] = (),
     look: Look = Look(),
 ) -> SafeString:
     """Give `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
@@ -107,12 +107,14 @@ def render_markdown(
     return SafeString(clean + (_notice() if len(shown) < len(text) else ""))
 
 
-def render_plain(text: str, *, quotes: Sequence[Mark] = (), prefix: str = "text-") -> SafeString:
+def render_plain(
+    text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
+) -> SafeString:
     """Give `text` line by line as it is written, each line under the id `<prefix>L<line>`.
 
     Lines end at a line feed only, as the lines of findings count them.
     """
-    marks: dict[int, list[Mark]] = {}
+    marks: dict[int, list[FindingMark]] = {}
     for mark in quotes:
         marks.setdefault(mark.line, []).append(mark)
     written: list[str] = []
@@ -137,7 +139,7 @@ def visible(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
-def finding_note(mark: Mark) -> SafeString:
+def finding_note(mark: FindingMark) -> SafeString:
     """A finding as it stands beside a text."""
     text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
     words = format_html(
@@ -181,7 +183,7 @@ def _frontmatter(block: str) -> str:
     return format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', shown)
 
 
-def _line(line: str, number: int, marks: Sequence[Mark], prefix: str) -> str:
+def _line(line: str, number: int, marks: Sequence[FindingMark], prefix: str) -> str:
     notes = "".join(finding_note(mark) for mark in marks)
     quoted = " quoted" if marks else ""
     shown = escape(visible(line)) or "<br>"
@@ -216,29 +218,7 @@ def _cleaner() -> nh3.Cleaner:
         },
         tag_attribute_values={"input": {"type": {"checkbox"}}},
         allowed_classes=dict.fromkeys(
-            (
-                "a",
-                "b",
-                "div",
-                "li",
-                "ol",
-                "p",
-                "pre",
-                "section",
-                "span",
-                "sup",
-                "table",
-                "ul",
-                "h2",
-                "h3",
-                "h4",
-                "h5",
-                "h6",
-                "blockquote",
-                "code",
-                "td",
-                "th",
-            ),
+            {"a", "b", "code", "div", "li", "ol", "p", "section", "span", "sup", *blocks, *tables},
             _CLASSES,
         ),
         url_schemes={"http", "https", "mailto"},

@@ -5,19 +5,19 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, register_converter
 
-from review.reviews.texts import Part, snapshot_text, text_of_review
+from review.reviews.texts import ReviewPart, snapshot_text, text_of_review
 
 
 class _PartConverter:
     """One of the texts of a review."""
 
-    regex = "|".join(Part)
+    regex = "|".join(ReviewPart)
 
-    def to_python(self, value: str) -> Part:
+    def to_python(self, value: str) -> ReviewPart:
         """The part."""
-        return Part(value)
+        return ReviewPart(value)
 
-    def to_url(self, value: Part) -> str:
+    def to_url(self, value: ReviewPart) -> str:
         """Its word."""
         return str(value)
 
@@ -32,7 +32,7 @@ def raw(text: str) -> HttpResponse:
     return HttpResponse(data, content_type="text/plain; charset=utf-8")
 
 
-def review_text(request: HttpRequest, pair_id: int, part: Part) -> HttpResponse:
+def review_text(request: HttpRequest, pair_id: int, part: ReviewPart) -> HttpResponse:
     """What a review said, or exactly the note or gate that it judged."""
     return raw(text_of_review(pair_id, part).text)
 

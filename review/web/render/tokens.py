@@ -20,7 +20,6 @@ from review.domain.markdown.document import COMMENT, MARKER, MATH, TEMPLATE, WIK
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.links import LinkKind
 from review.web.render.highlighting import highlighted
-from review.web.render.task_lists import task_lists
 
 # The address of a page for a link as it is written; None where we have no page for it.
 LinkTo = Callable[[str, LinkKind], str | None]
@@ -29,6 +28,7 @@ _OUTSIDE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _NOT_SLUG = re.compile(r"[^\w\- ]")
 _DEEPEST_HEADING = 6
 _OURS = "trusted"  # tokens with HTML that we made
+_TASK = re.compile(r"\[([ xX])\]\s")
 _CALLOUT = re.compile(r"\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
 _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 
@@ -78,6 +78,7 @@ class Dressing:
                 self._link_ends = []
                 token.children = [self._dress_inline(child) for child in _named(token.children)]
         _mark_callouts(tokens)
+        _mark_tasks(tokens)
         return list(self._placed(tokens))
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
@@ -171,7 +172,7 @@ _NO_PLACE = frozenset(
 
 @cache
 def parser(flavour: Flavour) -> MarkdownIt:
-    """The parser of the rules, with footnotes at the end and tasks; HTML and comments are shown."""
+    """The parser of the rules, with footnotes at the end; HTML and comments are shown."""
     markdown = new_parser(flavour, draws_math=True)
     markdown.options["linkify"] = True
     markdown.enable("linkify")
@@ -179,7 +180,6 @@ def parser(flavour: Flavour) -> MarkdownIt:
     if markdown.linkify is not None:
         markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     markdown.use(footnote_plugin)
-    markdown.use(task_lists)
     # Anything wider than the page scrolls in itself, and can be reached by keyboard for it.
     for name in ("fence", "code_block", MARKER, "html_block", f"{MATH}_block", f"{COMMENT}_block"):
         markdown.add_render_rule(name, _code)
@@ -217,6 +217,18 @@ def _mark_callouts(tokens: Sequence[Token]) -> None:
             title = found[2].strip() or found[1].capitalize()
             rest = list(dropwhile(lambda token: token.type != "softbreak", text.children))[1:]
             text.children = [_html(format_html('<b class="word">{}</b><br>', title)), *rest]
+
+
+def _mark_tasks(tokens: Sequence[Token]) -> None:
+    """Show `[ ]` and `[x]` at the start of a list item as a disabled checkbox."""
+    for item, paragraph, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        found = _TASK.match(text.content) if item.type == "list_item_open" else None
+        if found and paragraph.type == "paragraph_open" and text.children:
+            item.attrSet("class", "task-list-item")
+            text.children[0].content = text.children[0].content[3:]
+            checked = "" if found[1] == " " else 'checked="checked" '
+            box = f'<label><input {checked}disabled="disabled" type="checkbox">'
+            text.children = [_html(box), *text.children, _html("</label>")]
 
 
 def _html(content: str) -> Token:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from review.models import ReviewPair
 from tests.builders import write_gate, write_note
 from tests.helpers.pages import values_of
 from tests.helpers.reviewed import UNDECIDED, review_pairs
@@ -90,6 +91,55 @@ class TestLooks:
 
         assert [look.model_partition for look in found] == ["claude-opus-4-6", "other-model"]
         assert all(look.findings for look in found)
+
+
+class TestDecidingInTheList:
+    def test_a_key_decides_and_leads_to_the_next_row(self, web, pairs):
+        first, second = pairs["decision-unknown"], pairs["decision-error"]
+        body = web.get("/looks/").content.decode()
+        address = f"/reviews/{first}/decision?following={second}"
+        assert f'formaction="{address}" data-key="1"' in body
+
+        answer = web.post(address, {"decision": "pass", "reason": "I read it", "next": "/looks/"})
+
+        assert answer.headers["Location"] == f"/looks/#look-{second}"
+        page = web.get("/looks/")
+        assert first not in shown(page)
+        assert page.context["reason"] == "I read it"
+
+    def test_the_keys_are_listed(self, web, pairs):
+        assert "decision: pass, warn, fail" in web.get("/looks/").content.decode()
+
+    def test_a_reader_decides_and_requests_nothing(self, reader, pairs):
+        body = reader.get("/looks/").content.decode()
+
+        assert 'name="decision"' not in body
+        assert reader.post("/looks/request", {"one": pairs["decision-error"]}).status_code == 403
+
+
+class TestRequestAgain:
+    def queued(self) -> list[tuple[str, str]]:
+        rows = ReviewPair.objects.filter(job__status="queued").order_by("pk")
+        return list(rows.values_list("note__path", "job__model_partition__name"))
+
+    def test_queues_the_pair_of_a_row_for_its_partition(self, web, root, pairs):
+        review_pairs(root, ("b.md", "links/z"), review=CANNOT, model_partition="other-model")
+        other = shown(web.get("/looks/?partition=other-model"))[0]
+
+        web.post("/looks/request", {"one": other, "pair": pairs["findings-disagree"]})
+
+        assert self.queued() == [("kb/notes/b.md", "other-model")]
+        assert "in a job" in web.get("/looks/?partition=other-model").content.decode()
+
+    def test_queues_all_that_are_ticked(self, web, pairs):
+        web.post("/looks/request", {"pair": list(pairs.values())})
+
+        assert len(self.queued()) == 3
+
+    def test_refuses_what_is_not_in_the_list(self, web, pairs):
+        assert web.post("/looks/request", {"one": 999}).status_code == 400
+        assert web.post("/looks/request").status_code == 400
+        assert self.queued() == []
 
 
 class TestFromOneToTheNext:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from review.knowledge_base.index import FileIndex
-from review.knowledge_base.stat_signature import RACY_WINDOW_NS
+from review.knowledge_base.reader import RACY_WINDOW_NS
 from tests.unit.corpus.builders import make_config, write
 from tests.unit.corpus.filesystems import answered, read_in_full
 from tests.unit.corpus.test_index_attacks import ATTACKS, A, B

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.knowledge_base import AmbiguousGate, Gate, UnknownGate, UnreadableFile
-from review.knowledge_base.gate_definition import ALL_REGIONS, read_definition
+from review.knowledge_base.gate_definition import ALL_REGIONS, read_gate
 from review.vocabulary import Region
 from tests.unit.corpus.builders import link, make_config, make_corpus, problem_codes, write
 
@@ -19,7 +19,7 @@ BODY = "\n## Failure mode\n\nIt is there.\n"
 
 
 def definition(frontmatter: str, body: str = BODY):
-    return read_definition(path=PATH, gate_id="prose/x", text=f"---\n{frontmatter}\n---\n{body}")
+    return read_gate(path=PATH, gate_id="prose/x", text=f"---\n{frontmatter}\n---\n{body}")
 
 
 def write_gate(root: Path, gate_id: str, text: str = BODY) -> None:
@@ -43,7 +43,7 @@ class TestDefinition:
 
     @pytest.mark.parametrize("text", [BODY, "---\n---\n" + BODY, "\ufeff---\r\n---\r\n" + BODY])
     def test_has_defaults_that_judge_everything(self, text):
-        found = read_definition(path=PATH, gate_id="prose/x", text=text)
+        found = read_gate(path=PATH, gate_id="prose/x", text=text)
 
         assert found.problems == ()
         assert found.name == "x"
@@ -85,7 +85,7 @@ class TestDefinition:
         assert found.problems[0].message.startswith(f"line {line}: ")
 
     def test_keeps_a_gate_out_whose_frontmatter_never_closes(self):
-        found = read_definition(path=PATH, gate_id="prose/x", text="---\nname: x\n" + BODY)
+        found = read_gate(path=PATH, gate_id="prose/x", text="---\nname: x\n" + BODY)
 
         assert [(str(p.code), p.skipped) for p in found.problems] == [
             ("unclosed-frontmatter", True)
@@ -148,7 +148,7 @@ class TestDefinition:
 
     @given(st.text(max_size=200))
     def test_is_given_for_any_text(self, text):
-        found = read_definition(path=PATH, gate_id="prose/x", text=f"---\n{text}\n---\n{BODY}")
+        found = read_gate(path=PATH, gate_id="prose/x", text=f"---\n{text}\n---\n{BODY}")
 
         assert found.watches
         assert all(problem.path == PATH for problem in found.problems)

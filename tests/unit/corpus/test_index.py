@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from review.knowledge_base import index
 from review.knowledge_base.index import FileIndex, NoteRow
 from review.knowledge_base.notes import NO_KIND
-from review.knowledge_base.stat_signature import StatSignature
+from review.knowledge_base.reader import StatSignature
 from tests.unit.corpus.builders import later, make_config, make_corpus, write
 
 NOTES = {f"kb/notes/{number}.md": f"---\nstatus: s{number}\n---\nNote\n" for number in range(4)}
@@ -96,20 +96,6 @@ class TestDamage:
         answers(root)
 
         assert FileIndex(path, root=str(root), clock_ns=later).notes.keys() == NOTES.keys()
-
-
-class TestSample:
-    @pytest.mark.parametrize(("number", "kept"), [(1, 1), (2, 2), (3, 2), (4, 4), (9, 4)])
-    def test_of_notes_is_no_larger_than_asked_for_and_is_never_saved(self, root, number, kept):
-        path = make_config(root).index_path
-        before = path.read_bytes()
-
-        with make_corpus(root) as corpus:
-            paths = corpus.remember_some(number)
-            corpus.notes()
-
-        assert len(paths) == kept
-        assert path.read_bytes() == before
 
 
 class TestForeignIndex:

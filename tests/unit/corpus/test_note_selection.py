@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import unicodedata
 
@@ -10,9 +11,9 @@ import pytest
 from review.domain.paths import BadPath
 from review.knowledge_base import NoSuchNote
 from review.knowledge_base.index import FileIndex
-from review.knowledge_base.named_paths import Place, scan
+from review.knowledge_base.named_paths import PathScanner
 from review.knowledge_base.notes import NoteLoader
-from review.knowledge_base.reader import Reader
+from review.knowledge_base.reader import DiskPaths, read_file
 from tests.unit.corpus.builders import (
     LIMIT,
     RULES,
@@ -223,14 +224,14 @@ class TestSelection:
     def test_reports_a_note_that_vanishes_between_scan_and_read(self, tmp_path):
         write(tmp_path, A)
         write(tmp_path, "kb/notes/b.md")
-        found = scan(
-            str(tmp_path), [Place("kb/notes", "kb/notes", is_folder=True)], [], rules=RULES
-        )
+        scanner = PathScanner(str(tmp_path), RULES, DiskPaths(str(tmp_path)))
+        scanner.add_roots()
+        found = scanner.result()
         (tmp_path / A).unlink()
-        loader = NoteLoader(FileIndex(None, root="/", clock_ns=later))
+        read = functools.partial(read_file, str(tmp_path), max_bytes=LIMIT)
+        loader = NoteLoader(FileIndex(None, root="/", clock_ns=later), read=read)
 
-        with Reader(str(tmp_path), max_bytes=LIMIT) as reader:
-            notes = loader.load(found, reader=reader, now_ns=later())
+        notes = loader.load(found, now_ns=later())
 
         assert [note.path for note in notes.notes] == ["kb/notes/b.md"]
         assert problem_codes(notes.problems) == {A: "vanished"}

@@ -12,8 +12,7 @@ from review.domain.paths import sha256_hex
 from review.knowledge_base import Corpus
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.notes import NoteLoader
-from review.knowledge_base.reader import FileContent, Reader, UnreadableFile
-from review.knowledge_base.stat_signature import RACY_WINDOW_NS, StatSignature
+from review.knowledge_base.reader import RACY_WINDOW_NS, FileContent, StatSignature, UnreadableFile
 from review.knowledge_base.walker import FileEntry, ScanResult
 from tests.unit.corpus.builders import (
     later,
@@ -173,11 +172,10 @@ class TestRememberedNotes:
         assert [(p.stat().st_mtime_ns, p.stat().st_ctime_ns) for p in paths] == before
 
 
-class FakeReader(Reader):
+class FakeReader:
     """Gives what it is told to, with the stat it is told to, and counts."""
 
     def __init__(self, signature: StatSignature | None) -> None:
-        super().__init__("/", max_bytes=0)
         self.data = b"one"
         self.signature = signature
         self.reads = 0
@@ -194,12 +192,13 @@ class TestTrust:
 
     def load_twice(self, scanned: StatSignature, *, read: StatSignature | None, now_ns: int) -> str:
         """Load, change the content behind an equal stat, load again; give the second hash."""
-        loader = NoteLoader(FileIndex(None, root="/", clock_ns=lambda: now_ns))
         reader = FakeReader(read)
+        index = FileIndex(None, root="/", clock_ns=lambda: now_ns)
+        loader = NoteLoader(index, read=reader.read)
         found = ScanResult([FileEntry(A, A, scanned)], [])
-        loader.load(found, reader=reader, now_ns=now_ns)
+        loader.load(found, now_ns=now_ns)
         reader.data = b"two"
-        return loader.load(found, reader=reader, now_ns=now_ns).notes[0].sha256
+        return loader.load(found, now_ns=now_ns).notes[0].sha256
 
     def test_is_given_to_a_file_that_lay_still_long_enough(self):
         assert self.load_twice(self.OLD, read=self.OLD, now_ns=self.NOW) == sha256_hex(b"one")
@@ -228,14 +227,15 @@ class TestTrust:
 
     @pytest.mark.parametrize("field", StatSignature._fields)
     def test_ends_with_any_part_of_the_stat(self, field):
-        loader = NoteLoader(FileIndex(None, root="/", clock_ns=lambda: self.NOW))
         reader = FakeReader(self.OLD)
+        index = FileIndex(None, root="/", clock_ns=lambda: self.NOW)
+        loader = NoteLoader(index, read=reader.read)
         found = ScanResult([FileEntry(A, A, self.OLD)], [])
-        loader.load(found, reader=reader, now_ns=self.NOW)
+        loader.load(found, now_ns=self.NOW)
         changed = self.OLD._replace(**{field: getattr(self.OLD, field) - 1})
 
         again = ScanResult([FileEntry(A, A, changed)], [])
-        loader.load(again, reader=reader, now_ns=self.NOW)
+        loader.load(again, now_ns=self.NOW)
 
         assert reader.reads == 2
 

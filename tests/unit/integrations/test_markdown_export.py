@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.reviews.export import (
+    ExportedReview,
     gate_csv,
     note_folder,
     render_export,
     review_file,
 )
-from review.reviews.export_queries import ExportedReview
 
 REVIEW = ExportedReview(
     note_path="kb/notes/a.md",

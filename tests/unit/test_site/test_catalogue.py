@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace_site import catalogue
-from commonplace_site.catalogue import Kind, UnknownCommand, find_command
+from commonplace_site.catalogue import CommandKind, UnknownCommand, find_command
 from review.errors import ExitCode
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -20,12 +20,18 @@ class TestFindCommand:
     @pytest.mark.parametrize(
         ("word", "name", "kind"),
         [
-            pytest.param("ingest_bundle_output", "ingest_bundle_output", Kind.REVIEW, id="ours"),
-            pytest.param("ingest-bundle-output", "ingest_bundle_output", Kind.REVIEW, id="dashes"),
-            pytest.param("serve", "serve", Kind.SITE, id="site"),
-            pytest.param("migrate", "migrate", Kind.DJANGO, id="django"),
-            pytest.param("createsuperuser", "createsuperuser", Kind.DJANGO, id="django-auth"),
-            pytest.param("show_urls", "show_urls", Kind.DJANGO, id="django-extensions"),
+            pytest.param(
+                "ingest_bundle_output", "ingest_bundle_output", CommandKind.REVIEW, id="ours"
+            ),
+            pytest.param(
+                "ingest-bundle-output", "ingest_bundle_output", CommandKind.REVIEW, id="dashes"
+            ),
+            pytest.param("serve", "serve", CommandKind.SITE, id="site"),
+            pytest.param("migrate", "migrate", CommandKind.DJANGO, id="django"),
+            pytest.param(
+                "createsuperuser", "createsuperuser", CommandKind.DJANGO, id="django-auth"
+            ),
+            pytest.param("show_urls", "show_urls", CommandKind.DJANGO, id="django-extensions"),
         ],
     )
     def test_knows_whose_a_command_is(self, word, name, kind):

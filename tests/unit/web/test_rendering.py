@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.web.render.markdown import MAX_HTML, Look, Mark, render_markdown, render_plain
+from review.web.render.markdown import MAX_HTML, FindingMark, Look, render_markdown, render_plain
 from tests.hostile import HOSTILE, harmless
 
 FIRST, SECOND = "0" * 16, "1" * 16
@@ -57,7 +57,7 @@ class TestHostileText:
     @pytest.mark.parametrize("text", HOSTILE)
     def test_is_inert_in_frontmatter_and_in_a_finding(self, text):
         note = f"---\ntitle: {text}\n---\nx\n"
-        mark = Mark(4, FIRST, "warn", text, "/findings/x/")
+        mark = FindingMark(4, FIRST, "warn", text, "/findings/x/")
 
         assert harmless(render_markdown(note, quotes=[mark]))
         assert harmless(render_plain(note, quotes=[mark]))
@@ -81,7 +81,7 @@ class TestHostileText:
 
     @given(st.text(max_size=300))
     def test_any_text_gives_an_inert_page(self, text):
-        assert harmless(render_markdown(text, line_anchors=True, quotes=[Mark(1, FIRST)]))
+        assert harmless(render_markdown(text, line_anchors=True, quotes=[FindingMark(1, FIRST)]))
         assert harmless(render_plain(text))
 
 
@@ -238,24 +238,24 @@ class TestFindings:
         ],
     )
     def test_stand_at_the_line_they_quote(self, line, before):
-        html = render_markdown(self.NOTE, quotes=[Mark(line, FIRST, "warn", "why", "/f/")])
+        html = render_markdown(self.NOTE, quotes=[FindingMark(line, FIRST, "warn", "why", "/f/")])
 
         _head, _mark, rest = html.partition(f'id="f-{FIRST}"')
         after_note = rest.partition("</div>\n")[2]
         assert after_note.lstrip().startswith(before)
 
     def test_lines_are_those_of_the_file_after_a_lone_carriage_return(self):
-        html = render_markdown("one\rstill one\n\ntwo\n", quotes=[Mark(3, FIRST)])
+        html = render_markdown("one\rstill one\n\ntwo\n", quotes=[FindingMark(3, FIRST)])
 
         assert html.index("still one") < html.index(FIRST) < html.index("two")
 
     def test_lines_count_with_crlf(self):
-        html = render_markdown("one\r\n\r\ntwo\r\n", quotes=[Mark(3, FIRST)])
+        html = render_markdown("one\r\n\r\ntwo\r\n", quotes=[FindingMark(3, FIRST)])
 
         assert html.index("one") < html.index(FIRST) < html.index("two")
 
     def test_several_at_a_line_stand_in_order(self):
-        html = render_markdown("x\n", quotes=[Mark(1, FIRST), Mark(1, SECOND)])
+        html = render_markdown("x\n", quotes=[FindingMark(1, FIRST), FindingMark(1, SECOND)])
 
         assert html.index(FIRST) < html.index(SECOND) < html.index("<p")
 
@@ -266,7 +266,7 @@ class TestFindings:
         assert len(ids) == len(set(ids))
 
     def test_every_line_of_the_plain_text_has_an_anchor(self):
-        shown = Elements(render_plain("a\n\nb", quotes=[Mark(3, FIRST, "fail", "why")]))
+        shown = Elements(render_plain("a\n\nb", quotes=[FindingMark(3, FIRST, "fail", "why")]))
 
         assert shown.ids == ["text-L1", "text-L2", f"f-{FIRST}", "text-L3"]
 
@@ -297,6 +297,6 @@ class TestBounds:
     def test_no_text_takes_the_server_with_it(self, text):
         begun = time.process_time()
 
-        render_markdown(text, line_anchors=True, quotes=[Mark(n, FIRST) for n in range(300)])
+        render_markdown(text, line_anchors=True, quotes=[FindingMark(n, FIRST) for n in range(300)])
 
         assert time.process_time() - begun < 30  # a quadratic one takes minutes
