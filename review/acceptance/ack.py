@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,15 +11,26 @@ from django.db import transaction
 
 from review.acceptance.accept import accept
 from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
-from review.acceptance.evidence import PairState, Review, read_pair_states
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
 from review.knowledge_base import Corpus, UnreadableFile
-from review.models import Acceptance, FileSnapshot, ModelPartition, ReviewStore
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    DecisionEvent,
+    FileSnapshot,
+    ModelPartition,
+    ReviewPair,
+    ReviewStore,
+    batched,
+)
 from review.selection.documents import TargetInput, TargetJson
 from review.selection.names import command_to_review, named_gates, named_note
 from review.selection.note_cache import DraftPair, gate_snapshot
-from review.vocabulary import AcceptanceKind
+from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
+
+Key = tuple[str, str]
+_CHUNK = 200
 
 
 class NoEvidence(Conflict):
@@ -61,6 +72,23 @@ class AckRequest:
     reason: str = ""
     expect_note_sha256: str | None = None
     accept_gate_change: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A completed pair that an acceptance can rest on, with the decision that counts."""
+
+    review_pair_id: int
+    decision: Decision
+    gate_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairState:
+    """The texts that a key's current acceptance pins, and the review that an ack would carry on."""
+
+    accepted: Digests | None = None
+    review: Review | None = None
 
 
 @dataclass(frozen=True)
@@ -217,6 +245,70 @@ def refused_json(key: KeyJson | TargetJson | TargetInput, error: ReviewError) ->
 def code_of(error: ReviewError) -> str:
     """Return the code of a refusal; of a file that cannot be read, that of its problem."""
     return error.problem.code.value if isinstance(error, UnreadableFile) else error.code
+
+
+def read_pair_states(keys: Iterable[Key], *, model_partition: str) -> dict[Key, PairState]:
+    """Return the state of each (note path, gate path) for a partition; of an unknown one, an empty one.
+
+    The review is the current acceptance's; a key that has none (an override's) has the latest
+    completed pair that was decided pass, warn or fail by a model of its partition.
+    """
+    states = dict.fromkeys(keys, PairState())
+    for chunk in batched(list(states), _CHUNK):
+        notes, gates = {key[0] for key in chunk}, {key[1] for key in chunk}
+        accepted = CurrentAcceptance.objects.of_partition(model_partition).filter(
+            note__path__in=notes, gate__path__in=gates
+        )
+        for row in accepted.values_list(
+            "note__path",
+            "gate__path",
+            "note_snapshot__content_sha256",
+            "gate_snapshot__content_sha256",
+            "decision",
+            "event__review_pair_id",
+            "event__review_pair__gate_snapshot__content_sha256",
+        ):
+            note_path, gate_path, note_sha256, gate_sha256, decision, pair_id, judged = row
+            review = Review(pair_id, Decision(decision), judged) if pair_id else None
+            if (note_path, gate_path) in states:
+                states[note_path, gate_path] = PairState(Digests(note_sha256, gate_sha256), review)
+        without = {key for key in chunk if states[key].review is None}
+        for key, review in _latest_reviews(without, model_partition).items():
+            states[key] = replace(states[key], review=review)
+    return states
+
+
+def latest_decisions(pair_ids: Iterable[int]) -> dict[int, Decision]:
+    """Return what people decided about the pairs; the last decision of each counts."""
+    found: dict[int, Decision] = {}
+    for chunk in batched(sorted(set(pair_ids)), 500):
+        rows = DecisionEvent.objects.filter(pair_id__in=chunk).order_by("pk")
+        for pair_id, decision in rows.values_list("pair_id", "decision"):
+            found[pair_id] = Decision(decision)
+    return found
+
+
+def _latest_reviews(keys: set[Key], model_partition: str) -> dict[Key, Review]:
+    if not keys:
+        return {}
+    rows = list(
+        ReviewPair.objects.completed()
+        .filter(
+            note__path__in={key[0] for key in keys},
+            gate__path__in={key[1] for key in keys},
+            job__model_partition__name=model_partition,
+        )
+        .exclude(not_accepted=NotAccepted.PARTITION_MISMATCH)
+        .order_by("reviewed_at", "pk")
+        .values_list("note__path", "gate__path", "pk", "decision", "gate_snapshot__content_sha256")
+    )
+    decided = latest_decisions(row[2] for row in rows)
+    found: dict[Key, Review] = {}
+    for note_path, gate_path, pair_id, decision, gate_sha256 in rows:
+        counts = decided.get(pair_id, Decision(decision))
+        if (note_path, gate_path) in keys and counts in ACCEPTING_DECISIONS:
+            found[note_path, gate_path] = Review(pair_id, counts, gate_sha256)
+    return found
 
 
 def _refusal(ack: Ack, state: PairState, *, options: AckOptions) -> ReviewError | None:

@@ -9,9 +9,15 @@ from datetime import datetime
 from django.db import transaction
 
 from review.acceptance.accept import accept, key_of
-from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json, pin_texts
+from review.acceptance.ack import (
+    GateEdited,
+    NoteEdited,
+    Superseded,
+    key_json,
+    latest_decisions,
+    pin_texts,
+)
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
-from review.acceptance.evidence import latest_decisions
 from review.domain.paths import gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.jobs.provenance import telemetry_contradicts, telemetry_models

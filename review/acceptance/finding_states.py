@@ -1,4 +1,4 @@
-"""Keeps the queue's projection equal to the acceptances, findings and dispositions it derives from."""
+"""Keep the queue's projection equal to the acceptances, findings and dispositions it derives from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from review.vocabulary import (
 # Gives the rows of a model by its name: today's, or those of a migration.
 Tables = Callable[[str], Any]
 
-_GRAVITY = {severity.value: rank for rank, severity in enumerate(Severity)}
+_RANKS = {severity.value: rank for rank, severity in enumerate(Severity)}
 _AT_ONCE = 500
 # Columns of a row that only serve to make others.
 _HELPERS = ("partition", "read_note_id", "read_gate_id", "text", "quote", "first_id")
@@ -37,7 +37,7 @@ def _today(name: str) -> Any:
 def refresh_finding_states(
     notes: Collection[int], gates: Collection[int] | None = None, *, tables: Tables = _today
 ) -> None:
-    """Make the rows of these notes again; call it where acceptances moved, in the transaction.
+    """Recompute the rows of these notes; call it where acceptances moved, in the transaction.
 
     :param gates: only the rows of these gates.
     """
@@ -52,7 +52,7 @@ def refresh_finding_states(
 
 
 def rebuild_finding_states(*, tables: Tables = _today) -> None:
-    """Make every row again."""
+    """Recompute every row."""
     tables("FindingState").all().delete()
     current = tables("CurrentAcceptance").filter(decision__in=QUEUED_DECISIONS)
     notes = current.order_by("note_id").values_list("note_id", flat=True).distinct()
@@ -61,7 +61,7 @@ def rebuild_finding_states(*, tables: Tables = _today) -> None:
 
 
 def notes_off_the_queue() -> Iterator[list[int]]:
-    """Notes whose rows differ from what they derive from, a part at a time."""
+    """Yield notes whose rows differ from what they derive from, in chunks."""
     fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
     queued = CurrentAcceptance.objects.queued().values_list("note_id", flat=True)
     notes = set(queued) | set(FindingState.objects.values_list("note_id", flat=True))
@@ -74,13 +74,13 @@ def notes_off_the_queue() -> Iterator[list[int]]:
 
 
 def recompute_states(fingerprints: Iterable[str]) -> None:
-    """Set the state of findings again; call it where dispositions were added, in the transaction."""
+    """Recompute the state of findings; call it where dispositions were added, in the transaction."""
     for chunk in batched(sorted(set(fingerprints)), _AT_ONCE):
         columns = ("pk", "fingerprint", "text_read_at", "seen_before")
         rows = list(FindingState.objects.filter(fingerprint__in=chunk).values(*columns))
         alike: dict[tuple[str, ...], list[int]] = {}
-        for row, told in zip(rows, _states(rows, _today), strict=True):
-            alike.setdefault(tuple(told.values()), []).append(row["pk"])
+        for row, found in zip(rows, _states(rows, _today), strict=True):
+            alike.setdefault(tuple(found.values()), []).append(row["pk"])
         for (state, seen, decided_sha256), keys in alike.items():
             FindingState.objects.filter(pk__in=keys).update(
                 state=state, seen=seen, decided_sha256=decided_sha256
@@ -90,7 +90,7 @@ def recompute_states(fingerprints: Iterable[str]) -> None:
 def finding_states(
     keys: Mapping[str, Collection[int]], *, tables: Tables = _today
 ) -> list[dict[str, Any]]:
-    """The rows as they should be, field by field.
+    """Return the rows as they should be, field by field.
 
     :param keys: conditions on `note_id` and `gate_id`.
     """
@@ -109,7 +109,7 @@ def _judged(row: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def _reviews(keys: Mapping[str, Collection[int]], tables: Tables) -> Iterator[list[dict[str, Any]]]:
-    """The findings of each current acceptance; one row without a finding where there is none."""
+    """Yield the findings of each current acceptance; one row without a finding if there is none."""
     # The unique index starts with the partition: without it no index would be used.
     partitions = list(tables("ModelPartition").values_list("pk", flat=True))
     current = tables("CurrentAcceptance").filter(model_partition_id__in=partitions)
@@ -159,10 +159,10 @@ def _reviews(keys: Mapping[str, Collection[int]], tables: Tables) -> Iterator[li
 
 
 def _rows_of(review: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The findings of a review, and the review itself where none is as severe as its decision."""
+    """Yield the findings of a review, and the review itself if none is as severe as its decision."""
     reported = [row for row in review if row["finding_id"] is not None]
-    gravest = max((_GRAVITY[row["severity"]] for row in reported), default=-1)
-    if gravest < _GRAVITY[review[0]["decision"]]:
+    most_severe = max((_RANKS[row["severity"]] for row in reported), default=-1)
+    if most_severe < _RANKS[review[0]["decision"]]:
         yield _row(review[0], **_own_finding(review[0]))
     fingerprints = [row["fingerprint"] for row in reported]
     if reported and _is_moved(review[0]):
@@ -203,12 +203,13 @@ def _row(row: Mapping[str, Any], **own: Any) -> dict[str, Any]:
 
 
 def _states(rows: Sequence[Mapping[str, Any]], tables: Tables) -> Iterator[dict[str, str]]:
-    """`state`, `seen` and `decided_sha256` of each row, from the last disposition of its finding."""
+    """Yield `state`, `seen` and `decided_sha256` of each row, from its finding's last disposition."""
     decided: dict[str, Decided] = {}
     for chunk in batched(sorted({row["fingerprint"] for row in rows}), _AT_ONCE):
-        said = tables("Disposition").filter(fingerprint__in=chunk).order_by("pk")
-        for mark, state, *when in said.values_list("fingerprint", "state", "note_sha256", "at"):
-            decided[mark] = Decided(DispositionState(state), *when)
+        rows_of = tables("Disposition").filter(fingerprint__in=chunk).order_by("pk")
+        columns = ("fingerprint", "state", "note_sha256", "at")
+        for fingerprint, state, *when in rows_of.values_list(*columns):
+            decided[fingerprint] = Decided(DispositionState(state), *when)
     for row in rows:
         last = decided.get(row["fingerprint"])
         sha256 = last.note_sha256 if last else ""

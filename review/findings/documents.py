@@ -1,4 +1,4 @@
-"""The documents of findings: `warn-selector/1`, its pages, and `finding/1`."""
+"""The documents of findings: `warn-selector/1`, its pages, `finding/1` and `fix-prompt/1`."""
 
 from __future__ import annotations
 
@@ -140,3 +140,14 @@ class LooksPageJson(LooksJson, kw_only=True):
     """A part of that answer; `next` is the address of the part after it, absent at the end."""
 
     next: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class FixPromptJson(Document, kw_only=True):
+    """The answer of `fix_prompt`; `prompt` is null where it was written to `output`."""
+
+    schema: str = "fix-prompt/1"
+    note_path: str
+    note_sha256: str
+    fingerprints: list[str]
+    output: str | None = None
+    prompt: str | None

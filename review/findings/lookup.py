@@ -31,7 +31,7 @@ class FoundFinding:
     ordinal: int
 
     def name(self, *, gates_folder: str) -> str:
-        """The finding in one line."""
+        """Return the finding in one line."""
         words = " ".join(self.text.split())
         text = words if len(words) <= _TEXT_SHOWN else f"{words[:_TEXT_SHOWN].rstrip()}…"
         gate_id = gate_label(self.gate_path, gates_folder)
@@ -43,10 +43,10 @@ def _tail(path: str) -> str:
 
 
 def find_finding(fingerprint: str) -> FoundFinding | None:
-    """The latest finding with this fingerprint, or None.
+    """Return the latest finding with this fingerprint, or None.
 
     A review that was carried over has its findings under fingerprints of the new path. Where it
-    counts no more, no row holds them: they are made again, all of them, which takes long.
+    does not count any more, no row has them: they are computed again, all of them, which takes long.
     """
     states = FindingState.objects.filter(fingerprint=fingerprint).order_by(
         "later_objections", "-event_id"
@@ -62,7 +62,7 @@ def find_finding(fingerprint: str) -> FoundFinding | None:
 
 
 def known_fingerprints() -> list[str]:
-    """Fingerprints of stored findings, to name near ones."""
+    """Return fingerprints of stored findings, to suggest near ones."""
     found = Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)
     return list(found[:_NEAR_AMONG])
 

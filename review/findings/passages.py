@@ -1,21 +1,20 @@
-"""The passage of a note around the place that a finding quotes."""
+"""The passage of a note around the quote of a finding."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 _AROUND = 4
 _MOST_LINES = 40
 # A paragraph is often one line; a line may be a whole file.
-_LINE_SHOWN = 1200
-_BEFORE_MARK = 300
-# What is compared is bounded, whatever a worker quotes and a note repeats.
-_QUOTE_WORDS = 100
-_LINE_WORDS = 20_000
+_MAX_LINE = 1200
+_MAX_BEFORE_QUOTE = 300
+_MAX_QUOTE_WORDS = 100
 _WORD = re.compile(r"\w+")
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -29,76 +28,54 @@ class PassageLine:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether a part of the quote stands in it."""
         return bool(self.marked)
 
 
 def cut_passage(text: str, *, line: int, quote: str) -> tuple[PassageLine, ...]:
-    """The lines around `line`, where the quote begins; lines end at a line feed only."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
+    """Return the lines around `line`, where the quote begins; lines end at a line feed only."""
+    lines = text.removesuffix("\n").split("\n") if text else []
     first = max(1, line - _AROUND)
-    quoted = list(_quoted(lines, line, quote))
-    last = min(len(lines), line + len(quoted) - 1 + _AROUND, first + _MOST_LINES - 1)
-    marked = dict(enumerate(quoted, start=line))
+    spans = _quoted(lines[line - 1 : first + _MOST_LINES - 1], quote)
+    last = min(len(lines), line + max(spans, default=0) + _AROUND, first + _MOST_LINES - 1)
     return tuple(
-        _clipped(number, lines[number - 1].removesuffix("\r"), marked.get(number))
+        _clipped(number, lines[number - 1].removesuffix("\r"), spans.get(number - line))
         for number in range(first, last + 1)
     )
 
 
-def _quoted(lines: list[str], line: int, quote: str) -> Iterator[tuple[int, int]]:
-    """Start and end of what is quoted in each line from `line` on, word by word.
+def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
+    """Return the range of each line, by position, where most words of the quote follow each other.
 
-    Markup and line ends lie between words, so words are counted, not characters.
+    Markup and line ends are between words. If there are none of its words, it is the first line.
     """
-    wanted = [match.group().casefold() for match in islice(_WORD.finditer(quote), _QUOTE_WORDS)]
-    for text in lines[line - 1 :]:
-        if not wanted:
-            return
-        found = _first_run(text, wanted)
-        if found is None:
-            yield (0, len(text))
-            wanted = wanted[len(_WORD.findall(text)) or len(wanted) :]
-            continue
-        start, end, count = found
-        yield (start, end)
-        wanted = wanted[count:]
+    words = [re.escape(word) for word in _WORD.findall(quote)[:_MAX_QUOTE_WORDS]]
+    if not words or not lines:
+        return {}
+    pattern = r"(?:\W+".join(rf"\b{word}\b" for word in words) + ")?" * (len(words) - 1)
+    matches = re.finditer(pattern, "\n".join(lines), re.IGNORECASE)
+    best = max(matches, key=lambda found: len(found[0]), default=None)
+    if best is None:
+        return {0: (0, len(lines[0]))}
+    spans = {}
+    offset = 0
+    for position, line in enumerate(lines):
+        start, end = max(0, best.start() - offset), min(len(line), best.end() - offset)
+        if start < end:
+            spans[position] = (start, end)
+        offset += len(line) + 1
+    return spans
 
 
-def _first_run(text: str, wanted: list[str]) -> tuple[int, int, int] | None:
-    """Where the first words wanted stand in the line: start, end and how many of them."""
-    words = [
-        (match.group().casefold(), *match.span())
-        for match in islice(_WORD.finditer(text), _LINE_WORDS)
-    ]
-    best: tuple[int, int, int] | None = None
-    for at, (word, start, _end) in enumerate(words):
-        if word != wanted[0]:
-            continue
-        count = 0
-        for (other, *_span), want in zip(words[at:], wanted, strict=False):
-            if other != want:
-                break
-            count += 1
-        if best is None or count > best[2]:
-            best = (start, words[at + count - 1][2], count)
-    return best
-
-
-def _clipped(number: int, text: str, span: tuple[int, int] | None) -> PassageLine:
-    """The line in three parts, not longer than a page can show."""
-    start, end = span or (len(text), len(text))
-    cut = max(0, start - _BEFORE_MARK) if len(text) > _LINE_SHOWN and span else 0
+def _clipped(number: int, text: str, span: Span | None) -> PassageLine:
+    if span is None:
+        return PassageLine(number, _short(text), "", "")
+    start, end = span
+    cut = max(0, start - _MAX_BEFORE_QUOTE) if len(text) > _MAX_LINE else 0
     before = ("…" if cut else "") + text[cut:start]
-    marked = text[start:end]
-    room = max(0, _LINE_SHOWN - len(before) - len(marked))
-    after = text[end : end + room] + ("…" if len(text) > end + room else "")
-    if not span:
-        before, after = text[:_LINE_SHOWN] + ("…" if len(text) > _LINE_SHOWN else ""), ""
-    return PassageLine(number, before, _short(marked), after)
+    after = text[end : end + max(0, _MAX_LINE - len(before) - (end - start))]
+    more = "…" if len(text) > end + len(after) else ""
+    return PassageLine(number, before, _short(text[start:end]), after + more)
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LINE_SHOWN else f"{text[:_LINE_SHOWN]}…"
+    return text if len(text) <= _MAX_LINE else f"{text[:_MAX_LINE]}…"

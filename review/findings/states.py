@@ -1,17 +1,64 @@
-"""Findings of reviewed pairs, in the queue or not, with their state today and their place in today's text."""
+"""Findings of reviewed pairs, in the queue or not, with their state and line in today's text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from review.domain.disposition import Decided, finding_state
 from review.domain.finding_identity import own_fingerprints
 from review.findings.documents import QueueFindingJson
-from review.findings.quotes import QuoteFinder, QuoteNow
-from review.knowledge_base import Corpus
-from review.models import Disposition, Finding, NamedKeys, ReviewPair, batched
+from review.knowledge_base import Corpus, UnreadableFile
+from review.models import Disposition, FileSnapshot, Finding, NamedKeys, ReviewPair, batched
 from review.vocabulary import DispositionState
+
+
+class QuoteNow(NamedTuple):
+    """The line of a quote in the note as it is now; None where it is gone or cannot be told."""
+
+    line: int | None
+    is_gone: bool
+
+
+class QuoteFinder:
+    """Follows quotes into the notes as they are now; caches texts."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._text_of = lru_cache(maxsize=64)(self._read)
+        self._reviewed: dict[int, str] = {}
+
+    def load(self, pair_ids: Collection[int]) -> None:
+        """Read the texts that these pairs judged, in place of those that were read before."""
+        pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
+        snapshots = dict(pairs.values_list("pk", "note_snapshot_id"))
+        texts = FileSnapshot.objects.filter(pk__in=NamedKeys(set(snapshots.values())))
+        by_key = dict(texts.values_list("pk", "text"))
+        self._reviewed = {pair_id: by_key[key] for pair_id, key in snapshots.items()}
+
+    def follow(self, note_path: str, quote: str, *, pair_id: int, line: int | None) -> QuoteNow:
+        """Follow a quote that was on a line (from 1) of the text that a pair judged."""
+        from review.protocol.quote_location import follow_quote, quote_lines
+
+        if not quote:
+            return QuoteNow(None, is_gone=False)
+        if pair_id not in self._reviewed:
+            self.load([pair_id])
+        before, now = self._reviewed[pair_id], self._text_of(note_path)
+        line_now = follow_quote(before, now, quote=quote, line=line)
+        is_gone = (
+            bool(now and quote_lines(before, quote))
+            and line_now is None
+            and not quote_lines(now, quote)
+        )
+        return QuoteNow(line_now, is_gone=is_gone)
+
+    def _read(self, note_path: str) -> str:
+        try:
+            return self._corpus.read_note(note_path).text
+        except UnreadableFile:
+            return ""
 
 
 class ReviewedPair(NamedTuple):
@@ -38,7 +85,7 @@ class FindingReader:
     """Reads findings in bulk; reads a note only where it changed since its review."""
 
     def __init__(self, corpus: Corpus, *, digests: Mapping[str, str]) -> None:
-        """Take the digests of the notes on disk, by path."""
+        # The digests are those of the notes on disk, by path.
         self._quotes = QuoteFinder(corpus)
         self._digests = digests
 

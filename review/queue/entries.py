@@ -14,7 +14,7 @@ from review.domain.disposition import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson, QueueFindingJson
-from review.findings.quotes import QuoteFinder, QuoteNow
+from review.findings.states import QuoteFinder, QuoteNow
 from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.notes import in_order
 from review.models import Disposition, FindingState, batched

@@ -23,20 +23,12 @@ class QueueFacets:
     """How many lines each value has, under all filters but its own, the most frequent first.
 
     :param waiting: lines that would match, had their gate not changed.
+    :param counts: by facet and value.
     """
 
     total: int
     waiting: int
-    states: Mapping[str, int]
-    severities: Mapping[str, int]
-    decisions: Mapping[str, int]
-    seen: Mapping[str, int]
-    ages: Mapping[str, int]
-    since: Mapping[str, int]
-    lenses: Mapping[str, int]
-    gates: Mapping[str, int]
-    folders: Mapping[str, int]
-    partitions: Mapping[str, int]
+    counts: Mapping[str, Mapping[str, int]]
 
 
 # Facet to the column that it counts.
@@ -57,26 +49,26 @@ _HIDING = {"shown": "shown", "gate_now": "gate_snapshot_id"}
 
 
 def read_facets(queue: Queue) -> QueueFacets:
-    """Count all facets in one look at the rows: they are few kinds, however many."""
+    """Count all facets with one query: rows have few combinations of values."""
     columns = list(dict.fromkeys([*_COLUMNS.values(), *_HIDING.values()]))
     rows = queue.rows(without=[*_COLUMNS, *_HIDING]).order_by().values_list(*columns)
     kinds = rows.annotate(number=Count("pk"))
-    places = {name: columns.index(column) for name, column in (_COLUMNS | _HIDING).items()}
+    positions = {name: columns.index(column) for name, column in (_COLUMNS | _HIDING).items()}
     allowed = [
-        (name, places[name], frozenset(queue.filters[name].values))
-        for name in places
+        (name, positions[name], frozenset(queue.filters[name].values))
+        for name in positions
         if name in queue.filters
     ]
-    counts: dict[str, Counter[Any]] = {name: Counter() for name in places}
+    counts: dict[str, Counter[Any]] = {name: Counter() for name in positions}
     for *kind, number in kinds:
         hidden_by = {name for name, at, values in allowed if kind[at] not in values}
         for name in _counted_in(hidden_by):
-            counts[name][kind[places[name]]] += number
+            counts[name][kind[positions[name]]] += number
     return _facets(queue, counts)
 
 
 def _counted_in(hidden_by: set[str]) -> Collection[str]:
-    """The facets that count a line: all, or the only one whose own filter hides it."""
+    """Return the facets that count a line: all, or the only one whose own filter hides it."""
     if not hidden_by:
         return (*_COLUMNS, *_HIDING)
     if len(hidden_by) == 1:
@@ -87,21 +79,21 @@ def _counted_in(hidden_by: set[str]) -> Collection[str]:
 
 def _facets(queue: Queue, counts: Mapping[str, Counter[Any]]) -> QueueFacets:
     total = sum(counts["shown"].values())
-    ids = {key: queue.gate_id(path) for key, path in queue.gates.items()}
-    return QueueFacets(
-        total=total,
-        waiting=sum(counts["gate_now"].values()) - total,
-        states=_ordered(counts["states"], DispositionState.values),
-        severities=_ordered(counts["severities"], _SEVERITIES),
-        decisions=_ordered(counts["decisions"], _SEVERITIES[:2]),
-        seen=dict(counts["seen"].most_common()),
-        ages=_ordered(counts["ages"], (*AGES, OLDER)),
-        since=_ordered(counts["since"], NoteNow.values),
-        lenses=_relabelled(counts["lenses"], lambda key: lens_of(ids[key])),
-        gates=_relabelled(counts["gates"], ids.__getitem__),
-        folders=_folders(counts["folders"], queue.wanted.folders),
-        partitions=_relabelled(counts["partitions"], queue.partitions.__getitem__),
-    )
+    shown = {
+        "states": _ordered(counts["states"], DispositionState.values),
+        "severities": _ordered(counts["severities"], _SEVERITIES),
+        "decisions": _ordered(counts["decisions"], _SEVERITIES[:2]),
+        "seen": dict(counts["seen"].most_common()),
+        "ages": _ordered(counts["ages"], (*AGES, OLDER)),
+        "since": _ordered(counts["since"], NoteNow.values),
+        "lenses": _relabelled(
+            counts["lenses"], lambda key: lens_of(queue.gate_id(queue.gates[key]))
+        ),
+        "gates": _relabelled(counts["gates"], lambda key: queue.gate_id(queue.gates[key])),
+        "folders": _folders(counts["folders"], queue.wanted.folders),
+        "partitions": _relabelled(counts["partitions"], queue.partitions.__getitem__),
+    }
+    return QueueFacets(total, sum(counts["gate_now"].values()) - total, shown)
 
 
 def _ordered(counts: Counter[Any], words: Iterable[str]) -> dict[str, int]:
@@ -116,7 +108,7 @@ def _relabelled(counts: Counter[Any], label: Callable[[Any], str]) -> dict[str, 
 
 
 def _folders(counts: Counter[str], chosen: tuple[str, ...]) -> dict[str, int]:
-    """The folders that are set, with all below them; and the ones a step below, else the tops."""
+    """Count the folders that are set, with all below them, and the ones a step below them."""
     tops = chosen or (_shared_folder(counts),)
     steps = _relabelled(counts, lambda folder: _step_below(folder, tops))
     steps.pop("", None)
@@ -125,12 +117,12 @@ def _folders(counts: Counter[str], chosen: tuple[str, ...]) -> dict[str, int]:
 
 
 def _shared_folder(folders: Collection[str]) -> str:
-    """The longest folder that all of them are or lie in."""
+    """Return the longest folder that contains all of them."""
     return commonpath(folders) if folders else ""
 
 
 def _step_below(folder: str, tops: Sequence[str]) -> str:
-    """The part of a folder one step below the top that it lies in; "" where it lies in none."""
+    """Return the part of a folder one step below the top that contains it; "" if none does."""
     for top in tops:
         if folder == top:
             return folder

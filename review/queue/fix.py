@@ -1,4 +1,4 @@
-"""Hands notes with open findings to a runner that may edit a copy, and shows or applies what it did."""
+"""Give notes with open findings to a runner that may edit a copy, and show or apply its edits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
-from review.queue.fix_queries import NothingToFix, make_fix_prompt
+from review.queue.fix_prompt import NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
 from review.runners.run import RunRequest, run_edit, scratch_folder
@@ -34,12 +34,12 @@ from review.sweeps.workers import ResolvedRunner
 
 PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"
 FAILED, REFUSED = "failed", "refused"
-_LOOK_EVERY = 0.2
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class FixSweep:
-    """Which notes to mend, by whom, and within which limits.
+    """The notes to fix, the runner, and its limits.
 
     :param notes: files and folders; none is every note with an open finding.
     :param gates: only notes of which these gates found something; the prompt has all findings.
@@ -61,10 +61,9 @@ class FixSweep:
 
 @dataclass(frozen=True)
 class Fixed:
-    """What became of each note, sorted by path; `policy` says why it ended early, if it did.
+    """The result of each note, sorted by path; `policy` says why it ended early, if it did.
 
-    :param record: the file that tells of it afterwards, relative to the root; None where none was
-        begun.
+    :param record: the log file of the run, relative to the root; None if none was begun.
     """
 
     notes: tuple[FixJson, ...]
@@ -82,13 +81,13 @@ class _Draft:
 
 
 def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: threading.Event) -> Fixed:
-    """Have the notes mended, each in a copy of its own; findings stay open until a new review.
+    """Have the notes fixed, each in its own copy; findings stay open until a new review.
 
     :raises NoSuchNote, UnknownGate: a name does not resolve.
     :raises ArtifactNotWritten: it cannot be recorded; no note is handed out.
     """
-    places = named_places(corpus, request.notes, root=str(config.root))
-    queue = QueueFilter(notes=places, gates=request.gates)
+    paths = named_places(corpus, request.notes, root=str(config.root))
+    queue = QueueFilter(notes=paths, gates=request.gates)
     entries = read_warn_queue(corpus, queue).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
     policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
@@ -115,7 +114,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     # A limit that was reached with the last note has cut nothing off.
     if not work.waiting and policy.reason is StopReason.MAX_JOBS:
         policy.reason = None
-    work.tell("end", {"stopped": policy.reason, "because": policy.because})
+    work.log("end", {"stopped": policy.reason, "because": policy.because})
     notes = sorted(work.notes, key=lambda note: note.note_path)
     path = record.path.relative_to(config.root).as_posix()
     return Fixed(tuple(notes), tuple(work.usages), policy, path)
@@ -125,7 +124,7 @@ def _begin_record(request: FixSweep, config: Config, waiting: Collection[str]) -
     """Say who does what with which notes, in a new file below the reports."""
     now, resolved = request.clock(), request.resolved
     record = FixRecord(config, started=now)
-    told = {
+    details = {
         "actor": config.actor,
         "runner": resolved.spec.name,
         "runner_model": resolved.provenance.runner_model,
@@ -134,7 +133,7 @@ def _begin_record(request: FixSweep, config: Config, waiting: Collection[str]) -
         "gates": request.gates,
         "notes": sorted(waiting),
     }
-    record.add("begin", {"at": timestamp(now), **told})
+    record.add("begin", {"at": timestamp(now), **details})
     return record
 
 
@@ -160,11 +159,18 @@ class _Work:
                 draft = next(drafts, None) if self.policy.may_start(len(under_way)) else None
                 more = draft is not None
                 if draft is not None:
-                    self.tell("handed-out", _handed(draft))
+                    self.log(
+                        "handed-out",
+                        {
+                            "note_path": draft.note.path,
+                            "note_sha256": draft.note.sha256,
+                            "fingerprints": draft.fingerprints,
+                        },
+                    )
                     under_way[pool.submit(self._run, draft)] = draft
             if not under_way:
                 return
-            done, _others = wait(under_way, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
+            done, _others = wait(under_way, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
                 self._settle(under_way.pop(future), future.result())
             more = more or bool(done)
@@ -180,7 +186,7 @@ class _Work:
             except NothingToFix:
                 continue
             except ReviewError as refused:
-                self._add(path, REFUSED, reason=refused.message)
+                self._add(_answer(path, REFUSED, reason=refused.message))
                 continue
             linked = read_linked_files([(path, note.text)], linker=self.corpus.linker, root=root)
             yield _Draft(note, prompt, document.fingerprints, linked | {path: note.data})
@@ -208,14 +214,14 @@ class _Work:
             self.policy.note(usage)
         else:
             self.policy.note(usage, failure=failure, code=failure.code, reason=failure.reason)
-        answer = self._judge(draft, outcome)
+        answer = self._result(draft, outcome)
         answer.fingerprints = draft.fingerprints
         answer.said = outcome.said
         answer.cost_usd = usage.cost_usd
-        self._keep(answer)
+        self._add(answer)
 
-    def _judge(self, draft: _Draft, outcome: RunnerOutcome) -> FixJson:
-        """What came back, and what is done with it."""
+    def _result(self, draft: _Draft, outcome: RunnerOutcome) -> FixJson:
+        """Check what came back, and apply it if asked to."""
         path = draft.note.path
         if outcome.failure is not None or outcome.text is None:
             reason = outcome.failure.reason if outcome.failure else "no note came back"
@@ -233,28 +239,16 @@ class _Work:
             return _answer(path, FAILED, reason=failed.message, diff=diff)
         except ReviewError as refused:
             return _answer(path, REFUSED, reason=refused.message, diff=diff)
-        what = APPLIED if self.request.apply else CHANGED
-        return _answer(path, what, diff=diff)
+        return _answer(path, APPLIED if self.request.apply else CHANGED, diff=diff)
 
-    def _add(self, path: str, what: str, *, reason: str) -> None:
-        self._keep(_answer(path, what, reason=reason))
-
-    def _keep(self, answer: FixJson) -> None:
+    def _add(self, answer: FixJson) -> None:
         self.notes.append(answer)
-        self.tell("note", msgspec.structs.asdict(answer))
+        self.log("note", msgspec.structs.asdict(answer))
 
-    def tell(self, what: str, told: Mapping[str, object]) -> None:
-        """Add to the record; a disk that is full by now costs the record, and not the work."""
+    def log(self, event: str, details: Mapping[str, object]) -> None:
+        """Add to the record; if the disk is full by now, the work goes on without it."""
         with suppress(ArtifactNotWritten):
-            self.record.add(what, {"at": timestamp(self.request.clock()), **told})
-
-
-def _handed(draft: _Draft) -> dict[str, object]:
-    return {
-        "note_path": draft.note.path,
-        "note_sha256": draft.note.sha256,
-        "fingerprints": draft.fingerprints,
-    }
+            self.record.add(event, {"at": timestamp(self.request.clock()), **details})
 
 
 def _answer(

@@ -1,13 +1,19 @@
-"""Render the prompt for whoever mends a note: all its open findings, and nothing that can act."""
+"""The prompt for fixing a note: all its open findings, with nothing in it that can act."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from review.findings.documents import QueueEntryJson, QueueFindingJson
+from review.domain.paths import path_below
+from review.errors import ExitCode, ReviewError
+from review.findings.documents import FixPromptJson, QueueEntryJson, QueueFindingJson
+from review.knowledge_base import Corpus
 from review.protocol.prompt import PromptGate, framed
+from review.queue.entries import read_warn_queue
+from review.queue.queue import QueueFilter
+from review.selection.gate_names import read_named_note
 
-_GRAVITY = ("fail", "warn", "info")
+_SEVERITIES = ("fail", "warn", "info")
 _TASK = """\
 # Task
 
@@ -53,6 +59,43 @@ the quotes.
 """
 
 
+class NothingToFix(ReviewError):
+    """The note has no open finding."""
+
+    exit_code = ExitCode.NOTHING_TO_DO
+
+
+def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJson, str]:
+    """Return the document and the text of the prompt: all open findings of a note.
+
+    :param note: a path below the root, as written.
+    :raises NoSuchNote: there is no such note.
+    :raises UnreadableFile: the file cannot be taken as a note.
+    :raises NothingToFix: nothing is open.
+    """
+    now = read_named_note(corpus, path_below(root, note))
+    entries = list(read_warn_queue(corpus, QueueFilter(notes=(now.path,))).entries)
+    if not entries:
+        raise NothingToFix(
+            f"{now.path}: no finding is open",
+            hint="what is open elsewhere: commonplace warn_selector",
+        )
+    gates = [
+        PromptGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
+        for entry in entries
+    ]
+    text = render_fix_prompt(
+        entries, gates, note_path=now.path, note_text=now.text, note_sha256=now.sha256
+    )
+    document = FixPromptJson(
+        note_path=now.path,
+        note_sha256=now.sha256,
+        fingerprints=[found.fingerprint for entry in entries for found in listed(entry)],
+        prompt=text,
+    )
+    return document, text
+
+
 def render_fix_prompt(
     entries: Sequence[QueueEntryJson],
     gates: Sequence[PromptGate],
@@ -88,7 +131,9 @@ def _findings(entries: Sequence[QueueEntryJson]) -> Iterator[str]:
     found = [(finding, entry.gate_id) for entry in entries for finding in listed(entry)]
     if not found:
         yield f"\n{_NONE_LISTED}"
-    found.sort(key=lambda item: (_GRAVITY.index(item[0].severity), item[0].line_now or 0, item[1]))
+    found.sort(
+        key=lambda item: (_SEVERITIES.index(item[0].severity), item[0].line_now or 0, item[1])
+    )
     for finding, gate_id in found:
         name = finding.fingerprint
         yield f"\n## {name}: {finding.severity.upper()} by {gate_id}, {_place(finding)}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -139,17 +139,22 @@ class Queue:
         self.wanted = wanted
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
         self._folder = gates.folder
-        self.gates, self._gate_texts = gate_keys(gates.gates)
-        kept = {name: column for name, column in self._stored_filters() if column.values}
+        self.gates, gate_texts = gate_keys(gates.gates)
+        self.filters = self._stored_filters()
         rows = FindingState.objects.all()
         if not is_whole:
-            narrow = [kept[name].condition for name in _NARROWING if name in kept]
+            narrow = [self.filters[n].condition for n in _NARROWING if n in self.filters]
             rows = rows.filter(*narrow, gate_id__in=NamedKeys(self.gates))
         self.notes = read_note_states(rows, digests_of)
-        self.filters = {**kept, **self._filters_of_files()}
+        states = self.wanted.states or (DispositionState.OPEN.value,)
+        self.filters |= {
+            "gate_now": ColumnFilter("gate_snapshot_id", gate_texts),
+            "states": ColumnFilter("state_now", states),
+            "since": ColumnFilter("since", self.wanted.since or PRESENT),
+        }
 
     def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
-        """The rows under all filters but these; none of a gate that is gone."""
+        """Return the rows under all filters but these; none of a gate that is gone."""
         kept = [found.condition for name, found in self.filters.items() if name not in without]
         if self.wanted.words:
             kept.append(self._with(self.wanted.words))
@@ -160,7 +165,7 @@ class Queue:
         return self.every_row().filter(*kept)
 
     def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
-        """The lines of some rows, or of all that match, in the order of the queue."""
+        """Return the lines of some rows, or of all that match, in the order of the queue."""
         found = (self.rows() if rows is None else rows).order_by(*_ORDER).values_list(*_COLUMNS)
         return map(QueueLine._make, found.iterator(chunk_size=2000))
 
@@ -242,12 +247,12 @@ class Queue:
         return gate_label(gate_path, self._folder)
 
     def passed_in(self, line: QueueLine) -> tuple[str, ...]:
-        """The partitions that passed the line's note and gate after its review was accepted."""
+        """Return the partitions that passed the line's note and gate after its review was accepted."""
         keys = line.passed_in.split(",") if line.passed_in else ()
         return tuple(sorted(self.partitions[int(key)] for key in keys))
 
     def every_row(self) -> QuerySet[FindingState]:
-        """The rows under no filter, also those of gates that changed or are gone."""
+        """Return the rows under no filter, including those of gates that changed or are gone."""
         notes = self.notes
         return FindingState.objects.annotate(
             state_now=Case(
@@ -274,29 +279,34 @@ class Queue:
         steps = [When(first_at__gt=since - span, then=Value(name)) for name, span in AGES.items()]
         return {"age": Case(*steps, default=Value(OLDER))}
 
-    def _stored_filters(self) -> Iterator[tuple[str, ColumnFilter]]:
+    def _stored_filters(self) -> dict[str, ColumnFilter]:
+        """Return the filters that are set, of those that do not depend on the files."""
         wanted = self.wanted
-        ids = {key: self.gate_id(path) for key, path in self.gates.items()}
         partitions = {name: key for key, name in self.partitions.items()}
-        yield "shown", ColumnFilter("shown", (1,))
-        yield "notes", ColumnFilter("note_id", _at_or_below(wanted.notes, "note_path", "note_id"))
-        yield "folders", ColumnFilter("folder", _at_or_below(wanted.folders, "folder", "folder"))
-        if wanted.gates:
-            gates = [key for key, gate_id in ids.items() if gate_id in wanted.gates]
-            yield "gates", ColumnFilter("gate_id", gates or [0])
-        if wanted.lenses:
-            lenses = [key for key, gate_id in ids.items() if lens_of(gate_id) in wanted.lenses]
-            yield "lenses", ColumnFilter("gate_id", lenses or [0])
-        if wanted.partitions:
-            keys = [partitions.get(name, 0) for name in wanted.partitions]
-            yield "partitions", ColumnFilter("model_partition_id", keys)
-        yield "severities", ColumnFilter("severity", wanted.severities)
-        yield "decisions", ColumnFilter("decision", wanted.decisions)
-        yield "seen", ColumnFilter("seen", wanted.seen)
-        yield "ages", ColumnFilter("age", wanted.ages)
+        gates, lenses = set(wanted.gates), set(wanted.lenses)
+        columns: dict[str, tuple[str, Sequence[Any]]] = {
+            "shown": ("shown", (1,)),
+            "notes": ("note_id", _at_or_below(wanted.notes, "note_path", "note_id")),
+            "folders": ("folder", _at_or_below(wanted.folders, "folder", "folder")),
+            "gates": ("gate_id", self._gate_keys(lambda gate_id: gate_id in gates)),
+            "lenses": ("gate_id", self._gate_keys(lambda gate_id: lens_of(gate_id) in lenses)),
+            "partitions": (
+                "model_partition_id",
+                [partitions.get(name, 0) for name in wanted.partitions],
+            ),
+            "severities": ("severity", wanted.severities),
+            "decisions": ("decision", wanted.decisions),
+            "seen": ("seen", wanted.seen),
+            "ages": ("age", wanted.ages),
+        }
+        is_set = {"shown", *(name for name, value in vars(wanted).items() if value)}
+        return {name: ColumnFilter(*columns[name]) for name in columns if name in is_set}
+
+    def _gate_keys(self, is_wanted: Callable[[str], bool]) -> list[int]:
+        return [key for key, path in self.gates.items() if is_wanted(self.gate_id(path))] or [0]
 
     def _latest(self) -> Q:
-        """One review a note and gate: the latest of the partitions that are asked for."""
+        """Select one review a note and gate: the latest of the partitions that are asked for."""
         wanted = self.wanted.partitions
         if not wanted:
             return Q(later_objections=0)
@@ -311,15 +321,6 @@ class Queue:
         )
         return Q(~Exists(later))
 
-    def _filters_of_files(self) -> dict[str, ColumnFilter]:
-        return {
-            "gate_now": ColumnFilter("gate_snapshot_id", self._gate_texts),
-            "states": ColumnFilter(
-                "state_now", self.wanted.states or (DispositionState.OPEN.value,)
-            ),
-            "since": ColumnFilter("since", self.wanted.since or PRESENT),
-        }
-
     def _with(self, words: str) -> Q:
         folded = words.casefold()
         notes = [key for key, path in self.notes.paths.items() if folded in path.casefold()]
@@ -332,13 +333,13 @@ class Queue:
         )
 
 
-def _at_or_below(places: tuple[str, ...], path: str, value: str) -> list[Any]:
-    """The values that a column has in rows whose path is one of the places or lies below one."""
-    if not places:
+def _at_or_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
+    """Return the values of a column in rows whose path is at or below one of these paths."""
+    if not paths:  # the filter is not set
         return []
-    is_wanted = within(places)
+    is_wanted = within(paths)
     found = FindingState.objects.order_by().values_list(path, value).distinct()
-    return [kept for place, kept in found if is_wanted(place)] or [0]
+    return [kept for found_path, kept in found if is_wanted(found_path)] or [0]
 
 
 def _beyond(cursor: QueueCursor, way: str) -> Q:
@@ -359,7 +360,7 @@ def first_cursor(fingerprints: Collection[str]) -> QueueCursor | None:
 
 
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> tuple[Queue, FilesNow]:
-    """The queue as a page shows it, and the look at the files that it rests on."""
+    """Return the queue as a page shows it, and the scan of the files that it is based on."""
     look = files_now(config, now=now)
 
     def digests_of(paths: Collection[str]) -> Mapping[str, str]:

@@ -16,7 +16,6 @@ from review.web.pages import (
     reviews,
     search,
     start,
-    triage,
 )
 from review.web.pages import needs_a_look as looks
 from review.web.pages import pair_actions as picking
@@ -24,6 +23,6 @@ from review.web.render import raw_text as texts
 
 _PAGES = (
     *(start, jobs, events, looks, reviews, texts, picking, diffs, notes, matrix, gates, search),
-    *(queue, triage, findings, entering, preferences),
+    *(queue, findings, entering, preferences),
 )
 urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance.ack import AckRequest, Superseded, ack_gate_review
+from review.acceptance.ack import AckRequest, Superseded, ack_gate_review, read_pair_states
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.acceptance.decide import (
     DecisionRequest,
@@ -17,7 +17,6 @@ from review.acceptance.decide import (
     override_acceptance,
     set_decision,
 )
-from review.acceptance.evidence import read_pair_states
 from review.errors import UsageRefused
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest
@@ -188,9 +187,9 @@ class TestDecision:
         decide(root, pair_id, Decision.WARN)
 
         key = (note_path("a.md"), gate_path("prose/x"))
-        standing = read_pair_states([key], model_partition=PARTITION)[key]
+        state = read_pair_states([key], model_partition=PARTITION)[key]
 
-        assert (standing.review.review_pair_id, standing.review.decision) == (pair_id, "warn")
+        assert (state.review.review_pair_id, state.review.decision) == (pair_id, "warn")
 
     def test_superseded_by_a_later_text_is_kept_as_evidence(self, root):
         (pair_id,) = review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)

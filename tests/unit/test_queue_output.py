@@ -8,7 +8,7 @@ from review.documents.base import encode
 from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson, QueueFindingJson, QueueJson
-from review.management.output.queue import queue_chunks
+from review.management.commands.warn_selector import queue_chunks
 from review.queue.entries import WarnQueue
 from review.vocabulary import ProblemCode
 

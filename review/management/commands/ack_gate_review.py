@@ -82,10 +82,10 @@ class Command(ReviewCommand):
         from review.acceptance.ack_selection import AckInputRequest, ack_selection
         from review.jobs.provenance import canonical_partition
 
-        said = {"actor": options["actor"], "reason": options["reason"] or ""}
+        author = {"actor": options["actor"], "reason": options["reason"] or ""}
         if options["input"]:
             given = AckInputRequest(
-                selection=self.read_input(options["input"]), source=options["input"], **said
+                selection=self.read_input(options["input"]), source=options["input"], **author
             )
             return ack_selection(given, corpus=corpus, config=config, now=self.now)
         request = AckRequest(
@@ -94,7 +94,7 @@ class Command(ReviewCommand):
             model_partition=canonical_partition(options["model"], config=config),
             expect_note_sha256=options["expect_note_sha"],
             accept_gate_change=options["accept_gate_change"],
-            **said,
+            **author,
         )
         return ack_gate_review(request, corpus=corpus, now=self.now)
 

@@ -46,7 +46,7 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.queue.fix_queries import make_fix_prompt
+        from review.queue.fix_prompt import make_fix_prompt
 
         config = settings.current()
         with open_corpus(config) as corpus:

@@ -10,24 +10,29 @@ from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.findings.documents import LookJson, LooksJson, QueueEntryJson, QueueFindingJson
+from review.findings.documents import (
+    LookJson,
+    LooksJson,
+    QueueEntryJson,
+    QueueFindingJson,
+    QueueJson,
+)
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
+from review.management.kit.json_stream import encode_filled
 from review.management.kit.options import partition, text
 from review.management.output.problems import problem_lines
-from review.management.output.queue import queue_chunks
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
+_ENTRIES_A_CHUNK = 200
 
 
 class Command(ReviewCommand):
-    """Show what must be mended next."""
-
     help = (
         "List the findings of current warn and fail reviews, one entry per note and gate: the"
         " latest accepted. Left out are overrides and reviews by a gate that changed since."
@@ -44,7 +49,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown note or gate; near ones are named"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         many: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
         parser.add_argument(
             "--note", **many, type=text, metavar="PATH", help="files and folders, gone ones too"
@@ -78,16 +82,15 @@ class Command(ReviewCommand):
         parser.add_argument("--format", choices=FORMATS, help="default: text; --json is json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read and print the queue."""
         shape = _shape(options, as_json=self.as_json)
         config = settings.current()
         with open_corpus(config) as corpus:
-            places = named_places(corpus, options["note"], root=str(config.root))
+            paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
-                looks = _read_looks(corpus, options, places, gates_folder=config.gates_folder)
+                looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
                 self._print_looks(looks, shape)
             else:
-                self._print_queue(read_warn_queue(corpus, _wanted(options, places)), shape)
+                self._print_queue(read_warn_queue(corpus, _wanted(options, paths)), shape)
 
     def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
@@ -97,12 +100,12 @@ class Command(ReviewCommand):
 
             self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
         else:
-            shown = list(_queue_lines(queue.entries))
+            lines = list(_queue_lines(queue.entries))
             gone = list(_queue_lines(queue.deleted_notes))
-            self.write_lines(shown)
+            self.write_lines(lines)
             if gone:
                 self.write_lines(["", "notes that are gone:", *gone])
-            if not shown and not gone:
+            if not lines and not gone:
                 self.notice("the queue is empty")
             if queue.waiting:
                 self.notice(_waiting_line(queue.waiting))
@@ -120,6 +123,15 @@ class Command(ReviewCommand):
             self.warn(line)
 
 
+def queue_chunks(queue: WarnQueue) -> Iterator[str]:
+    """Encode the document in chunks: as a whole it is tens of megabytes."""
+    problems = [problem_json(problem) for problem in queue.problems]
+    frame = QueueJson(
+        entries=[], deleted_notes=[], problems=problems, waiting_findings=queue.waiting
+    )
+    return encode_filled(frame, queue.entries, queue.deleted_notes, at_once=_ENTRIES_A_CHUNK)
+
+
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
@@ -132,7 +144,7 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 
 
 def _read_looks(
-    corpus: Corpus, options: dict[str, Any], places: tuple[str, ...], *, gates_folder: str
+    corpus: Corpus, options: dict[str, Any], paths: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
     from review.reviews.needs_a_look import LookRequest, read_looks
 
@@ -140,7 +152,7 @@ def _read_looks(
     return read_looks(
         corpus,
         LookRequest(
-            notes=places,
+            notes=paths,
             gate_paths=tuple(gate.path for gate in gates),
             model_partition=options["model"],
         ),
@@ -148,9 +160,9 @@ def _read_looks(
     )
 
 
-def _wanted(options: dict[str, Any], places: tuple[str, ...]) -> QueueFilter:
+def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:
     return QueueFilter(
-        notes=places,
+        notes=paths,
         gates=tuple(options["gate"]),
         partitions=(options["model"],) if options["model"] else (),
         decisions=tuple(options["decision"]),
@@ -179,22 +191,21 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             f" (pair {entry.review_pair_id}, {entry.model_partition}{changed}{passed})"
         )
         for finding in entry.findings:
-            place = _place(note_path, finding)
+            location = _location(note_path, finding)
             again = ", regressed" if finding.regressed else ""
             state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
-            yield f"    {place}{finding.severity}: {finding.text} [{finding.fingerprint}{state}{again}]"
+            yield f"    {location}{finding.severity}: {finding.text} [{finding.fingerprint}{state}{again}]"
             if finding.of_whole_review:
                 yield f"      commonplace render_review --review-pair-id {entry.review_pair_id}"
             if finding.quote:
                 yield f"      > {finding.quote}"
 
 
-def _place(note_path: str, finding: QueueFindingJson) -> str:
+def _location(note_path: str, finding: QueueFindingJson) -> str:
     if finding.line_now:
         return f"{note_path}:{finding.line_now}: "
     if finding.quote_gone:
         return "(quote gone from the note) "
-    # Where it was is no place to go to.
     return f"(was line {finding.line}) " if finding.line else ""
 
 

@@ -1,33 +1,227 @@
-"""The page of one finding, which moves on to the next one of the list it was opened from."""
+"""One finding's page, and disposing of findings: one, a selection, or all that match; and undo."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
 from shlex import quote
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import path, reverse
-from django.views.decorators.http import require_POST
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
 
 from review import settings
+from review.errors import UsageRefused
+from review.findings.lookup import find_finding
 from review.knowledge_base.opening import open_corpus
+from review.models import Disposition
 from review.queue.finding_page import FindingPage, read_finding
 from review.queue.queue import Queue, QueueCursor, QueueLine, first_cursor
-from review.vocabulary import DispositionState
-from review.web.core.actions import SeeOther, may, require_permission
-from review.web.core.filters import AFTER, Filters
-from review.web.core.paging import write_place
-from review.web.core.responses import page
-from review.web.pages.queue_filters import LINES_A_PAGE, find, read_filters
-from review.web.pages.triage import (
-    MAX_REASON,
-    PERMISSION,
-    STATES,
-    dispose_and_report,
-    disposition_request,
-    last_action,
+from review.queue.triage import (
+    DispositionRequest,
+    NothingToUndo,
+    QueueMoved,
+    Triaged,
+    dispose_findings,
+    dispose_matching,
+    undo,
 )
+from review.vocabulary import DispositionState
+from review.web.core.actions import SeeOther, actor, after_post, field, may, require_permission
+from review.web.core.filters import AFTER, Filters, read_number
+from review.web.core.labels import count_words
+from review.web.core.paging import write_place
+from review.web.core.responses import page, wants_json
+from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.render.markdown import Look, render_markdown
+
+PERMISSION = "review.change_finding"
+STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DEFERRED)
+MAX_REASON = 1000
+MAX_AT_ONCE = 500
+_NAMED_AT_MOST = 3
+_LAST_ACTION = "queue-last-act"
+_DONE = {
+    DispositionState.OPEN: "opened again",
+    DispositionState.FIXED: "fixed",
+    DispositionState.REJECTED: "rejected",
+    DispositionState.DEFERRED: "deferred",
+}
+
+
+class BadForm(UsageRefused):
+    """The form names no finding, or no status that a finding can be given."""
+
+
+@dataclass(frozen=True)
+class LastAction:
+    """What the person did last in this browser, and can undo."""
+
+    at: str
+    what: str
+
+
+def last_action(request: HttpRequest) -> LastAction | None:
+    found = request.session.get(_LAST_ACTION)
+    return LastAction(**found) if found else None
+
+
+@require_POST
+def dispose(request: HttpRequest) -> HttpResponse:
+    """Decide about the findings that are selected, or about the one whose button was pressed."""
+    require_permission(request, PERMISSION)
+    filters = read_filters(request)
+    # Of a row's own button, or else of the ticked boxes.
+    word, _blank, one = request.POST.get("one", "").partition(" ")
+    named = [one] if one else request.POST.getlist("finding")
+    if len(named) > MAX_AT_ONCE:
+        raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
+    posted = disposition_request(request, word if one else request.POST.get("act", ""), named)
+    cursor = first_cursor(list(posted.findings))
+    dispose_and_report(request, posted)
+    return after_post(request, filters.url(), focus=_row_after(cursor, filters))
+
+
+def disposition_request(
+    request: HttpRequest, state: str, named: Sequence[str] = ()
+) -> DispositionRequest:
+    """Read what the form asks for.
+
+    :param named: each finding's fingerprint and the id of the disposition that was shown.
+    :raises BadForm: there is no such status or finding.
+    """
+    if state not in DispositionState.values:
+        raise BadForm(
+            f"a finding cannot be {state!r}", hint=f"it can be {', '.join(DispositionState.values)}"
+        )
+    findings = {}
+    for text in named:
+        fingerprint, _blank, shown_id = text.partition(" ")
+        number = read_number(shown_id)
+        if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
+            raise BadForm("the form names no finding", hint="reload the page")
+        findings[fingerprint] = number
+    return DispositionRequest(
+        findings=findings,
+        state=DispositionState(state),
+        actor=actor(request),
+        reason=field(request, "reason", max_length=MAX_REASON),
+    )
+
+
+def dispose_and_report(request: HttpRequest, posted: DispositionRequest) -> Triaged:
+    done = dispose_findings(posted, config=settings.current(), now=timezone.now())
+    _report(request, done, posted.state)
+    return done
+
+
+def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> None:
+    """Say what was done and, by name, what was not; remember it for an undo."""
+    if done.moved:
+        what = f"{count_words(len(done.moved), 'finding')} {_DONE[state]}"
+        if len(done.moved) == 1:
+            what = f"{_DONE[state].capitalize()}: {_name(done.moved[0])}"
+        request.session[_LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
+        messages.success(request, f"{what}.")
+    _report_refusals(request, done.not_moved)
+
+
+def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
+    for last in not_moved[:_NAMED_AT_MOST]:
+        messages.warning(
+            request,
+            f"Left alone: {_name(last.fingerprint)}. {last.actor} says {last.state} since this page"
+            " was shown.",
+        )
+    more = len(not_moved) - _NAMED_AT_MOST
+    if more > 0:
+        messages.warning(request, f"Left alone too: {count_words(more, 'finding')}.")
+
+
+def _name(fingerprint: str) -> str:
+    found = find_finding(fingerprint)
+    return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
+
+
+def _row_after(cursor: QueueCursor | None, filters: Filters) -> str:
+    """Return the id of the row that gets the focus: the next one of the list, else the previous."""
+    queue, _files = find(filters)
+    line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
+    return line.row_id if line else ""
+
+
+@require_http_methods(["GET", "POST"])
+def all_matching(request: HttpRequest) -> HttpResponse:
+    """Show what deciding about all findings that match would do; do it once it is confirmed."""
+    require_permission(request, PERMISSION)
+    filters = read_filters(request)
+    if request.method == "GET":
+        url = f"{reverse('queue')}?{filters.query}&format=json"
+        return SeeOther(url) if wants_json(request) else _confirm(request, filters)
+    posted = disposition_request(request, request.POST.get("as", ""))
+    expected = read_number(request.POST.get("expected", ""))
+    if expected is None:
+        raise BadForm("the form does not say how many findings were counted")
+    wanted = queue_filter(filters)
+    now = timezone.now()
+    try:
+        done = dispose_matching(wanted, expected, posted, config=settings.current(), now=now)
+    except QueueMoved as moved:
+        if wants_json(request):
+            raise
+        return _confirm(request, filters, moved=moved, chosen=posted.state)
+    _report(request, done, posted.state)
+    return after_post(request, filters.url())
+
+
+def _confirm(
+    request: HttpRequest,
+    filters: Filters,
+    *,
+    moved: QueueMoved | None = None,
+    chosen: DispositionState | None = None,
+) -> HttpResponse:
+    queue, _files = find(filters)
+    gates = queue.count_by_gate()
+    context: dict[str, Any] = {
+        "filters": filters,
+        "here": reverse("queue"),
+        "note_count": queue.note_count,
+        "number": len(queue.fingerprints()),
+        "gates": list(gates.items())[:_NAMED_AT_MOST],
+        "more_gates": max(0, len(gates) - _NAMED_AT_MOST),
+        "states": STATES if "state" not in filters.values else tuple(DispositionState),
+        "moved": moved,
+        "chosen": chosen,
+        "reason": request.POST.get("reason", "")[:MAX_REASON],
+        "max_reason": MAX_REASON,
+    }
+    status = HTTPStatus.CONFLICT if moved else HTTPStatus.OK
+    return render(request, "review/queue_all.html", context, status=status)
+
+
+@require_POST
+def take_back(request: HttpRequest) -> HttpResponse:
+    """Undo what this person did last in this browser, where nobody decided since."""
+    require_permission(request, PERMISSION)
+    action = last_action(request)
+    if action is None:
+        raise NothingToUndo("there is nothing of yours to take back")
+    filters = read_filters(request)
+    done = undo(datetime.fromisoformat(action.at), actor=actor(request), now=timezone.now())
+    del request.session[_LAST_ACTION]
+    if done.moved:
+        messages.success(request, f"Undone: {action.what[:1].lower()}{action.what[1:]}.")
+    _report_refusals(request, done.not_moved)
+    queue, _files = find(filters)
+    line = next(iter(queue.of(done.moved)), None)
+    return after_post(request, filters.url(), focus=line.row_id if line else "")
 
 
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
@@ -112,4 +306,7 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
 urlpatterns = [
     path("findings/<slug:fingerprint>/", finding, name="finding"),
     path("findings/<slug:fingerprint>/decision", decide, name="finding-decide"),
+    path("queue/dispose", dispose, name="queue-dispose"),
+    path("queue/all", all_matching, name="queue-all"),
+    path("queue/undo", take_back, name="queue-undo"),
 ]

@@ -23,6 +23,7 @@ from review.web.core.actions import may
 from review.web.core.filters import AFTER, Filters
 from review.web.core.paging import Paged, document_url, read_place, write_place
 from review.web.core.responses import page
+from review.web.pages.findings import PERMISSION, last_action
 from review.web.pages.queue_filters import (
     LINES_A_PAGE,
     find,
@@ -30,7 +31,6 @@ from review.web.pages.queue_filters import (
     queue_filter,
     read_filters,
 )
-from review.web.pages.triage import PERMISSION, last_action
 
 LINES_A_DOCUMENT = 200
 
@@ -89,7 +89,7 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
         "first": first,
         "last": first + len(lines) - 1,
         "paged": _paged(filters, next_cursor),
-        "gone": facets.since[NoteNow.GONE],
+        "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
         "empty": None if notes else _why_empty(facets, filters, after),
         "looked_at": files.looked_at,
@@ -143,7 +143,7 @@ def _tabs(filters: Filters, facets: QueueFacets) -> list[StateTab]:
             url=filters.url(state=None if state == DispositionState.OPEN else state),
             selected=state in chosen,
         )
-        for state, count in facets.states.items()
+        for state, count in facets.counts["states"].items()
     ]
 
 
@@ -158,7 +158,7 @@ def _why_empty(facets: QueueFacets, filters: Filters, after: QueueCursor | None)
         return Emptiness(
             f"No finding is {state}.", "What you dispose of in the queue is listed here."
         )
-    if any(facets.states.values()):
+    if any(facets.counts["states"].values()):
         return Emptiness(
             "Nothing is open: every finding has a disposition.",
             "New ones come with new reviews. What waits for one:",

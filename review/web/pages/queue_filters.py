@@ -69,15 +69,15 @@ def find(filters: Filters) -> tuple[Queue, FilesNow]:
 def make_facets(filters: Filters, counts: QueueFacets) -> list[Facet]:
     """The facets, without those that have nothing to choose."""
     facets = [
-        _facet(filters, "severity", "Severity", counts.severities),
-        _facet(filters, "seen", "Reported", counts.seen),
-        _facet(filters, "lens", "Lens", counts.lenses, labels={}),
-        _facet(filters, "gate", "Gate", counts.gates, labels={}),
-        _folders(filters, counts.folders),
-        _facet(filters, "since", "Note", counts.since, labels=_SINCE),
-        _facet(filters, "age", "First reported within", counts.ages, labels=_AGES),
-        _facet(filters, "partition", "Model partition", counts.partitions, labels={}),
-        _facet(filters, "decision", "Review says", counts.decisions),
+        _facet(filters, "severity", "Severity", counts.counts["severities"]),
+        _facet(filters, "seen", "Reported", counts.counts["seen"]),
+        _facet(filters, "lens", "Lens", counts.counts["lenses"], labels={}),
+        _facet(filters, "gate", "Gate", counts.counts["gates"], labels={}),
+        _folders(filters, counts.counts["folders"]),
+        _facet(filters, "since", "Note", counts.counts["since"], labels=_SINCE),
+        _facet(filters, "age", "First reported within", counts.counts["ages"], labels=_AGES),
+        _facet(filters, "partition", "Model partition", counts.counts["partitions"], labels={}),
+        _facet(filters, "decision", "Review says", counts.counts["decisions"]),
     ]
     return [facet for facet in facets if len(facet.options) > 1 or facet.selected]
 
