@@ -47,6 +47,11 @@ class Command(ReviewCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
+            "--quick",
+            action="store_true",
+            help="kept for callers: checks all that it checks without",
+        )
+        parser.add_argument(
             "--check",
             action="store_true",
             help="judge the store by every invariant and hash;"

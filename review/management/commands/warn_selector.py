@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
     LookJson,
