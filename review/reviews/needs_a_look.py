@@ -32,6 +32,7 @@ class LookRequest:
 
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
+    gate_folders: tuple[str, ...] = ()
     model_partition: str | None = None
 
 
@@ -164,6 +165,8 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(job__model_partition__name=request.model_partition)
     if request.gate_paths:
         pairs = pairs.filter(gate__path__in=request.gate_paths)
+    if request.gate_folders:
+        pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
     if request.notes:
         pairs = pairs.filter(below(request.notes, field="note__path"))
     return pairs

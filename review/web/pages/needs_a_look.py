@@ -13,9 +13,11 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
 from review.acceptance.pair_actions import Pick
-from review.documents.problems import ProblemJson
 from review.findings.documents import LookJson, LooksPageJson
+from review.knowledge_base.opening import open_corpus
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.freshness import in_flight
+from review.settings import config as conf
 from review.vocabulary import ACCEPTING_DECISIONS, Grouping, LookReason
 from review.web.core.actions import after_post, may, require_permission
 from review.web.core.cached import needs_a_look
@@ -73,12 +75,21 @@ def looks(request: HttpRequest) -> HttpResponse:
             "may_decide": may(request, "review.change_reviewpair"),
             "may_request": may(request, "review.change_reviewjob"),
         },
-        document=lambda: _document(part, answer.value.problems),
+        document=lambda: _document(part, filters),
     )
 
 
-def _document(part: Paged[LookJson], problems: list[ProblemJson]) -> LooksPageJson:
-    document = LooksPageJson(needs_a_look=list(part.items), problems=problems)
+def _document(part: Paged[LookJson], filters: Filters) -> LooksPageJson:
+    """Return a part of the command's answer; the problems are those of the notes in its scope."""
+    config = conf.current()
+    partitions = filters.all("partition")
+    scope = LookRequest(
+        gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
+        model_partition=partitions[0] if len(partitions) == 1 else None,
+    )
+    with open_corpus(config) as corpus:
+        found = read_looks(corpus, scope, gates_folder=config.gates_folder)
+    document = LooksPageJson(needs_a_look=list(part.items), problems=found.problems)
     if following := document_url(part.next_url):
         document.next = following
     return document

@@ -71,7 +71,7 @@ COMPARED = {"start", "queue", "looks", "jobs", "gates", "review", "diff"}
 OTHER_ANSWERS = {
     *("healthz", "job-file", "review-text", "snapshot", "login", "logout", "enter", "preferences"),
     *("queue-dispose", "queue-all", "queue-undo", "finding-decide", "decide", "ack", "override"),
-    *("request-review", "request-cells", "request-missing"),
+    *("request-review", "request-cells", "request-missing", "request-again"),
 }
 
 
