@@ -12,12 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
+from review import settings
 from review.acceptance.pair_actions import Pick
 from review.findings.documents import LookJson, LooksPageJson
 from review.knowledge_base.opening import open_corpus
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.freshness import in_flight
-from review.settings import config as conf
 from review.vocabulary import ACCEPTING_DECISIONS, Grouping, LookReason
 from review.web.core.actions import after_post, may, require_permission
 from review.web.core.cached import needs_a_look
@@ -81,7 +81,7 @@ def looks(request: HttpRequest) -> HttpResponse:
 
 def _document(part: Paged[LookJson], filters: Filters) -> LooksPageJson:
     """Return a part of the command's answer; the problems are those of the notes in its scope."""
-    config = conf.current()
+    config = settings.current()
     partitions = filters.all("partition")
     scope = LookRequest(
         gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
