@@ -62,7 +62,7 @@ def opened_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     def counting(path, *args, **kwargs):
         if str(path).endswith(".md"):
-            found.append(str(path))
+            found.append(Path(path).name)
         return real(path, *args, **kwargs)
 
     with monkeypatch.context() as patch:

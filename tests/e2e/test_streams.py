@@ -197,7 +197,8 @@ class TestLongAnswer:
         os.set_blocking(writer, way == "stopped")
         with start(many, out=writer, unbuffered=unbuffered) as running:
             os.close(writer)
-            wait_until(lambda: held(reader) == PIPE_HOLDS)
+            # Short writes leave the pages of a full pipe partly empty.
+            wait_until(lambda: held(reader) > PIPE_HOLDS // 2)
             if way == "stopped":
                 running.send_signal(signal.SIGSTOP)
                 time.sleep(0.1)
