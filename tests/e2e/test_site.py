@@ -62,7 +62,7 @@ class TestExtensions:
         listed = run_process("show_urls", root=root)
 
         assert listed.exit == 0
-        assert "/jobs/<int:job_id>\treview.web.jobs.job\tjob" in listed.out
+        assert "/jobs/<int:job_id>\treview.web.pages.jobs.job\tjob" in listed.out
 
     def test_draws_the_models(self, root):
         drawn = run_process("graph_models", "review", "--dot", root=root)

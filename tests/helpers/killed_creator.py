@@ -13,7 +13,7 @@ def main(point: str, selection: str) -> None:
     import django
 
     django.setup()
-    from review import private_files as folders
+    from review.job_files import storage as folders
     from review.jobs import create as planning
     from review.jobs import factory as job_making
     from review.management.commands.create_review_jobs import Command

@@ -112,14 +112,15 @@ class TestAddress:
 
         assert answer["Location"] == f"/jobs/{job_id}#events"
 
-    def test_of_the_administration_offers_only_what_can_work(self, web, root):
+    def test_of_the_administration_leads_to_what_can_work(self, web, root):
         job_id = queued(root)
-        address = f"/admin/review/reviewjob/{job_id}/change/"
-        before = web.get(address).context["recoveries"]
+        page = web.get(f"/admin/review/reviewjob/{job_id}/change/").content.decode()
+        before = web.get(f"/jobs/{job_id}").context["actions"]
         ingest(root, job_id)
 
+        assert f'href="/jobs/{job_id}"' in page
         assert before == ["fail", "replace"]
-        assert web.get(address).context["recoveries"] == []
+        assert web.get(f"/jobs/{job_id}").context["actions"] == []
 
 
 class TestCommands:

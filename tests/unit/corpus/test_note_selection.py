@@ -229,7 +229,7 @@ class TestSelection:
         found = scanner.result()
         (tmp_path / A).unlink()
         read = functools.partial(read_file, str(tmp_path), max_bytes=LIMIT)
-        loader = NoteLoader(FileIndex(None, root="/", clock_ns=later), read=read)
+        loader = NoteLoader(FileIndex(None, root="/", clock_ns=later), read=read, folder_types={})
 
         notes = loader.load(found, now_ns=later())
 

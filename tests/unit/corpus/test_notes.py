@@ -194,7 +194,7 @@ class TestTrust:
         """Load, change the content behind an equal stat, load again; give the second hash."""
         reader = FakeReader(read)
         index = FileIndex(None, root="/", clock_ns=lambda: now_ns)
-        loader = NoteLoader(index, read=reader.read)
+        loader = NoteLoader(index, read=reader.read, folder_types={})
         found = ScanResult([FileEntry(A, A, scanned)], [])
         loader.load(found, now_ns=now_ns)
         reader.data = b"two"
@@ -229,7 +229,7 @@ class TestTrust:
     def test_ends_with_any_part_of_the_stat(self, field):
         reader = FakeReader(self.OLD)
         index = FileIndex(None, root="/", clock_ns=lambda: self.NOW)
-        loader = NoteLoader(index, read=reader.read)
+        loader = NoteLoader(index, read=reader.read, folder_types={})
         found = ScanResult([FileEntry(A, A, self.OLD)], [])
         loader.load(found, now_ns=self.NOW)
         changed = self.OLD._replace(**{field: getattr(self.OLD, field) - 1})
