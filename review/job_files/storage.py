@@ -15,7 +15,6 @@ from django.core.files.storage import Storage
 
 from review.private_files import (
     FILE_MODE,
-    FOLDER_MODE,
     create_file,
     make_private,
     replace_file,
@@ -29,7 +28,7 @@ class LocalFolder:
     """A folder of this machine, in which a file appears whole, readable to its owner only.
 
     Nothing is fsynced: every file here mirrors rows of the store and can be written again.
-    Methods raise OSError. The manifest is the first of a folder's files: half made, it names its store.
+    Methods raise OSError.
     """
 
     def __init__(self, location: Path) -> None:
@@ -63,19 +62,23 @@ class LocalFolder:
         finally:
             os.close(descriptor)
 
-    def create_folder(self, name: str, files: Mapping[str, bytes]) -> bool:
-        """Make a folder with these files; False when something is there under its name."""
-        folder = self._location / name
-        make_private(self._location)
-        try:
-            folder.mkdir(mode=FOLDER_MODE)
-        except FileExistsError:
-            return False
+    def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
+        """Make a folder that appears complete; False when something is there under its name.
+
+        :param owner: names the unfinished folder, so that two stores never meet in one.
+        """
+        unfinished = self._location / f".{name}.{owner}.tmp"
+        # Of a creator that was killed: ids are allocated one creator at a time.
+        shutil.rmtree(unfinished, ignore_errors=True)
+        make_private(unfinished)
         try:
             for file_name, data in files.items():
-                write_new(folder / file_name, [data], mode=FILE_MODE)
+                write_new(unfinished / file_name, [data], mode=FILE_MODE)
+            unfinished.rename(self._location / name)
         except OSError:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            if self.exists_there(name):
+                return False
             raise
         return True
 
@@ -135,7 +138,7 @@ class RemoteFolder:
         with self._storage.open(name) as stream:
             return bytes(stream.read(limit))
 
-    def create_folder(self, name: str, files: Mapping[str, bytes]) -> bool:
+    def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
         if self._files(name):
             return False
         for file_name, data in files.items():

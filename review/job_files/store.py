@@ -39,7 +39,7 @@ class ArtifactStore:
         """
         name = folder_name(job_id)
         with refusing_to(f"write {name}"):
-            while not self._files.create_folder(name, files):
+            while not self._files.create_folder(name, files, owner=store_id):
                 self._refuse_foreign(name, store_id)
                 self._files.move_aside(name)
 

@@ -118,7 +118,7 @@ class TestRefused:
         assert not faults, "\n".join(faults)
 
     def test_a_mended_note_without_room_fails_and_is_shown(self, bench, tried):
-        refused = without_room(bench("mend"), "openat .", which=-1)
+        refused = without_room(bench("mend"), "openat .", which=-2)
 
         tried["writes refused from there on"] += 1
         fix = json.loads(refused.out)["fixes"][-1]
