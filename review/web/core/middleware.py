@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
@@ -57,6 +57,8 @@ class RefusalMiddleware:
 
     def _refuse_long_address(self, request: HttpRequest) -> HttpResponse | None:
         query = str(request.META.get("QUERY_STRING", ""))
+        if "%00" in query:  # the administration hands it to the database
+            raise SuspiciousOperation("no text in a database holds a NUL character")
         if len(query) <= MAX_QUERY_BYTES and query.count("&") < MAX_FIELDS:
             return None
         # The page of the refusal would read the fields again.
