@@ -363,7 +363,7 @@ class TestManyAtOnce:
     def test_folders_likewise(self, config):
         folder = LocalFolder(config.artifacts)
         for number in range(20):
-            folder.create_folder("review-job-7", {"a": b"%d" % number})
+            folder.create_folder("review-job-7", {"a": b"%d" % number}, owner="s")
             self.at_once([partial(folder.move_aside, "review-job-7")] * 4)
 
         found = {(path / "a").read_text() for path in config.artifacts.iterdir()}

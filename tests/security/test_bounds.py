@@ -264,13 +264,6 @@ class TestSettings:
         assert result.exit == 5
         assert "Traceback" not in result.err
 
-    def test_that_never_end_are_refused(self, tmp_path):
-        make_root(tmp_path)
-        (tmp_path / "kb" / "review.toml").symlink_to("/dev/zero")
-
-        assert run_process("review_status", root=tmp_path).exit == 5
-        assert run_process("review_init", "--into", tmp_path, root=tmp_path).exit == 0
-
 
 class TestAddress:
     def test_longer_than_its_limit_is_refused(self, web, root):
