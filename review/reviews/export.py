@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from review.documents.base import timestamp
 from review.documents.csv_cells import safe_cell
 from review.domain.paths import sha256_hex
 from review.job_files.atomic_write import write_whole
-from review.models import CurrentAcceptance
+from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
 from review.reviews.documents import ExportedJson
 from review.selection.path_filters import gate_label
 
@@ -57,23 +58,33 @@ _COLUMNS = {
 }
 
 
+_by_names = itemgetter("note_path", "gate_path", "model_partition_name")
+_NOTES_AT_ONCE = 20
+
+
 def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[ExportedReview]:
     """Return all current acceptances, sorted by note path, gate path and partition."""
+    # Sorted here: databases sort text in different ways. The partitions are named for the index.
+    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
+    accepted = CurrentAcceptance.objects.values("note_id")
+    notes = sorted(KbPath.objects.filter(pk__in=accepted).values_list("path", "pk"))
     names = {name: F(path) for name, path in _COLUMNS.items() if with_text or name != "text"}
-    rows = CurrentAcceptance.objects.order_by("note__path", "gate__path", "model_partition__name")
-    found: Iterator[Any] = rows.values("decision", **names).iterator(chunk_size=200)
-    for row in found:
-        actor, reason = row.pop("actor"), row.pop("reason")
-        text = row.pop("text", None) or ""
-        if not row["review_pair_id"]:
-            text = f"Accepted by {actor} without a review: {reason}\n"
-        yield ExportedReview(
-            gate_id=gate_label(row["gate_path"], gates_folder),
-            model_partition=row.pop("model_partition_name"),
-            recorded_at=timestamp(row.pop("accepted_at")) or "",
-            text=text,
-            **row,
-        )
+    for chunk in batched(notes, _NOTES_AT_ONCE):
+        rows: Any = CurrentAcceptance.objects.filter(
+            model_partition__in=partitions, note__in=[key for _path, key in chunk]
+        ).values("decision", **names)
+        for row in sorted(rows, key=_by_names):
+            actor, reason = row.pop("actor"), row.pop("reason")
+            text = row.pop("text", None) or ""
+            if not row["review_pair_id"]:
+                text = f"Accepted by {actor} without a review: {reason}\n"
+            yield ExportedReview(
+                gate_id=gate_label(row["gate_path"], gates_folder),
+                model_partition=row.pop("model_partition_name"),
+                recorded_at=timestamp(row.pop("accepted_at")) or "",
+                text=text,
+                **row,
+            )
 
 
 def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:
