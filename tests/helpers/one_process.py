@@ -56,6 +56,7 @@ def main(root: Path) -> None:
         ("run_review_jobs", "--all", "--runner", "rules"),
         ("recover_review_jobs", "--action", "fail", str(job["review_job_id"])),
         ("review_status", "--json"),
+        ("reread_reviews",),
         ("review_doctor", "--repair"),
         ("review_store_copy", "--to", str(root / "copy.sqlite"), "--json"),
     ):
