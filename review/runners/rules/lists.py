@@ -142,8 +142,3 @@ BEFORE_FIGURES = _words("""
 BEFORE_SMALL_LETTERS = _words("""
     al corp etc inc jr ltd sr st
 """)
-
-INLINE_TAGS = _words("""
-    a abbr b bdi bdo br cite code del dfn em i img input ins kbd label mark q s samp small
-    span strong sub sup time u var wbr
-""")

@@ -159,16 +159,6 @@ def _origins(shown: ReviewJson, config: Config) -> list[dict[str, str]]:
     return [dict(zip(names, (value or "" for value in row), strict=True)) for row in rows]
 
 
-def _digests_now(corpus: Corpus, shown: ReviewJson) -> dict[str, str]:
-    """Digests of the texts that an override would accept: those on disk while the page is made."""
-    if "gone" in (shown.note.now, shown.gate.now):
-        return {}
-    return {
-        "note": corpus.read_note(shown.note_path).sha256,
-        "gate": corpus.gate(shown.gate_path).sha256,
-    }
-
-
 @require_POST
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     require_permission(request, "review.change_reviewpair")
