@@ -25,7 +25,7 @@ from review.models import (
     batched,
 )
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.names import command_to_review, named_gates, named_note
+from review.selection.gate_names import command_to_review, named_gates, named_note
 from review.selection.note_cache import DraftPair, gate_snapshot
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 

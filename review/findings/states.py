@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
 from review.domain.finding_identity import own_fingerprints
 from review.findings.documents import QueueFindingJson
@@ -127,11 +128,10 @@ def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJ
     if pair.moved:
         fingerprints = own_fingerprints(rows, note_path=pair.note_path, gate_path=pair.gate_path)
     return [
-        QueueFindingJson(
+        from_row(
+            QueueFindingJson,
+            row,
             fingerprint=fingerprint,
-            severity=row.severity,
-            text=row.text,
-            quote=row.quote,
             line=row.note_line,
             line_now=row.note_line,
             status=DispositionState.OPEN.value,

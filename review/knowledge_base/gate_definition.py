@@ -13,7 +13,7 @@ from review.domain.applicability import Requirement, resolve_type
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.paths import lens_of, near_matches, sha256_hex
 from review.domain.problems import Problem
-from review.domain.trivial_change import parse_staleness_rule
+from review.domain.staleness import parse_staleness_rule
 from review.knowledge_base.gate_catalog import Gate
 from review.knowledge_base.notes import left_by_git
 from review.vocabulary import ProblemCode, Region

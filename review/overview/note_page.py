@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from review.documents.base import timestamp
+from review.documents.base import from_row, timestamp
 from review.documents.problems import problem_json
 from review.domain.paths import normalise_path
 from review.domain.problems import Problem
@@ -189,16 +189,12 @@ def _history(
     if request.before is not None:
         rows = rows.filter(pk__lt=request.before)
     for row in rows.defer("note_snapshot__text").order_by("-pk")[: request.history_size + 1]:
-        yield NoteEventJson(
+        yield from_row(
+            NoteEventJson,
+            row,
             acceptance_event_id=row.pk,
             gate_id=gate_label(row.gate.path, config.gates_folder),
             model_partition=row.model_partition.name,
-            kind=row.kind,
-            decision=row.decision,
-            review_pair_id=row.review_pair_id,
-            actor=row.actor,
-            reason=row.reason,
             at=timestamp(row.accepted_at),
             note_sha256=row.note_snapshot.content_sha256,
-            note_snapshot_id=row.note_snapshot_id,
         )

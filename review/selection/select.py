@@ -25,7 +25,7 @@ from review.knowledge_base.notes import NoteFacts, NoteList
 from review.knowledge_base.walker import MARKDOWN
 from review.models import CurrentAcceptance, FileSnapshot, batched
 from review.selection.changes import ChangeReader, file_now
-from review.selection.documents import DiffJson, SelectionJson, TargetJson
+from review.selection.documents import DiffJson, RenameJson, SelectionJson, TargetJson
 from review.selection.freshness import (
     NoteStaleness,
     Scope,
@@ -34,7 +34,6 @@ from review.selection.freshness import (
     partition_staleness,
     uncovered,
 )
-from review.selection.rename_documents import RenameJson
 from review.selection.renames import find_renames
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 

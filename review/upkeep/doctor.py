@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
 from django.db import DatabaseError, connection
+from msgspec.structs import replace
 
 from review import settings, store
 from review.errors import ReviewError, TryAgain
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore
 from review.settings.config import Config
-from review.upkeep.checks import CheckResult, CheckState, check_faults
+from review.upkeep.checks import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.environment_checks import check_bytecode, check_file_index, check_notes
 from review.upkeep.invariants import (
     CURRENT_INVARIANTS,
@@ -90,7 +91,7 @@ def _look_at_store(config: Config, wanted: Examination) -> Iterator[CheckResult]
             if str(error) == "interrupted":
                 raise KeyboardInterrupt from error
             check = _failed(name, error)
-            if check.again:
+            if isinstance(check, BusyCheck):
                 yield replace(check, state=CheckState.SKIPPED)
                 return
             yield check
@@ -126,8 +127,8 @@ def _failed(name: str, error: ReviewError | DatabaseError) -> CheckResult:
     if refusal is None:
         return CheckResult(name, CheckState.PROBLEM, f"the database failed: {error}")
     hint = (refusal.hint,) if refusal.hint else ()
-    again = isinstance(refusal, TryAgain)
-    return CheckResult(name, CheckState.PROBLEM, refusal.message, hint, again=again)
+    kind = BusyCheck if isinstance(refusal, TryAgain) else CheckResult
+    return kind(name, CheckState.PROBLEM, refusal.message, hint)
 
 
 def _check_integrity() -> CheckResult:

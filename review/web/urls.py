@@ -19,10 +19,9 @@ from review.web.pages import (
 )
 from review.web.pages import needs_a_look as looks
 from review.web.pages import pair_actions as picking
-from review.web.render import raw_text as texts
 
 _PAGES = (
-    *(start, jobs, events, looks, reviews, texts, picking, diffs, notes, matrix, gates, search),
+    *(start, jobs, events, looks, reviews, picking, diffs, notes, matrix, gates, search),
     *(queue, findings, entering, preferences),
 )
 urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

@@ -8,7 +8,7 @@ import pytest
 
 from review.acceptance.finding_states import notes_off_the_queue, rebuild_finding_states
 from review.models import CurrentAcceptance, FindingState
-from review.selection import snapshot_cache as looking
+from review.queue import notes as looking
 from review.upkeep.checks import CheckState
 from review.upkeep.repair import check_queue, rebuild_acceptances
 from tests.builders import NOTE, NOW, make_root, write_note

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.documents import DisposedJson
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import text, word
+from review.queue.triage import DispositionRequest, dispose_finding
 from review.vocabulary import DispositionState
-
-if TYPE_CHECKING:
-    from review.acceptance.documents import DisposedJson
 
 
 class Command(ReviewCommand):
@@ -22,7 +22,6 @@ class Command(ReviewCommand):
         "again), rejected (for good), deferred (until the note changes), or open."
     )
     schema = "dispose-finding/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
     )
@@ -43,23 +42,14 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.knowledge_base.opening import open_corpus
-        from review.queue.triage import DispositionRequest, dispose_finding
 
         config = settings.current()
-        request = DispositionRequest(
-            state=DispositionState(options["state"]),
-            actor=options["actor"],
-            reason=options["reason"] or "",
-        )
+        request = request_of(DispositionRequest, options, reason=options["reason"] or "")
         with open_corpus(config) as corpus:
             result = dispose_finding(
                 options["fingerprint"], request, corpus=corpus, config=config, now=self.now
             )
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines([_line(result)])
+        self.show(result, [_line(result)])
 
 
 def _line(result: DisposedJson) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -13,11 +13,10 @@ from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source
-from review.management.kit.output_files import refuse_knowledge_base, refuse_to_overwrite
+from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite
+from review.reviews.documents import ExportedJson
+from review.reviews.export import export_markdown, exported_reviews, gate_csv
 from review.settings.config import REPORTS_FOLDER, Config
-
-if TYPE_CHECKING:
-    from review.reviews.documents import ExportedJson
 
 MARKDOWN, CSV = "markdown", "csv"
 _DEFAULTS = {
@@ -60,28 +59,25 @@ class Command(ReviewCommand):
             self._print_csv(chosen, config)
             return
         path = Path(options["output"] or config.root / _DEFAULTS[chosen])
-        export = _export_markdown if chosen == MARKDOWN else _export_csv
-        done = export(path, config)
+        done = (_export_markdown if chosen == MARKDOWN else _export_csv)(path, config)
+        self.show(done, [f"{done.output}: {done.written} written, {done.unchanged} unchanged"])
         if self.as_json:
-            self.write_json(done)
             return
-        self.write_lines([f"{done.output}: {done.written} written, {done.unchanged} unchanged"])
         for name in done.left[:_SHOWN]:
             self.notice(f"left in place, of no current acceptance: {name}")
         if len(done.left) > _SHOWN:
             self.notice(f"and {len(done.left) - _SHOWN} more")
 
     def _print_csv(self, chosen: str, config: Config) -> None:
-        from review.reviews.export import exported_reviews, gate_csv
 
         if chosen != CSV or self.as_json:
             raise UsageRefused("--output - goes with --format csv, without --json")
         reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
-        self.write_raw_chunks(gate_csv(reviews))
+        for line in gate_csv(reviews):
+            self.write_raw(line)
 
 
 def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-    from review.reviews.export import export_markdown, exported_reviews
 
     refuse_knowledge_base(folder, config=config)
     reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
@@ -89,8 +85,6 @@ def _export_markdown(folder: Path, config: Config) -> ExportedJson:
 
 
 def _export_csv(path: Path, config: Config) -> ExportedJson:
-    from review.reviews.documents import ExportedJson
-    from review.reviews.export import exported_reviews, gate_csv
 
     refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
     rows = 0

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.errors import ExitCode, UsageRefused
+from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of, require_option
 from review.management.kit.options import partition, positive_int, text
-
-if TYPE_CHECKING:
-    from review.reviews.read import HistoryRequest
+from review.management.output.reviews import review_lines
+from review.reviews.read import HistoryRequest, read_reviews
 
 
 class Command(ReviewCommand):
@@ -45,28 +44,14 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.output.reviews import review_lines
-        from review.reviews.read import read_reviews
-
-        request = _request(options)
+        require_option(options, "note", "gate", "model")
+        request = request_of(
+            HistoryRequest,
+            options,
+            pair_id=options["review_pair_id"],
+            model_partition=options["model"] or "",
+        )
         config = settings.current()
         with open_corpus(config) as corpus:
             rendered = read_reviews(corpus, request, config=config)
-        if self.as_json:
-            self.write_json(rendered)
-        else:
-            self.write_lines(review_lines(rendered))
-
-
-def _request(options: dict[str, Any]) -> HistoryRequest:
-    from review.reviews.read import HistoryRequest
-
-    for name in ("gate", "model"):
-        if options["review_pair_id"] is not None and options[name] is not None:
-            raise UsageRefused(f"--{name} goes with --note only")
-    return HistoryRequest(
-        pair_id=options["review_pair_id"],
-        note=options["note"] or "",
-        gate=options["gate"] or "",
-        model_partition=options["model"] or "",
-    )
+        self.show(rendered, review_lines(rendered))

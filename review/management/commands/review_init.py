@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,7 @@ from review.domain.markdown.flavours import COMMONMARK
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import path
-from review.setup.init import (
-    NOTES_FOLDER,
-    Initialised,
-    InitRequest,
-    has_notes,
-    initialise,
-)
+from review.setup.init import NOTES_FOLDER, InitJson, has_notes, initialise
 
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
@@ -29,8 +22,6 @@ _FLAVOUR = (
 
 
 class Command(ReviewCommand):
-    """Set a repository up for reviews."""
-
     help = (
         "Copy the starter gates, types, agent instructions and review.toml into a repository, and"
         " make kb/notes. Files that are there are never overwritten. kb/reports gets a .gitignore of"
@@ -38,17 +29,13 @@ class Command(ReviewCommand):
     )
     schema = "review-init/1"
     store_use = store.Use.NONE
-    examples = (
-        "commonplace review_init --dry-run",
-        "commonplace review_init --into ~/notes",
-    )
+    examples = ("commonplace review_init --dry-run", "commonplace review_init --into ~/notes")
     exit_codes = {
         ExitCode.FAILED: "a file could not be written; run it again when that is mended",
         ExitCode.INPUT_REJECTED: "a file stands where a folder must be; nothing was written",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to, and whether to write."""
         parser.add_argument(
             "--into",
             type=path,
@@ -61,46 +48,20 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Copy, and report."""
         into: Path = options["into"] or settings.root_to_start()
-        done = initialise(InitRequest(into, dry_run=options["dry_run"]))
+        done = initialise(into, dry_run=options["dry_run"])
+        self.show(done, _lines(done))
         if self.as_json:
-            self._print_json(into, done, dry_run=options["dry_run"])
-        else:
-            self.write_lines(_lines(done, dry_run=options["dry_run"]))
-            if done.flavour != COMMONMARK.name:
-                self.notice(_FLAVOUR.format(done.flavour))
-            if not has_notes(into):
-                self.notice(
-                    f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first"
-                )
-            self.notice(f"next: {_next(into, dry_run=options['dry_run'])}")
-
-    def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.overview.documents import InitJson
-
-        self.write_json(
-            InitJson(
-                into=str(into),
-                dry_run=dry_run,
-                created=list(done.created),
-                kept=list(done.kept),
-                differing=list(done.differing),
-                flavour=done.flavour,
-                next=_next(into, dry_run=dry_run),
-            )
-        )
+            return
+        if done.flavour != COMMONMARK.name:
+            self.notice(_FLAVOUR.format(done.flavour))
+        if not has_notes(into):
+            self.notice(f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first")
+        self.notice(f"next: {done.next}")
 
 
-def _next(into: Path, *, dry_run: bool) -> str:
-    where = shlex.quote(str(into))
-    if dry_run:
-        return f"commonplace review_init --into {where}"
-    return f"cd {where} && commonplace review_sweep --all-gates --runner rules --model rules -q"
-
-
-def _lines(done: Initialised, *, dry_run: bool) -> Iterator[str]:
-    verb = "would create" if dry_run else "created"
+def _lines(done: InitJson) -> Iterator[str]:
+    verb = "would create" if done.dry_run else "created"
     yield from (f"{verb}: {name}" for name in done.created)
     for name in done.kept:
         differs = " (differs from the starter)" if name in done.differing else ""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.jobs.board import list_job_ids, show_jobs
+from review.jobs.job_documents import JobJson, JobListJson
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int
 from review.vocabulary import JobStatus
-
-if TYPE_CHECKING:
-    from review.jobs.job_documents import JobJson
 
 
 class Command(ReviewCommand):
@@ -37,8 +36,6 @@ class Command(ReviewCommand):
         parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs.board import list_job_ids, show_jobs
-        from review.jobs.job_documents import JobListJson
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
@@ -46,10 +43,7 @@ class Command(ReviewCommand):
             limit=options["limit"],
         )
         jobs = show_jobs(job_ids, gates_folder=settings.current().gates_folder)
-        if self.as_json:
-            self.write_json(JobListJson(jobs=jobs))
-        else:
-            self.write_lines(line for job in jobs for line in _lines(job))
+        self.show(JobListJson(jobs=jobs), (line for job in jobs for line in _lines(job)))
 
 
 def _lines(job: JobJson) -> Iterator[str]:

@@ -8,15 +8,16 @@ from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.errors import ExitCode
+from review.jobs.costs import read_costs
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition
-from review.management.output.problems import problem_lines
+from review.management.output.selection import problem_lines
+from review.management.output.status import cost_lines, status_lines
+from review.overview.status import FailOn, read_status
 
 
 class Command(ReviewCommand):
-    """Show coverage, the queue, jobs and orphans."""
-
     help = (
         "Show how much is fresh for each model partition and gate, what waits in the queue, where"
         " jobs stand, and which accepted notes and gates are gone."
@@ -32,8 +33,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which partition, and what trips."""
-        from review.overview.status import FailOn
 
         parser.add_argument(
             "--model", type=partition, metavar="P", help="look at this model partition only"
@@ -53,10 +52,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read, print, and trip."""
-        from review.jobs.costs import read_costs
-        from review.management.output.status import cost_lines, status_lines
-        from review.overview.status import FailOn, read_status
 
         config = settings.current()
         with open_corpus(config) as corpus:
@@ -69,10 +64,8 @@ class Command(ReviewCommand):
             )
         if options["costs"]:
             status.costs = read_costs(model_partition=options["model"], config=config)
-        if self.as_json:
-            self.write_json(status)
-        else:
-            self.write_lines((*status_lines(status), *cost_lines(status.costs)))
+        self.show(status, (*status_lines(status), *cost_lines(status.costs)))
+        if not self.as_json:
             for line in problem_lines(status.problems):
                 self.warn(line)
             for line in status.notices:

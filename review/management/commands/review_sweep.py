@@ -7,28 +7,24 @@ from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, require_option
 from review.management.kit.options import positive_int
 from review.management.kit.scope_options import add_scope_arguments, add_selection_options
-from review.management.kit.sweep_options import (
-    add_runner_options,
-    add_sweep_options,
-)
+from review.management.kit.sweep_command import run_fixes, run_sweep
+from review.management.kit.sweep_options import add_runner_options, add_sweep_options
+from review.management.output.sweep import sweep_exit_code, sweep_lines
 from review.vocabulary import Grouping
 
 
 class Command(ReviewCommand):
-    """Review what is stale."""
-
     help = (
         "Select what is stale, make jobs of it, and have a runner review them, several at once:"
         " a parent like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a"
         " sweep that was killed are closed first, with what their runs had left."
     )
     schema = "review-sweep/1"
-    store_use = store.Use.WRITE
     examples: ClassVar[Sequence[str]] = (
         "commonplace review_sweep --all-gates --runner rules --model rules",
         "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
@@ -68,8 +64,6 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
-        from review.management.kit.sweep_command import run_fixes, run_sweep
-        from review.management.output.sweep import sweep_exit_code, sweep_lines
 
         config = settings.current()
         if options["fix"]:
@@ -77,18 +71,14 @@ class Command(ReviewCommand):
         else:
             answer = run_sweep(self, options, config=config)
         answer.schema = self.schema
-        if self.as_json:
-            self.write_json(answer)
-        else:
-            self.write_lines(sweep_lines(answer))
+        self.show(answer, sweep_lines(answer))
         self.finish(sweep_exit_code(answer))
 
 
 def _check(options: dict[str, Any]) -> None:
     if options["batch_size"] is not None and options["grouping"] == Grouping.NOTE:
         raise UsageRefused("--batch-size goes with --grouping gate")
-    if options["apply"] and not options["fix"]:
-        raise UsageRefused("--apply goes with --fix")
+    require_option(options, "fix", "apply")
     if options["model"] is None and not options["fix"]:
         raise UsageRefused(
             "a sweep reviews for one model partition",

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.base import encode
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
-from review.management.kit.json_stream import encode_filled
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import partition
-from review.management.kit.scope_options import (
-    add_scope_arguments,
-    add_selection_options,
-    selection_request,
+from review.management.kit.scope_options import add_scope_arguments, add_selection_options
+from review.management.output.selection import (
+    left_out_lines,
+    problem_lines,
+    summary_line,
+    text_lines,
 )
-from review.management.output.problems import problem_lines
-from review.management.output.selection import left_out_lines, summary_line, text_lines
-from review.selection.select import select_targets
+from review.models import batched
+from review.selection.select import SelectionRequest, select_targets
 
 _CHUNK = 500
+_EMPTY = '":[]'
 
 
 class Command(ReviewCommand):
-    """List the pairs to review."""
-
     help = "List the (note, gate) pairs that are stale for a model partition, and why."
     schema = "review-target-selector/1"
     store_use = store.Use.READ
@@ -56,10 +58,9 @@ class Command(ReviewCommand):
         parser.add_argument("--no-diff", action="store_false", dest="diff", help="without diffs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = selection_request(
-            options,
-            model_partition=options["model"],
-            with_diffs=self.as_json if options["diff"] is None else options["diff"],
+        with_diffs = self.as_json if options["diff"] is None else options["diff"]
+        request = request_of(
+            SelectionRequest, options, model_partition=options["model"], with_diffs=with_diffs
         )
         config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
@@ -67,7 +68,7 @@ class Command(ReviewCommand):
             if self.as_json:
                 document = selection.document()
                 arrays = (selection.targets(), selection.diffs())
-                self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
+                self.write_json_chunks(_encode_filled(document, *arrays, at_once=_CHUNK))
             else:
                 self.write_lines(text_lines(selection))
                 for line in problem_lines(selection.problems):
@@ -79,3 +80,22 @@ class Command(ReviewCommand):
                 self.notice(summary_line(selection))
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))
+
+
+def _encode_filled(
+    frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct], at_once: int
+) -> Iterator[str]:
+    """The document in pieces, byte for byte as `encode` would give it whole.
+
+    :param frame: the document, with these arrays empty; they come first of its arrays, in this order.
+        What stands behind an array is encoded when the array was read.
+    """
+    yield encode(frame).split(_EMPTY, len(arrays))[0]
+    for number, items in enumerate(arrays, 1):
+        yield '":['
+        comma = ""
+        for some in batched(items, at_once):
+            array = msgspec.json.encode(some)[1:-1]
+            yield comma + array.decode("utf-8", "surrogatepass")
+            comma = ","
+        yield f"]{encode(frame).split(_EMPTY, len(arrays))[number]}"

@@ -21,16 +21,16 @@ from review.findings.documents import (
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.json_stream import encode_filled
 from review.management.kit.options import partition, text
-from review.management.output.problems import problem_lines
+from review.management.output.selection import problem_lines
+from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
-_ENTRIES_A_CHUNK = 200
 
 
 class Command(ReviewCommand):
@@ -95,10 +95,15 @@ class Command(ReviewCommand):
 
     def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
-            self.write_json_chunks(queue_chunks(queue))
+            self.write_json(
+                QueueJson(
+                    entries=list(queue.entries),
+                    deleted_notes=list(queue.deleted_notes),
+                    problems=[problem_json(problem) for problem in queue.problems],
+                    waiting_findings=queue.waiting,
+                )
+            )
         elif shape == "csv":
-            from review.queue.csv import queue_csv
-
             self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
         else:
             lines = list(_queue_lines(queue.entries))
@@ -124,15 +129,6 @@ class Command(ReviewCommand):
             self.warn(line)
 
 
-def queue_chunks(queue: WarnQueue) -> Iterator[str]:
-    """Encode the document in chunks: as a whole it is tens of megabytes."""
-    problems = [problem_json(problem) for problem in queue.problems]
-    frame = QueueJson(
-        entries=[], deleted_notes=[], problems=problems, waiting_findings=queue.waiting
-    )
-    return encode_filled(frame, queue.entries, queue.deleted_notes, at_once=_ENTRIES_A_CHUNK)
-
-
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
@@ -147,7 +143,6 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], paths: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-    from review.reviews.needs_a_look import LookRequest, read_looks
 
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     return read_looks(

@@ -64,7 +64,7 @@ def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
         resolved=resolved,
         limits=sweep_limits(options, config),
         timeout=wanted.timeout,
-        notes=tuple(options["note"] or ()),
+        notes=tuple(options["notes"]),
         gates=tuple(options["gates"]),
         slots=wanted.slots,
         apply=options["apply"],

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from review.domain.printing import printable_line
-from review.management.kit.errors import printable_json
+from review.management.kit.streams import printable_json
 from review.sweeps.progress import OnEvent, SweepEvent, Tally
 
 EVENT_SCHEMA = "sweep-event/1"

@@ -26,11 +26,7 @@ _NOT_ACCEPTED = {
     "partition-mismatch": "**Not accepted**: telemetry says that another model ran. The text is"
     " kept as evidence.",
 }
-_FILE_STATES = {
-    "same": "unchanged since",
-    "changed": "**changed since**",
-    "gone": "**gone**",
-}
+_FILE_STATES = {"same": "unchanged since", "changed": "**changed since**", "gone": "**gone**"}
 
 
 def review_lines(rendered: RenderedJson) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from review.jobs.costs_documents import CostJson, CostsJson
+from review.jobs.costs import CostJson, CostsJson
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 
 _HEADINGS = (

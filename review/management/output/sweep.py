@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from review.errors import ExitCode
-from review.management.output.problems import problem_lines
-from review.management.output.selection import left_out_lines
+from review.management.output.selection import left_out_lines, problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
 from review.sweeps.progress import GIVEN_UP

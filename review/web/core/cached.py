@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from review import settings
 from review.findings.documents import LooksJson
+from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.recovery.documents import RecoveryListJson
@@ -22,6 +23,7 @@ from review.recovery.recoverable import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
 from review.runners.process.table import ProcessTable
+from review.settings.config import Config
 
 T = TypeVar("T")
 
@@ -38,7 +40,7 @@ class Answer(Generic[T]):
     at: datetime
 
 
-def cached(key: str, find: Callable[[], T]) -> Answer[T]:
+def cached(key: str, find: Callable[[Corpus, Config], T]) -> Answer[T]:
     """The kept answer to a question about the configured store and files, or a new one."""
     config = settings.current()
     name = f"{config.root} {config.database} {key}"
@@ -48,7 +50,8 @@ def cached(key: str, find: Callable[[], T]) -> Answer[T]:
     if kept is not None and kept[0] == revision:
         return kept[1]
     started = time.monotonic()
-    answer = Answer(find(), timezone.now())
+    with open_corpus(config) as corpus:
+        answer = Answer(find(corpus, config), timezone.now())
     if time.monotonic() - started > QUICK:
         cache.set(place, (revision, answer), KEPT_SECONDS)
     return answer
@@ -63,36 +66,25 @@ def _revision() -> object:
 
 def pair_states() -> Answer[PairStates]:
     """The state of every note, gate and partition."""
-
-    def find() -> PairStates:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            return read_pair_states(corpus, config=config)
-
-    return cached("pair-states", find)
+    return cached("pair-states", lambda corpus, config: read_pair_states(corpus, config=config))
 
 
 def needs_a_look() -> Answer[LooksJson]:
     """Return the reviews that a person should check, by note, gate and pair."""
-
-    def find() -> LooksJson:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            return read_looks(corpus, LookRequest(), gates_folder=config.gates_folder)
-
-    return cached("needs-a-look", find)
+    return cached(
+        "needs-a-look",
+        lambda corpus, config: read_looks(corpus, LookRequest(), gates_folder=config.gates_folder),
+    )
 
 
 def recoverable() -> Answer[RecoveryListJson]:
     """The jobs that need attention."""
-
-    def find() -> RecoveryListJson:
-        config = settings.current()
-        return list_recoverable(
+    return cached(
+        "recoverable",
+        lambda _corpus, config: list_recoverable(
             older_than=config.abandoned_after,
             processes=ProcessTable(),
             config=config,
             now=timezone.now(),
-        )
-
-    return cached("recoverable", find)
+        ),
+    )

@@ -33,11 +33,10 @@ from review.queue.triage import (
     undo,
 )
 from review.vocabulary import DispositionState
-from review.web.core.actions import SeeOther, actor, after_post, field, may, require_permission
-from review.web.core.filters import AFTER, Filters, read_number
-from review.web.core.labels import count_words
-from review.web.core.paging import write_place
+from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
+from review.web.core.filters import AFTER, Filters, read_number, write_place
 from review.web.core.responses import page, wants_json
+from review.web.core.template_tags import count_words
 from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.render.markdown import Look, render_markdown
 
@@ -151,7 +150,7 @@ def _name(fingerprint: str) -> str:
 
 def _row_after(cursor: QueueCursor | None, filters: Filters) -> str:
     """Return the id of the row that gets the focus: the next one of the list, else the previous."""
-    queue, _files = find(filters)
+    queue = find(filters)
     line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
     return line.row_id if line else ""
 
@@ -187,7 +186,7 @@ def _confirm(
     moved: QueueMoved | None = None,
     chosen: DispositionState | None = None,
 ) -> HttpResponse:
-    queue, _files = find(filters)
+    queue = find(filters)
     gates = queue.count_by_gate()
     context: dict[str, Any] = {
         "filters": filters,
@@ -219,7 +218,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     if done.moved:
         messages.success(request, f"Undone: {action.what[:1].lower()}{action.what[1:]}.")
     _report_refusals(request, done.not_moved)
-    queue, _files = find(filters)
+    queue = find(filters)
     line = next(iter(queue.of(done.moved)), None)
     return after_post(request, filters.url(), focus=line.row_id if line else "")
 
@@ -227,7 +226,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One finding, where it stands in the list, and the next and the previous one."""
     filters = read_filters(request)
-    queue, _files = find(filters)
+    queue = find(filters)
     with open_corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
     return page(
@@ -263,7 +262,6 @@ def _context(
         ),
         "states": [word for word in (DispositionState.OPEN, *STATES) if word != state],
         "fix_command": f"commonplace fix_prompt {quote(shown.document.note_path)}",
-        "may_dispose": may(request, PERMISSION),
         "last_action": last_action(request),
         "max_reason": MAX_REASON,
     }
@@ -300,7 +298,7 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     cursor = first_cursor([fingerprint])
     if not dispose_and_report(request, posted).moved:
         return SeeOther(_url_of(fingerprint, filters))
-    return SeeOther(_next_url(find(filters)[0], cursor, filters) or filters.url())
+    return SeeOther(_next_url(find(filters), cursor, filters) or filters.url())
 
 
 urlpatterns = [
