@@ -63,7 +63,8 @@ class Command(ReviewCommand):
             "--input-file",
             type=source,
             metavar="F|-",
-            help="the output, where it is not in the job's own file (one job); - is standard input",
+            help="the output of the jobs that are named, where it is not in their own files;"
+            " - is standard input",
         )
         parser.add_argument(
             "--ready",
@@ -123,11 +124,12 @@ class Command(ReviewCommand):
             raise UsageRefused("--all-actors goes with --ready")
         if options["input_file"] == options["telemetry_json"] == "-":
             raise UsageRefused("--input-file and --telemetry-json cannot both read standard input")
-        outputs = {}
+        outputs: dict[int, bytes] = {}
         if options["input_file"]:
-            if len(job_ids) != 1:
-                raise UsageRefused("--input-file goes with one --review-job-id")
-            outputs[job_ids[0]] = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
+            if not job_ids:
+                raise UsageRefused("--input-file goes with --review-job-id")
+            data = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
+            outputs = dict.fromkeys(job_ids, data)
         return IngestRequest(
             actor=options["actor"],
             outputs=outputs,

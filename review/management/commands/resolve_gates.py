@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.paging import count_by
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
+from review.management.kit.listing import (
+    add_listing_options,
+    next_line,
+    page_of,
+    summary_lines,
+)
 from review.management.kit.options import text
 from review.management.output.problems import problem_lines
 
@@ -44,6 +51,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--note", type=text, metavar="PATH", help="only gates that apply to this note"
         )
+        add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         from review.selection.gate_names import list_gates
@@ -53,10 +61,16 @@ class Command(ReviewCommand):
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)
             )
+        part = page_of(listed.gates, options, key=lambda gate: (gate.gate_path,))
+        if options["summary"]:
+            listed.summary = count_by(listed.gates, lens=lambda gate: gate.lens)
+        listed.gates = list(part)
+        listed.next = part.next
         if self.as_json:
             self.write_json(listed)
         else:
             self.write_lines(_lines(listed.gates))
+            self.write_lines((*summary_lines(listed.summary), *next_line(listed.next)))
             for line in problem_lines(listed.problems):
                 self.warn(line)
 

@@ -9,7 +9,13 @@ from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, positive_int
+from review.management.kit.listing import (
+    add_listing_options,
+    next_line,
+    page_of,
+    summary_lines,
+)
+from review.management.kit.options import partition
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -34,22 +40,24 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--model-partition", type=partition, metavar="P", help="only jobs of this partition"
         )
-        parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
+        add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs.board import list_job_ids, show_jobs
+        from review.jobs.board import count_jobs, list_job_ids, show_jobs
         from review.jobs.job_documents import JobListJson
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",
-            limit=options["limit"],
         )
-        jobs = show_jobs(job_ids, gates_folder=settings.current().gates_folder)
+        part = page_of(job_ids, options, key=lambda job_id: (job_id,))
+        jobs = show_jobs(list(part), gates_folder=settings.current().gates_folder)
+        summary = count_jobs(job_ids) if options["summary"] else {}
         if self.as_json:
-            self.write_json(JobListJson(jobs=jobs))
+            self.write_json(JobListJson(jobs=jobs, next=part.next, summary=summary))
         else:
             self.write_lines(line for job in jobs for line in _lines(job))
+            self.write_lines((*summary_lines(summary), *next_line(part.next)))
 
 
 def _lines(job: JobJson) -> Iterator[str]:
