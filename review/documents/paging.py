@@ -10,6 +10,7 @@ import msgspec
 
 T = TypeVar("T")
 Key = tuple[str | int, ...]
+Counts = dict[str, dict[str, int]]
 _BETWEEN = "::"
 
 
@@ -21,7 +22,7 @@ def key_of(cursor: str) -> Key:
     return tuple(int(part) if part.isdecimal() else part for part in cursor.split(_BETWEEN))
 
 
-class Page(Generic[T]):
+class Listed(Generic[T]):
     """A part of a listing, read once; `next` is the cursor of the part behind it, None at the end.
 
     :param key: what the listing is sorted by.
@@ -39,36 +40,33 @@ class Page(Generic[T]):
         max_bytes: int | None = None,
     ) -> None:
         self._items, self._key = items, key
-        self._after, self._limit, self._max_bytes = after, limit, max_bytes
+        self._start = key_of(after) if after else ()
+        self._limit, self._max_bytes = limit, max_bytes
         self.next: str | None = None
 
     def __iter__(self) -> Iterator[T]:
         given, size, last = 0, 0, ""
-        for item in self._behind():
+        for item in self._items:
+            key = self._key(item)
+            if _is_before(key, self._start):
+                continue
             size += len(msgspec.json.encode(item)) if self._max_bytes else 0
             if given == self._limit or (given and self._max_bytes and size > self._max_bytes):
                 self.next = last
                 return
             yield item
-            given, last = given + 1, cursor_of(self._key(item))
-
-    def _behind(self) -> Iterator[T]:
-        if not self._after:
-            yield from self._items
-            return
-        start = key_of(self._after)
-        yield from (item for item in self._items if _is_behind(self._key(item), start))
+            given, last = given + 1, cursor_of(key)
 
 
-def _is_behind(key: Key, start: Key) -> bool:
-    """Compare as the listing is sorted; a cursor of another listing is behind nothing."""
+def _is_before(key: Key, start: Key) -> bool:
+    """Compare as the listing is sorted; nothing stands behind the cursor of another listing."""
     try:
-        return key > start
+        return key <= start
     except TypeError:
-        return False
+        return True
 
 
-def count_by(items: Iterable[T], **words: Callable[[T], str]) -> dict[str, dict[str, int]]:
+def count_by(items: Iterable[T], **words: Callable[[T], str]) -> Counts:
     """Count the items by each of the words that they are told apart by, the most frequent first."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in words}
     for item in items:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Q
 
 from review.documents.base import timestamp
-from review.documents.paging import count_by
 from review.domain.paths import gate_id_of
 from review.errors import InputRejected
 from review.job_files import manifest_path
 from review.jobs.job_documents import JobJson, PairJson
 from review.jobs.pages_documents import JobEventJson
-from review.models import JobEvent, NamedKeys, ReviewJob, ReviewPair, batched
+from review.models import JobEvent, ReviewJob, ReviewPair, batched
 from review.runners.outcome import MODEL_ANSWERED
 from review.vocabulary import (
     Decision,
@@ -141,17 +140,6 @@ def list_job_ids(*, statuses: Sequence[JobStatus] = (), model_partition: str = "
     if model_partition:
         jobs = jobs.of_partition(model_partition)
     return list(jobs.values_list("pk", flat=True))
-
-
-def count_jobs(job_ids: Collection[int]) -> dict[str, dict[str, int]]:
-    """Count these jobs by status, partition and lens."""
-    jobs = ReviewJob.objects.filter(pk__in=NamedKeys(job_ids)).select_related("model_partition")
-    return count_by(
-        jobs,
-        status=lambda job: job.status,
-        partition=lambda job: job.model_partition.name,
-        lens=lambda job: job.lens,
-    )
 
 
 def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list[int]:

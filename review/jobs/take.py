@@ -152,23 +152,16 @@ def _nothing(request: TakeRequest, work: _Taking) -> NothingToTake:
         queued = queued.of_partition(request.claim.model_partition)
     smallest = queued.values_list("estimated_prompt_tokens", flat=True).first()
     if smallest is not None and smallest > request.max_tokens:
-        return NothingToTake(
-            f"the smallest queued prompt has about {smallest} tokens; asked for: {request.max_tokens}",
-            hint=f"ask for more (--max-tokens {smallest}), or read it in parts from its file:"
-            " commonplace claim_review_job --next",
-        )
+        why = f"the smallest queued prompt has about {smallest} tokens, more than {request.max_tokens}"
+        return NothingToTake(why, hint=f"ask for more: --max-tokens {smallest}")
     if work.skipped:
         first = work.skipped[0]
-        return NothingToTake(
-            f"no job could be made: {len(work.skipped)} pairs were skipped, the first is"
-            f" {first.note_path} {first.gate_id}: {first.reason}",
-            hint="a prompt that is too large wants a higher --max-tokens",
-        )
+        where = f"{first.note_path} {first.gate_id}"
+        why = f"no job could be made: {len(work.skipped)} pairs skipped, {where}: {first.reason}"
+        return NothingToTake(why, hint="prompts that are too large want a higher --max-tokens")
     if request.selection is None:
-        return NothingToTake(
-            "no job is queued", hint="name gates, or --all-gates, to have some made"
-        )
-    return NothingToTake("every pair of this scope is fresh, or in an open job of somebody else")
+        return NothingToTake("no job is queued", hint="name gates, or --all-gates, to make some")
+    return NothingToTake("every pair of this scope is fresh, or in somebody's open job")
 
 
 def _taken(job: JobJson, files: ArtifactStore) -> TakenJobJson:

@@ -45,6 +45,7 @@ class StepJson(Document, kw_only=True):
     """Something to do, and the command for it; a word in capitals is for the caller to fill in."""
 
     what: str
+    count: int
     command: str
 
 

@@ -90,7 +90,7 @@ class TestNext:
 
     def test_names_only_what_is_left_to_do(self, root):
         assert self.steps() == [
-            "no model has reviewed anything yet: commonplace next_review_job --all-gates"
+            "pairs that no model has reviewed, 6: commonplace next_review_job --all-gates"
             " --skip-rules --model MODEL --runner RUNNER"
         ]
         review_pairs(root, *PAIRS)

@@ -16,7 +16,8 @@ from review.jobs.job_documents import IngestedJson
 from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import positive_int, source, word
+from review.management.kit.options import positive_int, source
+from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.management.output.ingest import (
     exit_code,
     job_lines,
@@ -76,14 +77,7 @@ class Command(ReviewCommand):
             action="store_true",
             help="with --ready: jobs of all actors, and those nobody claimed",
         )
-        parser.add_argument("--runner", type=word, help="of a job nobody claimed: who ran it")
-        parser.add_argument("--runner-model", type=word, help="the model that ran")
-        parser.add_argument("--runner-effort", type=word, help="its reasoning effort")
-        parser.add_argument(
-            "--effort-unknown",
-            action="store_true",
-            help="the effort is not known: compare the model",
-        )
+        add_provenance_options(parser, required=False)
         parser.add_argument(
             "--telemetry-json",
             type=source,
@@ -157,9 +151,7 @@ def _each_once(job_ids: list[int] | None) -> list[int]:
 
 
 def _provenance(options: dict[str, Any]) -> Provenance | None:
-    named = {key: options[key] for key in ("runner", "runner_model", "runner_effort")}
-    if not any(named.values()):
-        return None
-    if not named["runner"]:
+    given = provenance_of(options)
+    if given.runner is None and (given.runner_model or given.runner_effort):
         raise UsageRefused("--runner-model and --runner-effort need --runner")
-    return Provenance(**named)
+    return given if given.runner else None

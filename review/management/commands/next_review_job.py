@@ -14,13 +14,13 @@ from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, positive_int, word
+from review.management.kit.options import partition, positive_int
+from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.management.kit.scope_options import (
     add_scope_arguments,
     add_selection_options,
     selection_request,
 )
-from review.models import Provenance
 from review.vocabulary import Grouping
 
 # Tools of agents show some 30,000 characters of an answer.
@@ -57,16 +57,7 @@ class Command(ReviewCommand):
             help="the partition to be fresh for; with a scope it is needed",
         )
         add_selection_options(parser)
-        parser.add_argument(
-            "--runner", type=word, required=True, metavar="R", help="the harness that reviews"
-        )
-        parser.add_argument(
-            "--runner-model", type=word, metavar="M", help="its model, if you know it"
-        )
-        parser.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
-        parser.add_argument(
-            "--effort-unknown", action="store_true", help="the model is known, the effort is not"
-        )
+        add_provenance_options(parser, required=True)
         parser.add_argument(
             "--jobs", type=positive_int, default=1, metavar="N", help="at most N jobs (default 1)"
         )
@@ -108,7 +99,7 @@ def _request(options: dict[str, Any]) -> TakeRequest:
         raise UsageRefused("a scope needs --model: a job is made for one partition")
     claim = ClaimRequest(
         actor=options["actor"],
-        provenance=Provenance(options["runner"], options["runner_model"], options["runner_effort"]),
+        provenance=provenance_of(options),
         limit=options["jobs"],
         model_partition=options["model"],
         effort_unknown=options["effort_unknown"],

@@ -10,12 +10,7 @@ from django.core.management.base import CommandParser
 from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
-from review.management.kit.listing import (
-    add_listing_options,
-    next_line,
-    page_of,
-    summary_lines,
-)
+from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import duration, positive_int, text
 from review.vocabulary import JobStatus
 
@@ -112,10 +107,9 @@ class Command(ReviewCommand):
         _cut(found, options)
         if self.as_json:
             self.write_json(found)
-        elif options["summary"]:
-            self.write_lines(summary_lines(found.summary))
         else:
-            self.write_lines((*_list_lines(found), *next_line(found.next)))
+            lines = () if found.summary else _list_lines(found)
+            self.write_lines((*lines, *tail_lines(found.summary, found.next)))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
         from review.knowledge_base.opening import open_corpus
@@ -142,7 +136,7 @@ def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
     if options["summary"]:
         found.summary = {"list": {name: len(entries) for name, entries in lists.items()}}
     job_ids = sorted({entry.review_job_id for entries in lists.values() for entry in entries})
-    part = page_of(job_ids, options, key=lambda job_id: (job_id,))
+    part = part_of(job_ids, options, lambda job_id: (job_id,))
     kept = set(part)
     for name, entries in lists.items():
         setattr(found, name, [entry for entry in entries if entry.review_job_id in kept])

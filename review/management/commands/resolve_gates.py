@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.paging import count_by
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.listing import (
-    add_listing_options,
-    next_line,
-    page_of,
-    summary_lines,
-)
+from review.management.kit.listing import add_listing_options, cut, tail_lines
 from review.management.kit.options import text
 from review.management.output.problems import problem_lines
 
@@ -61,16 +55,11 @@ class Command(ReviewCommand):
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)
             )
-        part = page_of(listed.gates, options, key=lambda gate: (gate.gate_path,))
-        if options["summary"]:
-            listed.summary = count_by(listed.gates, lens=lambda gate: gate.lens)
-        listed.gates = list(part)
-        listed.next = part.next
+        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens=lambda gate: gate.lens)
         if self.as_json:
             self.write_json(listed)
         else:
-            self.write_lines(_lines(listed.gates))
-            self.write_lines((*summary_lines(listed.summary), *next_line(listed.next)))
+            self.write_lines((*_lines(listed.gates), *tail_lines(listed.summary, listed.next)))
             for line in problem_lines(listed.problems):
                 self.warn(line)
 

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.paging import count_by
 from review.management.kit.command import ReviewCommand
-from review.management.kit.listing import (
-    add_listing_options,
-    next_line,
-    page_of,
-    summary_lines,
-)
+from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import partition
 from review.vocabulary import JobStatus
 
@@ -43,21 +39,30 @@ class Command(ReviewCommand):
         add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs.board import count_jobs, list_job_ids, show_jobs
+        from review.jobs.board import list_job_ids, show_jobs
         from review.jobs.job_documents import JobListJson
 
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",
         )
-        part = page_of(job_ids, options, key=lambda job_id: (job_id,))
-        jobs = show_jobs(list(part), gates_folder=settings.current().gates_folder)
-        summary = count_jobs(job_ids) if options["summary"] else {}
+        part = part_of(job_ids, options, lambda job_id: (job_id,))
+        wanted = job_ids if options["summary"] else part
+        document = JobListJson(jobs=show_jobs(wanted, gates_folder=settings.current().gates_folder))
+        if options["summary"]:
+            document.summary = count_by(
+                document.jobs,
+                status=lambda job: job.status,
+                partition=lambda job: job.model_partition,
+                lens=lambda job: job.lens,
+            )
+            document.jobs = []
+        document.next = part.next
         if self.as_json:
-            self.write_json(JobListJson(jobs=jobs, next=part.next, summary=summary))
+            self.write_json(document)
         else:
-            self.write_lines(line for job in jobs for line in _lines(job))
-            self.write_lines((*summary_lines(summary), *next_line(part.next)))
+            self.write_lines(line for job in document.jobs for line in _lines(job))
+            self.write_lines(tail_lines(document.summary, document.next))
 
 
 def _lines(job: JobJson) -> Iterator[str]:

@@ -9,13 +9,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.paging import count_by
+from review.documents.paging import Counts, count_by
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
-from review.management.kit.listing import add_listing_options, next_line, summary_lines
+from review.management.kit.listing import add_listing_options, tail_lines
 from review.management.kit.options import partition
 from review.management.kit.scope_options import (
     add_scope_arguments,
@@ -76,8 +76,8 @@ class Command(ReviewCommand):
             if self.as_json:
                 self._write_document(selection, summary)
             else:
-                self.write_lines(summary_lines(summary) if summary else text_lines(selection))
-                self.write_lines(next_line(selection.next))
+                self.write_lines(() if summary else text_lines(selection))
+                self.write_lines(tail_lines(summary, selection.next))
                 for line in problem_lines(selection.problems):
                     self.warn(line)
                 for rename in selection.renames():
@@ -88,7 +88,7 @@ class Command(ReviewCommand):
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))
 
-    def _write_document(self, selection: Selection, summary: dict[str, dict[str, int]]) -> None:
+    def _write_document(self, selection: Selection, summary: Counts) -> None:
         document = selection.document()
         document.summary = summary
 
@@ -100,7 +100,7 @@ class Command(ReviewCommand):
         self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
 
 
-def _count(selection: Selection) -> dict[str, dict[str, int]]:
+def _count(selection: Selection) -> Counts:
     return count_by(
         selection.targets(),
         reason=lambda target: target.reason,

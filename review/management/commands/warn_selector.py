@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.paging import Key, Page, count_by
+from review.documents.paging import Counts, Key, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
@@ -23,12 +23,7 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
-from review.management.kit.listing import (
-    add_listing_options,
-    next_line,
-    page_of,
-    summary_lines,
-)
+from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
@@ -38,7 +33,11 @@ from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv")
 _ENTRIES_A_CHUNK = 200
-_Summary = dict[str, dict[str, int]]
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "decision": lambda entry: entry.decision,
+    "gate": lambda entry: entry.gate_id,
+    "note": lambda entry: entry.note_path,
+}
 
 
 class Command(ReviewCommand):
@@ -98,15 +97,15 @@ class Command(ReviewCommand):
             paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
                 looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
-                _cut_looks(looks, options)
+                cut(looks, "needs_a_look", options, _look_key, why=lambda look: look.why, **_WORDS)
                 self._print_looks(looks, shape)
             else:
                 queue = read_warn_queue(corpus, _wanted(options, paths))
-                summary = _count(queue.entries) if options["summary"] else {}
-                self._print_queue(queue, page_of(queue.entries, options, key=_key), shape, summary)
+                summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
+                self._print_queue(queue, part_of(queue.entries, options, _key), shape, summary)
 
     def _print_queue(
-        self, queue: WarnQueue, part: Page[QueueEntryJson], shape: str, summary: _Summary
+        self, queue: WarnQueue, part: Listed[QueueEntryJson], shape: str, summary: Counts
     ) -> None:
         # Notes that are gone are few, and end the listing.
         gone_entries = () if summary else queue.deleted_notes
@@ -117,14 +116,14 @@ class Command(ReviewCommand):
 
             self.write_raw(queue_csv(chain(part, gone_entries)))
         elif summary:
-            self.write_lines(summary_lines(summary))
+            self.write_lines(tail_lines(summary, None))
         else:
             lines = list(_queue_lines(part))
             gone = list(_queue_lines(gone_entries)) if part.next is None else []
             self.write_lines(lines)
             if gone:
                 self.write_lines(["", "notes that are gone:", *gone])
-            self.write_lines(next_line(part.next))
+            self.write_lines(tail_lines(summary, part.next))
             if not lines and not gone:
                 self.notice("the queue is empty")
             if queue.waiting:
@@ -137,7 +136,7 @@ class Command(ReviewCommand):
             self.write_json(document)
             return
         self.write_lines(_look_lines(document.needs_a_look))
-        self.write_lines((*summary_lines(document.summary), *next_line(document.next)))
+        self.write_lines(tail_lines(document.summary, document.next))
         if not (document.needs_a_look or document.summary):
             self.notice("nothing needs a look")
         for line in problem_lines(document.problems):
@@ -146,9 +145,9 @@ class Command(ReviewCommand):
 
 def queue_chunks(
     queue: WarnQueue,
-    part: Page[QueueEntryJson],
+    part: Listed[QueueEntryJson],
     gone: Iterable[QueueEntryJson],
-    summary: _Summary,
+    summary: Counts,
 ) -> Iterator[str]:
     """Encode the document in chunks: as a whole it is tens of megabytes."""
     problems = [problem_json(problem) for problem in queue.problems]
@@ -167,17 +166,12 @@ def queue_chunks(
     return encode_filled(frame, part, last(), at_once=_ENTRIES_A_CHUNK)
 
 
-def _count(entries: Iterable[QueueEntryJson | LookJson]) -> _Summary:
-    return count_by(
-        entries,
-        decision=lambda entry: entry.decision,
-        gate=lambda entry: entry.gate_id,
-        note=lambda entry: entry.note_path,
-    )
-
-
 def _key(entry: QueueEntryJson) -> Key:
     return entry.note_path, entry.gate_path
+
+
+def _look_key(look: LookJson) -> Key:
+    return look.note_path, look.gate_path, look.review_pair_id
 
 
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
@@ -206,16 +200,6 @@ def _read_looks(
         ),
         gates_folder=gates_folder,
     )
-
-
-def _cut_looks(document: LooksJson, options: dict[str, Any]) -> None:
-    looks = document.needs_a_look
-    part = page_of(
-        looks, options, key=lambda look: (look.note_path, look.gate_path, look.review_pair_id)
-    )
-    document.summary = _count(looks) if options["summary"] else {}
-    document.needs_a_look = list(part)
-    document.next = part.next
 
 
 def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from django.core.management.base import CommandParser
+from msgspec import UnsetType
 
-from review.documents.paging import Key, Page
+from review.documents.paging import Counts, Key, Listed, count_by
 from review.management.kit.options import positive_int, text
 
 T = TypeVar("T")
 _SHOWN = 12
+
+
+class Parts(Protocol):
+    """A document that can be a part of a listing."""
+
+    next: Any
+    summary: Counts
 
 
 def add_listing_options(parser: CommandParser, *, limit: bool = True) -> None:
@@ -20,28 +28,37 @@ def add_listing_options(parser: CommandParser, *, limit: bool = True) -> None:
     if limit:
         parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N entries")
     parser.add_argument(
-        "--after",
-        type=text,
-        metavar="CURSOR",
-        help="the entries behind this one: `next` of an earlier answer",
+        "--after", type=text, metavar="CURSOR", help="behind this one: `next` of an earlier answer"
     )
     parser.add_argument("--summary", action="store_true", help="counts in the place of entries")
 
 
-def page_of(items: Iterable[T], options: Mapping[str, Any], *, key: Callable[[T], Key]) -> Page[T]:
+def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
     """The part of a sorted listing that the options ask for; nothing where they want counts."""
     wanted = () if options["summary"] else items
-    return Page(wanted, key=key, after=options["after"], limit=options["limit"])
+    return Listed(wanted, key=key, after=options["after"], limit=options["limit"])
 
 
-def summary_lines(summary: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """One line for each kind of count, the most frequent first, of a readable length."""
+def cut(
+    document: Parts,
+    name: str,
+    options: Mapping[str, Any],
+    key: Callable[[Any], Key],
+    **words: Callable[[Any], str],
+) -> None:
+    """Leave of the document's list what the options ask for."""
+    items = getattr(document, name)
+    part = part_of(items, options, key)
+    document.summary = count_by(items, **words) if options["summary"] else {}
+    setattr(document, name, list(part))
+    document.next = part.next
+
+
+def tail_lines(summary: Counts, cursor: str | UnsetType | None) -> Iterator[str]:
+    """One line for each kind of count, the most frequent first; and how to go on."""
     for name, counts in summary.items():
         shown = ", ".join(f"{word} {number}" for word, number in islice(counts.items(), _SHOWN))
         more = len(counts) - _SHOWN
         yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
-
-
-def next_line(cursor: str | None) -> list[str]:
-    """Say how to go on, where there is more."""
-    return [f"more: --after '{cursor}'"] if cursor else []
+    if cursor:
+        yield f"more: --after '{cursor}'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.documents.base import encode
-from review.documents.paging import Page
+from review.documents.paging import Listed
 from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson, QueueFindingJson, QueueJson
@@ -56,7 +56,10 @@ def test_pieces_put_together_are_the_document(number, gone, problems):
 
     pieces = list(
         queue_chunks(
-            queue, Page(queue.entries, key=lambda item: (item.note_path,)), queue.deleted_notes, {}
+            queue,
+            Listed(queue.entries, key=lambda item: (item.note_path,)),
+            queue.deleted_notes,
+            {},
         )
     )
 
