@@ -1,4 +1,4 @@
-"""Parts of sorted listings: a cursor names the last item of a part, the next part starts behind it."""
+"""Parts of sorted listings; a cursor names the last item of a part."""
 
 from __future__ import annotations
 

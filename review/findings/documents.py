@@ -112,7 +112,7 @@ class LookJson(Document, kw_only=True):
 class QueueJson(Document, kw_only=True):
     """The answer of `warn_selector`; findings of notes that are gone stand apart.
 
-    `next` is the cursor of the part behind this one; `summary` counts entries, where it is asked for.
+    `next` is the cursor of the part behind this one; `summary` counts entries if asked for.
     `waiting_findings` are not among them: their gate changed, and they wait for a new review.
     """
 

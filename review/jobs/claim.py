@@ -24,7 +24,7 @@ from review.jobs.provenance import (
 )
 from review.models import JobEvent, NamedKeys, Provenance, ReviewJob
 from review.settings.config import Config
-from review.vocabulary import JobStatus
+from review.vocabulary import JobPurpose, JobStatus
 
 
 class JobNotClaimable(Conflict):
@@ -40,6 +40,7 @@ class ClaimRequest:
     :param only: of these jobs alone; None claims of all.
     :param max_prompt_tokens: of all prompts together; None is no limit.
     :param effort_unknown: the harness names its model but not the effort.
+    :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
     """
@@ -52,6 +53,7 @@ class ClaimRequest:
     only: tuple[int, ...] | None = None
     max_prompt_tokens: int | None = None
     effort_unknown: bool = False
+    purpose: JobPurpose = JobPurpose.REVIEW
     parent: Parent | None = None
 
 
@@ -68,6 +70,8 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
     if request.job_id is not None:
         queued = queued.filter(pk=request.job_id)
+    else:
+        queued = queued.filter(purpose=request.purpose)
     if request.only is not None:
         queued = queued.filter(pk__in=NamedKeys(request.only))
     if request.model_partition is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
+from django.db.models import QuerySet
 
 from review.domain.grouping import group_targets
 from review.errors import ExitCode, ReviewError
@@ -44,7 +45,7 @@ class TakeRequest:
 
     :param claim: for whom, and of which partition; its limit is the most jobs.
     :param max_tokens: of all prompts together.
-    :param selection: the scope; queued jobs that hold pairs of it come first, then new ones are made.
+    :param selection: the scope; queued jobs that hold pairs of it come first, then new ones.
         None takes what is queued.
     """
 
@@ -58,8 +59,7 @@ class TakeRequest:
 def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: datetime) -> TakenJson:
     """Claim jobs and give their prompts; make jobs first where too few of the scope are queued.
 
-    Jobs are made for no more notes (or gates) than are taken, so that what is reviewed is the text of
-    this moment.
+    Jobs are made for no more notes (or gates) than are taken: their texts are those of this moment.
 
     :raises NothingToTake: there is no job to give; says why.
     :raises PartitionMismatch: the named model makes another partition.
@@ -76,7 +76,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
         jobs=[_taken(job, files) for job in work.jobs],
         created=work.created,
         skipped=work.skipped[:_SHOWN_SKIPPED],
-        queued=ReviewJob.objects.filter(status=JobStatus.QUEUED).count(),
+        queued=_queued(request).count(),
     )
 
 
@@ -146,13 +146,17 @@ class _Taking:
         return tuple(job.review_job_id for job in made.jobs if isinstance(job, JobJson))
 
 
+def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
+    claim = request.claim
+    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=claim.purpose)
+    return queued.of_partition(claim.model_partition) if claim.model_partition else queued
+
+
 def _nothing(request: TakeRequest, work: _Taking) -> NothingToTake:
-    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED).order_by("estimated_prompt_tokens")
-    if request.claim.model_partition:
-        queued = queued.of_partition(request.claim.model_partition)
+    queued = _queued(request).order_by("estimated_prompt_tokens")
     smallest = queued.values_list("estimated_prompt_tokens", flat=True).first()
     if smallest is not None and smallest > request.max_tokens:
-        why = f"the smallest queued prompt has about {smallest} tokens, more than {request.max_tokens}"
+        why = f"the smallest queued prompt has {smallest} tokens, more than {request.max_tokens}"
         return NothingToTake(why, hint=f"ask for more: --max-tokens {smallest}")
     if work.skipped:
         first = work.skipped[0]

@@ -12,6 +12,7 @@ from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int
 from review.management.kit.provenance_options import add_provenance_options, provenance_of
+from review.vocabulary import JobPurpose
 
 if TYPE_CHECKING:
     from review.jobs.claim import ClaimRequest
@@ -48,6 +49,11 @@ class Command(ReviewCommand):
             metavar="P",
             help="with --next: only jobs of this one",
         )
+        parser.add_argument(
+            "--trial",
+            action="store_true",
+            help="with --next: jobs of review_gate_test, which are passed over otherwise",
+        )
         add_provenance_options(parser, required=True)
         self.add_actor_option(parser)
 
@@ -65,8 +71,8 @@ class Command(ReviewCommand):
 def _request(options: dict[str, Any]) -> ClaimRequest:
     from review.jobs.claim import ClaimRequest
 
-    for name in ("limit", "model_partition"):
-        if options["review_job_id"] is not None and options[name] is not None:
+    for name in ("limit", "model_partition", "trial"):
+        if options["review_job_id"] is not None and options[name]:
             raise UsageRefused(f"--{name.replace('_', '-')} goes with --next only")
     return ClaimRequest(
         actor=options["actor"],
@@ -75,6 +81,7 @@ def _request(options: dict[str, Any]) -> ClaimRequest:
         limit=options["limit"] or 1,
         model_partition=options["model_partition"],
         effort_unknown=options["effort_unknown"],
+        purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
     )
 
 

@@ -30,9 +30,7 @@ class Command(ReviewCommand):
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
         "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
     )
-    exit_codes = {
-        ExitCode.INPUT_REJECTED: "an unknown fingerprint (near ones are named), or a line that is no answer"
-    }
+    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint, or a line that is no answer"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

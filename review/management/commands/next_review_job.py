@@ -38,11 +38,11 @@ class Command(ReviewCommand):
     store_use = store.Use.WRITE
     examples = (
         "commonplace next_review_job prose --model claude-opus-4-6 --runner claude-code",
-        "commonplace next_review_job --all-gates --skip-rules --model claude-opus-4-6 --runner claude-code --jobs 3",
+        "commonplace next_review_job --all-gates --model opus --runner claude-code --jobs 3",
         "commonplace next_review_job --runner my-harness --json",
     )
     exit_codes = {
-        ExitCode.NOTHING_TO_DO: "nothing is queued, everything in the scope is fresh, or no prompt is that small",
+        ExitCode.NOTHING_TO_DO: "no job is queued, all of the scope is fresh, or no prompt fits",
         ExitCode.CONFLICT: "the model that runs makes another partition",
         ExitCode.INPUT_REJECTED: "an unknown gate or note; near ones are named",
     }
@@ -66,13 +66,13 @@ class Command(ReviewCommand):
             type=positive_int,
             default=MAX_TOKENS,
             metavar="N",
-            help=f"of all prompts together (default {MAX_TOKENS}, which the tools of agents show whole)",
+            help=f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
         )
         parser.add_argument(
             "--grouping",
             choices=Grouping.values,
             default=Grouping.NOTE.value,
-            help="how new jobs are made: one per note and lens (default), or per gate and batch of notes",
+            help="how new jobs are made: per note and lens (default), or per gate and batch",
         )
         parser.add_argument(
             "--across-lenses", action="store_true", help="gates of several lenses in a note's job"
