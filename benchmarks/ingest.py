@@ -2,8 +2,8 @@
 
     python -m benchmarks.ingest REVIEWS.jsonl --other CHECKOUT [--notes 338] [--gates 54]
 
-Each line of the file is an object with the `text` of a review; the texts are dealt to the pairs in
-turn, each with a result line at its end. Both checkouts run with this interpreter, in turn.
+Each line of the file is an object with the `text` of a review; the pairs take the texts in turn, as
+they are. Both checkouts run with this interpreter, one after the other.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _ingest(checkout: Path, root: Path, texts: list[str]) -> tuple[float, int]:
 
 def _block(pair: dict[str, Any], token: str, text: str) -> str:
     names = (token, pair["ordinal"], pair["note_path"], pair["gate_id"])
-    return f"{start_line(*names)}\n{text.rstrip()}\n\n## Result: WARN\n{end_line(*names)}\n"
+    return f"{start_line(*names)}\n{text.rstrip()}\n{end_line(*names)}\n"
 
 
 def _output(command: list[str], env: dict[str, str], given: bytes | None = None) -> bytes:
