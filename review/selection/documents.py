@@ -105,6 +105,8 @@ class SelectionJson(Document, kw_only=True):
     problems: list[ProblemJson]
     renames: list[RenameJson] = []
     left_out: dict[str, int] = {}
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class GateJson(Document, kw_only=True):
@@ -131,3 +133,5 @@ class GatesJson(Document, kw_only=True):
     gates: list[GateJson]
     not_applicable: list[str]
     problems: list[ProblemJson]
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}

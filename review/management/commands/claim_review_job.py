@@ -12,8 +12,9 @@ from review.errors import ExitCode
 from review.jobs.claim import ClaimRequest, claim
 from review.jobs.job_documents import ClaimedJson
 from review.management.kit.command import ReviewCommand, request_of, require_option
-from review.management.kit.options import partition, positive_int, word
-from review.models import Provenance
+from review.management.kit.options import partition, positive_int
+from review.management.kit.provenance_options import add_provenance_options, provenance_of
+from review.vocabulary import JobPurpose
 
 
 class Command(ReviewCommand):
@@ -46,30 +47,21 @@ class Command(ReviewCommand):
             help="with --next: only jobs of this one",
         )
         parser.add_argument(
-            "--runner", type=word, required=True, metavar="R", help="the harness that will run it"
-        )
-        parser.add_argument(
-            "--runner-model",
-            type=word,
-            metavar="M",
-            help="its model, which must make the job's partition; leave out when it is not exposed",
-        )
-        effort = parser.add_mutually_exclusive_group()
-        effort.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
-        effort.add_argument(
-            "--effort-unknown",
+            "--trial",
             action="store_true",
-            help="the model is known and the effort is not: compare the model only",
+            help="with --next: jobs of review_gate_test, which are passed over otherwise",
         )
+        add_provenance_options(parser, required=True)
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        require_option(options, "next", "limit", "model_partition")
-        provenance = Provenance(
-            options["runner"], options["runner_model"], options["runner_effort"]
-        )
+        require_option(options, "next", "limit", "model_partition", "trial")
         request = request_of(
-            ClaimRequest, options, job_id=options["review_job_id"], provenance=provenance
+            ClaimRequest,
+            options,
+            job_id=options["review_job_id"],
+            provenance=provenance_of(options),
+            purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
         )
         result = claim(request, config=settings.current(), now=self.now)
         self.show(result, _lines(result))

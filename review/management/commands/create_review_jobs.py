@@ -55,6 +55,12 @@ class Command(ReviewCommand):
             help="with --grouping gate: notes in a job (default 8)",
         )
         parser.add_argument(
+            "--across-lenses",
+            action="store_true",
+            help="with --grouping note: gates of several lenses in a job, up to max_gates of"
+            " kb/review.toml; for workers that read prompts whole",
+        )
+        parser.add_argument(
             "--max-prompt-tokens",
             type=positive_int,
             metavar="N",
@@ -67,6 +73,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="show jobs, pairs and tokens, write nothing"
         )
+        parser.add_argument("--summary", action="store_true", help="the totals alone")
         self.add_actor_option(parser)
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
@@ -81,6 +88,8 @@ class Command(ReviewCommand):
             omit=() if options["force"] else (ALREADY_QUEUED,),
         )
         result = create_jobs(request, config=settings.current(), now=self.now)
+        if options["summary"]:
+            result.jobs = []
         self.show(result, _lines(result))
         if not self.as_json:
             totals = result.totals
@@ -105,5 +114,5 @@ def _lines(result: CreatedJson) -> Iterator[str]:
         yield f"skipped: {item.note_path} {item.gate_id} ({item.reason}{has})"
     for problem in result.problems:
         yield f"problem: {problem.path}: {problem.message} ({problem.code})"
-    if not result.jobs:
+    if not result.totals.jobs:
         yield "no job"

@@ -7,12 +7,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings
-from review.acceptance.documents import DisposedJson
-from review.errors import ExitCode
+from review.acceptance.documents import DisposedAllJson, DisposedJson
+from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import text, word
-from review.queue.triage import DispositionRequest, dispose_finding
+from review.protocol.fix_answers import FORM, read_fix_answers
+from review.protocol.output import decode_output
+from review.queue.triage import DispositionRequest, dispose_each, dispose_finding
 from review.vocabulary import DispositionState
 
 
@@ -24,24 +26,47 @@ class Command(ReviewCommand):
     schema = "dispose-finding/1"
     examples = (
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
+        "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
     )
-    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint; near ones are named"}
+    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint, or a line that is no answer"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "fingerprint", type=word, metavar="FINGERPRINT", help="as warn_selector shows it"
+            "fingerprint",
+            type=word,
+            metavar="FINGERPRINT",
+            help="as warn_selector shows it; - reads many from standard input, one line each:"
+            f" {FORM}",
         )
         parser.add_argument(
             "--as",
             dest="state",
             choices=DispositionState.values,
-            required=True,
-            help="what becomes of it",
+            help="what becomes of it; not with -, whose lines say it",
         )
         parser.add_argument("--reason", type=text, metavar="R", help="why")
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if (options["fingerprint"] == "-") == bool(options["state"]):
+            raise UsageRefused("give a fingerprint with --as, or - without it")
+        if options["state"]:
+            self._dispose_one(options)
+        else:
+            self._dispose_each(options)
+
+    def _dispose_each(self, options: dict[str, Any]) -> None:
+
+        text = decode_output(self.read_input("-"))
+        answers = read_fix_answers(text, source="standard input")
+        config = settings.current()
+        with open_corpus(config) as corpus:
+            done = dispose_each(
+                answers, actor=options["actor"], corpus=corpus, config=config, now=self.now
+            )
+        self.show(DisposedAllJson(findings=done), map(_line, done))
+
+    def _dispose_one(self, options: dict[str, Any]) -> None:
 
         config = settings.current()
         request = request_of(DispositionRequest, options, reason=options["reason"] or "")

@@ -16,7 +16,8 @@ from review.jobs.job_documents import IngestedJson
 from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.command import ReviewCommand, request_of, require_option
-from review.management.kit.options import positive_int, source, word
+from review.management.kit.options import positive_int, source
+from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.management.output.ingest import exit_code, job_lines, refusal_documents, refusal_lines
 from review.models import Provenance
 
@@ -54,7 +55,8 @@ class Command(ReviewCommand):
             "--input-file",
             type=source,
             metavar="F|-",
-            help="the output, where it is not in the job's own file (one job); - is standard input",
+            help="the output of the jobs that are named, where it is not in their own files;"
+            " - is standard input",
         )
         parser.add_argument(
             "--ready",
@@ -66,14 +68,7 @@ class Command(ReviewCommand):
             action="store_true",
             help="with --ready: jobs of all actors, and those nobody claimed",
         )
-        parser.add_argument("--runner", type=word, help="of a job nobody claimed: who ran it")
-        parser.add_argument("--runner-model", type=word, help="the model that ran")
-        parser.add_argument("--runner-effort", type=word, help="its reasoning effort")
-        parser.add_argument(
-            "--effort-unknown",
-            action="store_true",
-            help="the effort is not known: compare the model",
-        )
+        add_provenance_options(parser, required=False)
         parser.add_argument(
             "--telemetry-json",
             type=source,
@@ -112,11 +107,12 @@ class Command(ReviewCommand):
         require_option(options, "ready", "all_actors")
         if options["input_file"] == options["telemetry_json"] == "-":
             raise UsageRefused("--input-file and --telemetry-json cannot both read standard input")
-        outputs = {}
+        outputs: dict[int, bytes] = {}
         if options["input_file"]:
-            if len(job_ids) != 1:
-                raise UsageRefused("--input-file goes with one --review-job-id")
-            outputs[job_ids[0]] = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
+            if not job_ids:
+                raise UsageRefused("--input-file goes with --review-job-id")
+            data = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
+            outputs = dict.fromkeys(job_ids, data)
         return request_of(
             IngestRequest,
             options,
@@ -143,9 +139,7 @@ def _each_once(job_ids: list[int] | None) -> list[int]:
 
 
 def _provenance(options: dict[str, Any]) -> Provenance | None:
-    named = {key: options[key] for key in ("runner", "runner_model", "runner_effort")}
-    if not any(named.values()):
-        return None
-    if not named["runner"]:
+    given = provenance_of(options)
+    if given.runner is None and (given.runner_model or given.runner_effort):
         raise UsageRefused("--runner-model and --runner-effort need --runner")
-    return Provenance(**named)
+    return given if given.runner else None

@@ -12,6 +12,7 @@ from review.errors import ExitCode
 from review.jobs.board import require_job
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import duration, positive_int, text
 from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
 from review.recovery.recover import Recovered, RecoveryRequest, recover
@@ -21,6 +22,7 @@ from review.settings.config import Config
 from review.vocabulary import JobStatus
 
 LIST = "list"
+_LISTS = ("abandoned", "ready", "failed")
 ACTIONS = (LIST, "ingest", "fail", "replace")
 
 _OF_THE_MACHINE = (ExitCode.FAILED, ExitCode.TRY_AGAIN)
@@ -62,6 +64,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--older-than", type=duration, metavar="2h", help="how long a job may run"
         )
+        add_listing_options(parser)
         parser.add_argument("--reason", type=text, metavar="R", help="why it is failed or replaced")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done")
         self.add_actor_option(parser)
@@ -96,7 +99,9 @@ class Command(ReviewCommand):
             now=self.now,
             job_ids=options["job_ids"],
         )
-        self.show(found, _list_lines(found))
+        _cut(found, options)
+        lines = () if found.summary else _list_lines(found)
+        self.show(found, (*lines, *tail_lines(found.summary, found.next)))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
 
@@ -107,8 +112,21 @@ class Command(ReviewCommand):
             )
 
 
+def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
+    """Keep the part that is asked for; a job that stands in two lists counts once."""
+    lists = {name: getattr(found, name) for name in _LISTS}
+    if options["summary"]:
+        found.summary = {"list": {name: len(entries) for name, entries in lists.items()}}
+    job_ids = sorted({entry.review_job_id for entries in lists.values() for entry in entries})
+    part = part_of(job_ids, options, lambda job_id: (job_id,))
+    kept = set(part)
+    for name, entries in lists.items():
+        setattr(found, name, [entry for entry in entries if entry.review_job_id in kept])
+    found.next = part.next
+
+
 def _list_lines(found: RecoveryListJson) -> Iterator[str]:
-    for name in ("abandoned", "ready", "failed"):
+    for name in _LISTS:
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
             detail = f": {entry.output_detail}" if entry.output_detail else ""

@@ -11,6 +11,7 @@ from review import settings, store
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
+from review.management.kit.listing import add_listing_options, cut, tail_lines
 from review.management.kit.options import text
 from review.management.output.selection import problem_lines
 from review.selection.documents import GateJson
@@ -41,6 +42,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--note", type=text, metavar="PATH", help="only gates that apply to this note"
         )
+        add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
 
@@ -49,7 +51,8 @@ class Command(ReviewCommand):
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)
             )
-        self.show(listed, _lines(listed.gates))
+        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens=lambda gate: gate.lens)
+        self.show(listed, (*_lines(listed.gates), *tail_lines(listed.summary, listed.next)))
         if not self.as_json:
             for line in problem_lines(listed.problems):
                 self.warn(line)

@@ -14,6 +14,7 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition
 from review.management.output.selection import problem_lines
 from review.management.output.status import cost_lines, status_lines
+from review.overview.next_steps import step_lines
 from review.overview.status import FailOn, read_status
 
 
@@ -29,6 +30,7 @@ class Command(ReviewCommand):
         "commonplace review_status --model claude-opus-4-6 --json",
         "commonplace review_status --fail-on fail stale",
         "commonplace review_status --costs",
+        "commonplace review_status --next",
     )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
 
@@ -51,6 +53,18 @@ class Command(ReviewCommand):
             help="and what reviews cost, by gate, lens, partition and runner, as far as it is known",
         )
 
+        shorter = parser.add_mutually_exclusive_group()
+        shorter.add_argument(
+            "--next",
+            action="store_true",
+            help="only what to do next, at most fifteen lines, each with its command",
+        )
+        shorter.add_argument(
+            "--summary",
+            action="store_true",
+            help="without the tables of gates; --json: without gates",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
 
         config = settings.current()
@@ -64,8 +78,14 @@ class Command(ReviewCommand):
             )
         if options["costs"]:
             status.costs = read_costs(model_partition=options["model"], config=config)
-        self.show(status, (*status_lines(status), *cost_lines(status.costs)))
-        if not self.as_json:
+        if options["next"] or options["summary"]:
+            for part in status.partitions:
+                part.gates = []
+        if options["next"]:
+            self.show(status, step_lines(status.next_steps))
+        else:
+            self.show(status, (*status_lines(status), *cost_lines(status.costs)))
+        if not self.as_json and not options["next"]:
             for line in problem_lines(status.problems):
                 self.warn(line)
             for line in status.notices:

@@ -10,10 +10,12 @@ from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.documents.base import encode
+from review.documents.paging import Counts, count_by
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.listing import add_listing_options, tail_lines
 from review.management.kit.options import partition
 from review.management.kit.scope_options import add_scope_arguments, add_selection_options
 from review.management.output.selection import (
@@ -23,7 +25,8 @@ from review.management.output.selection import (
     text_lines,
 )
 from review.models import batched
-from review.selection.select import SelectionRequest, select_targets
+from review.selection.documents import TargetJson
+from review.selection.select import Selection, SelectionRequest, select_targets
 
 _CHUNK = 500
 _EMPTY = '":[]'
@@ -56,21 +59,25 @@ class Command(ReviewCommand):
             help="with diffs from the accepted texts (--json has them unless --no-diff)",
         )
         parser.add_argument("--no-diff", action="store_false", dest="diff", help="without diffs")
+        add_listing_options(parser, limit=False)
 
     def handle(self, *args: Any, **options: Any) -> None:
         with_diffs = self.as_json if options["diff"] is None else options["diff"]
         request = request_of(
-            SelectionRequest, options, model_partition=options["model"], with_diffs=with_diffs
+            SelectionRequest,
+            options,
+            model_partition=options["model"],
+            with_diffs=with_diffs and not options["summary"],
         )
         config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
+            summary = _count(selection) if options["summary"] else {}
             if self.as_json:
-                document = selection.document()
-                arrays = (selection.targets(), selection.diffs())
-                self.write_json_chunks(_encode_filled(document, *arrays, at_once=_CHUNK))
+                self._write_document(selection, summary)
             else:
-                self.write_lines(text_lines(selection))
+                self.write_lines(() if summary else text_lines(selection))
+                self.write_lines(tail_lines(summary, selection.next))
                 for line in problem_lines(selection.problems):
                     self.warn(line)
                 for rename in selection.renames():
@@ -80,6 +87,26 @@ class Command(ReviewCommand):
                 self.notice(summary_line(selection))
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))
+
+    def _write_document(self, selection: Selection, summary: Counts) -> None:
+        document = selection.document()
+        document.summary = summary
+
+        def targets() -> Iterator[TargetJson]:
+            yield from () if summary else selection.targets()
+            document.next = selection.next
+
+        arrays = (targets(), selection.diffs())
+        self.write_json_chunks(_encode_filled(document, *arrays, at_once=_CHUNK))
+
+
+def _count(selection: Selection) -> Counts:
+    return count_by(
+        selection.targets(),
+        reason=lambda target: target.reason,
+        lens=lambda target: target.lens,
+        gate=lambda target: target.gate_id,
+    )
 
 
 def _encode_filled(
