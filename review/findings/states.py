@@ -12,6 +12,7 @@ from review.domain.finding_identity import own_fingerprints
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, NamedKeys, ReviewPair, batched
+from review.protocol.quote_location import follow_quote, quote_lines
 from review.vocabulary import DispositionState
 
 
@@ -40,8 +41,6 @@ class QuoteFinder:
 
     def follow(self, note_path: str, quote: str, *, pair_id: int, line: int | None) -> QuoteNow:
         """Follow a quote that was on a line (from 1) of the text that a pair judged."""
-        from review.protocol.quote_location import follow_quote, quote_lines
-
         if not quote:
             return QuoteNow(None, is_gone=False)
         if pair_id not in self._reviewed:

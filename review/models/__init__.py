@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance
 from review.models.expressions import JoinedKeys, NamedKeys
-from review.models.finding_states import FindingState
-from review.models.findings import Disposition, Finding
+from review.models.findings import Disposition, Finding, FindingState
 from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from review.domain.paths import sha256_hex
-from review.job_files import ArtifactStore, OutputNotReadable
+from review.domain.paths import gate_id_of, sha256_hex
+from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable
 from review.jobs.mirror import expected_job_files, rewrite_job_files
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
+from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 from review.settings.config import Config
 from review.upkeep.checks import CheckResult, CheckState, check_faults
-from review.upkeep.repair import restore_prompt
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
@@ -182,3 +182,37 @@ def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
         return files.read_output(path) if path else None
     except OutputNotReadable:
         return None
+
+
+def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
+    """Render the job's prompt again, and write it; return False if it cannot be made or written.
+
+    The texts, the token and the order are the store's. The table of links is not: where a note
+    that was linked to has come or gone since, the prompt would be another.
+    """
+    data = render_prompt(_request(job, corpus, config.gates_folder)).encode()
+    if sha256_hex(data) != job.prompt_sha256:
+        return False
+    if write:
+        try:
+            ArtifactStore(config).write_bytes(job.prompt_path, data)
+        except ArtifactNotWritten:
+            return False
+    return True
+
+
+def _request(job: ReviewJob, corpus: Corpus, gates_folder: str) -> PromptRequest:
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
+    gates = {pair.gate.path: pair.gate_snapshot.text for pair in pairs}
+    gate_ids = {path: gate_id_of(path, gates_folder=gates_folder) for path in gates}
+    return PromptRequest(
+        token=job.sentinel_token,
+        bundle_output_path=job.bundle_output_path,
+        pairs=[
+            PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
+        ],
+        notes=[corpus.linker.prompt_note(path, text) for path, text in notes.items()],
+        gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
+    )

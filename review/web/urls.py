@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from review.web.auth import login as entering
-from review.web.core import preferences
+from review.web.core import actions
 from review.web.pages import (
     diffs,
     events,
@@ -22,6 +22,6 @@ from review.web.pages import pair_actions as picking
 
 _PAGES = (
     *(start, jobs, events, looks, reviews, picking, diffs, notes, matrix, gates, search),
-    *(queue, findings, entering, preferences),
+    *(queue, findings, entering, actions),
 )
 urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

@@ -161,9 +161,9 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) 
             if row.is_trivial and can_pick(shown, row)
         ],
         "can_pick": any(can_pick(shown, row) for row in shown.pairs),
-        "findings": shown.findings,
+        "findings": shown.document.findings,
         "history": paged(
-            shown.history,
+            shown.document.history,
             size=_HISTORY,
             key=lambda event: (event.acceptance_event_id,),
             filters=filters,
@@ -220,7 +220,8 @@ def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) ->
     if text is None:
         return SafeString("")
     marks = mark_findings(
-        (item.finding, item.finding.line_now or item.finding.line) for item in shown.findings
+        (item.finding, item.finding.line_now or item.finding.line)
+        for item in shown.document.findings
     )
     if by_lines:
         return render_plain(text, quotes=marks)
