@@ -26,6 +26,7 @@ from review.management.kit.options import partition, text
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
+from review.queue.sorting import QueueSort
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
@@ -76,6 +77,19 @@ class Command(ReviewCommand):
             help="findings in this state (default: open)",
         )
         parser.add_argument(
+            "--confirmed-by",
+            type=partition,
+            metavar="PARTITION",
+            help="findings of pairs that this partition's current review warns or fails, too",
+        )
+        parser.add_argument(
+            "--sort",
+            choices=[sort.value for sort in QueueSort],
+            default=QueueSort.PLACE.value,
+            help="priority: severity, precision of the gate, age; noisy gates last. labels: where a"
+            " decision tells most about a gate",
+        )
+        parser.add_argument(
             "--needs-a-look",
             action="store_true",
             help="instead, reviews without a decision, and passes whose findings say warn or fail",
@@ -91,7 +105,8 @@ class Command(ReviewCommand):
                 looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
                 self._print_looks(looks, shape)
             else:
-                self._print_queue(read_warn_queue(corpus, _wanted(options, paths)), shape)
+                queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
+                self._print_queue(queue, shape)
 
     def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
@@ -110,6 +125,8 @@ class Command(ReviewCommand):
                 self.notice("the queue is empty")
             if queue.waiting:
                 self.notice(_waiting_line(queue.waiting))
+            if queue.muted:
+                self.notice(f"findings of muted gates, left out: {queue.muted} (see --gate)")
             for line in problem_lines(queue.problems):
                 self.warn(line)
 
@@ -128,7 +145,11 @@ def queue_chunks(queue: WarnQueue) -> Iterator[str]:
     """Encode the document in chunks: as a whole it is tens of megabytes."""
     problems = [problem_json(problem) for problem in queue.problems]
     frame = QueueJson(
-        entries=[], deleted_notes=[], problems=problems, waiting_findings=queue.waiting
+        entries=[],
+        deleted_notes=[],
+        problems=problems,
+        waiting_findings=queue.waiting,
+        muted_findings=queue.muted,
     )
     return encode_filled(frame, queue.entries, queue.deleted_notes, at_once=_ENTRIES_A_CHUNK)
 
@@ -169,6 +190,8 @@ def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:
         decisions=tuple(options["decision"]),
         severities=tuple(options["severity"]),
         states=tuple(options["status"]),
+        confirmed_by=options["confirmed_by"] or "",
+        sort=QueueSort(options["sort"]),
     )
 
 
@@ -191,6 +214,8 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             f"  {entry.decision.upper()} {entry.gate_id}"
             f" (pair {entry.review_pair_id}, {entry.model_partition}{changed}{passed})"
         )
+        if entry.noisy:
+            yield f"    {entry.noisy}"
         for finding in entry.findings:
             location = _location(note_path, finding)
             again = ", regressed" if finding.regressed else ""
