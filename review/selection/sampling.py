@@ -31,8 +31,8 @@ def only_flagged(
 
 
 def to_repeat(
-    items: Iterable[NoteStaleness], *, partition: str, limit: int | None
-) -> list[NoteStaleness]:
+    items: Iterable[NoteStaleness], *, partition: str | None, limit: int | None
+) -> Iterator[NoteStaleness]:
     """Keep the fresh pairs that were reviewed once on the texts as they are.
 
     :param limit: a sample of so many: always the same, and spread over notes and gates.
@@ -45,22 +45,17 @@ def to_repeat(
         if (item.note.path, item.note.sha256, gate.path, gate.sha256) in once
     ]
     chosen = set(sorted(pairs, key=_scattered)[:limit])
-    kept = [
-        replace(
-            item,
-            stale=(),
-            fresh=tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen),
-        )
-        for item in listed
-    ]
-    return [item for item in kept if item.fresh]
+    for item in listed:
+        gates = tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen)
+        if gates:
+            yield replace(item, stale=(), fresh=gates)
 
 
 def _scattered(pair: tuple[str, str]) -> bytes:
     return hashlib.sha256("\n".join(pair).encode()).digest()
 
 
-def _reviewed_once(partition: str) -> set[tuple[str, ...]]:
+def _reviewed_once(partition: str | None) -> set[tuple[str, ...]]:
     rows = ReviewPair.objects.completed().filter(job__model_partition__name=partition)
     texts = rows.values_list(
         "note__path",

@@ -25,7 +25,9 @@ def select(*args: object) -> dict:
 
 
 def pairs(document: dict) -> list[tuple[str, str]]:
-    names = [(item["note_path"].rpartition("/")[2], item["gate_id"]) for item in document["targets"]]
+    names = [
+        (item["note_path"].rpartition("/")[2], item["gate_id"]) for item in document["targets"]
+    ]
     return sorted(names)
 
 

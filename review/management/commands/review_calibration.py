@@ -76,6 +76,9 @@ def _lines(document: CalibrationJson) -> Iterator[str]:
             f", estimate {_percent(gate.estimate.precision)} with {gate.estimate.borrowed_from}"
         )
         yield f"{gate.gate_id} in {gate.model_partition}{text}: {_record(gate)}{estimate}"
+        if gate.cases:
+            hits, alarms = gate.cases.hits, gate.cases.false_alarms
+            yield f"  cases: flagged {hits.count} of {hits.of} to flag, {alarms.count} of {alarms.of} to pass"
         if gate.muted:
             yield f"  muted: {gate.muted}"
         elif gate.people.word == "noisy" and gate.is_now:

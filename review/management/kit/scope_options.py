@@ -111,4 +111,5 @@ def selection_request(
         limit=options.get("limit"),
         flagged_by=options.get("flagged_by") or "",
         repeat=options.get("repeat", False),
+        after=options.get("after"),
     )
