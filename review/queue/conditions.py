@@ -35,13 +35,13 @@ def values_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
 
 
 def flagged_by(partition: str) -> Q:
-    """Select the rows on whose note and gate text a partition's current review warns or fails, too."""
+    """Select the rows whose pair a partition's current review warns or fails, too."""
     same = {name: OuterRef(name) for name in ("note_id", "gate_id", "gate_snapshot_id")}
     return Q(Exists(FindingState.objects.filter(model_partition__name=partition, **same)))
 
 
 def beyond(order: Sequence[str], cursor: Sequence[str | int], way: str) -> Q:
-    """Select the rows after a cursor (`gt`) or before it (`lt`), which ends with the values of `order`."""
+    """Select the rows after a cursor (`gt`) or before it (`lt`); its end has the values of `order`."""
     places = list(zip(order, cursor[-len(order) :], strict=True))
     found = Q(pk__in=())
     for name, value in reversed(places):

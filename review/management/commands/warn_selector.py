@@ -140,10 +140,8 @@ class Command(ReviewCommand):
             self.write_lines(tail_lines(summary, part.next))
             if not lines and not gone:
                 self.notice("the queue is empty")
-            if queue.waiting:
-                self.notice(_waiting_line(queue.waiting))
-            if queue.muted:
-                self.notice(f"findings of muted gates, left out: {queue.muted} (see --gate)")
+            for line in _left_out_lines(queue):
+                self.notice(line)
             for line in problem_lines(queue.problems):
                 self.warn(line)
 
@@ -234,9 +232,12 @@ def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:
     )
 
 
-def _waiting_line(number: int) -> str:
-    findings = "finding waits" if number == 1 else "findings wait"
-    return f"{number} {findings} for a new review: the gate changed since"
+def _left_out_lines(queue: WarnQueue) -> Iterator[str]:
+    if queue.waiting:
+        findings = "finding waits" if queue.waiting == 1 else "findings wait"
+        yield f"{queue.waiting} {findings} for a new review: the gate changed since"
+    if queue.muted:
+        yield f"findings of muted gates, left out: {queue.muted} (see --gate)"
 
 
 def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
