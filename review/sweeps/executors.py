@@ -60,7 +60,8 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
     def run(_number: int, _stop: threading.Event) -> RunnerOutcome:
         reviews, lines = {}, []
         for pair, gate_id, rule in pairs:
-            review = reviews[pair.ordinal] = judge(rule, _rule_input(pair, linker))
+            given = rule_input(pair.note_snapshot.text, note_path=pair.note.path, linker=linker)
+            review = reviews[pair.ordinal] = judge(rule, given)
             names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
             text = render_typed_review(review).rstrip("\n")
             lines += [start_line(*names), text, end_line(*names), ""]
@@ -120,8 +121,8 @@ def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
     return gate_id, read_gate(path=pair.gate.path, gate_id=gate_id, text=text).rule
 
 
-def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
-    text, note_path = pair.note_snapshot.text, pair.note.path
+def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
+    """A text as rules read it, with its links resolved."""
     links = []
     for link in linker.links(text):
         found = linker.resolve(link.target, note_path=note_path, kind=link.kind)

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.queue_report import queue_report
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
@@ -23,13 +24,14 @@ from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
 from review.management.kit.options import partition, text
+from review.management.output.check import write_report
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
-FORMATS = ("text", "json", "csv")
+FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
 _ENTRIES_A_CHUNK = 200
 
 
@@ -91,7 +93,11 @@ class Command(ReviewCommand):
                 looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
                 self._print_looks(looks, shape)
             else:
-                self._print_queue(read_warn_queue(corpus, _wanted(options, paths)), shape)
+                queue = read_warn_queue(corpus, _wanted(options, paths))
+                if shape in FORMATS[3:]:
+                    write_report(self, queue_report(queue, corpus, config=config), shape=shape)
+                else:
+                    self._print_queue(queue, shape)
 
     def _print_queue(self, queue: WarnQueue, shape: str) -> None:
         if shape == "json":
@@ -136,7 +142,7 @@ def queue_chunks(queue: WarnQueue) -> Iterator[str]:
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-    if options["needs_a_look"] and options["format"] == "csv":
+    if options["needs_a_look"] and options["format"] in FORMATS[2:]:
         raise UsageRefused("--needs-a-look is given as text or json")
     of_queue = [f"--{name}" for name in ("decision", "severity", "status") if options[name]]
     if options["needs_a_look"] and of_queue:
