@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from review.check.documents import CheckFindingJson, CheckJson, Report, StalePairJson
+from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
 from review.check.judge import NoteJudge, Sources, moved
 from review.check.lock import LOCK_PATH, Lock, read_lock
 from review.check.stored import stored_lock
@@ -157,7 +157,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
         found += NoteJudge(corpus, note, sources).judge(of_note)
     findings = [item for item in found if isinstance(item, CheckFindingJson)]
     shown = [item for item in findings if item.new or not request.new_only]
-    document = CheckJson(
+    document = NotesCheckJson(
         merge_base=changes.merge_base if changes else None,
         notes=len(notes),
         gates=len(gates),
@@ -180,7 +180,7 @@ def _of_changes(changes: Changes, gates_folder: str) -> Iterator[str]:
         yield f"{LOCK_PATH} was changed too: what it accepts is part of the change"
 
 
-def _trips(document: CheckJson, levels: Sequence[FailsOn]) -> Iterator[str]:
+def _trips(document: NotesCheckJson, levels: Sequence[FailsOn]) -> Iterator[str]:
     counted = Counter(finding.severity for finding in document.findings)
     skipped = sum(problem.skipped for problem in document.problems)
     for level in sorted(set(levels)):

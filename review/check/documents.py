@@ -38,7 +38,7 @@ class StalePairJson(Document, kw_only=True):
     reason: str
 
 
-class CheckJson(Document, kw_only=True):
+class NotesCheckJson(Document, kw_only=True):
     """The answer of `review_check`; `known` findings were hidden by `--new-only`."""
 
     schema: str = "review-check/1"
@@ -63,7 +63,7 @@ class Report:
     :param prefix: of the root in its repository, with a slash behind it, or `""`.
     """
 
-    document: CheckJson
+    document: NotesCheckJson
     gates: tuple[Gate, ...]
     pairs: tuple[tuple[str, str], ...]
     prefix: str

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from review.check.documents import CheckFindingJson, CheckJson, Report
+from collections.abc import Iterable, Sequence
+
+from review.check.documents import CheckFindingJson, NotesCheckJson, Report
 from review.documents.problems import problem_json
+from review.domain.problems import Problem
+from review.findings.documents import QueueEntryJson
 from review.git import prefix_of
 from review.knowledge_base import Corpus
-from review.queue.entries import WarnQueue
 from review.settings.config import Config
 
 
-def queue_report(queue: WarnQueue, corpus: Corpus, *, config: Config) -> Report:
-    """Return the findings of notes that are there."""
-    entries = list(queue.entries)
+def queue_report(
+    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus, *, config: Config
+) -> Report:
+    """Return the findings of entries of the queue."""
+    entries = list(listed)
     findings = [
         CheckFindingJson(
             note_path=entry.note_path,
@@ -28,13 +33,13 @@ def queue_report(queue: WarnQueue, corpus: Corpus, *, config: Config) -> Report:
         for item in entry.findings
     ]
     pairs = tuple((entry.note_path, entry.gate_id) for entry in entries)
-    document = CheckJson(
+    document = NotesCheckJson(
         notes=len({note for note, _gate in pairs}),
         gates=len({gate for _note, gate in pairs}),
         pairs=len(pairs),
         findings=findings,
         stale=[],
-        problems=[problem_json(problem) for problem in queue.problems],
+        problems=[problem_json(problem) for problem in problems],
         notices=[],
     )
     return Report(document, corpus.gates.gates, pairs, prefix_of(config.root))

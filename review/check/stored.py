@@ -50,7 +50,7 @@ def stored_lock(corpus: Corpus, notes: Sequence[NoteFacts]) -> Lock:
         {
             path: LockedNote(
                 path,
-                tuple(LockedReview(*key, dict(sorted(found.items()))) for key, found in sorted(by.items())),
+                tuple(LockedReview(*key, dict(sorted(by[key].items()))) for key in sorted(by)),
                 tuple(findings.get(path, ())),
             )
             for path, by in reviews.items()

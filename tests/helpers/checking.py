@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from review.check.check import CheckRequest, check_notes
-from review.check.documents import CheckJson
+from review.check.documents import NotesCheckJson
 from review.knowledge_base.opening import open_corpus
 from tests.builders import make_config
 
@@ -44,7 +44,7 @@ def commit_all(folder: Path, *, branch: str = "main") -> None:
     git(folder, "commit", "-q", "-m", "change", "--allow-empty")
 
 
-def check_clone(root: Path, **fields: Any) -> CheckJson:
+def check_clone(root: Path, **fields: Any) -> NotesCheckJson:
     """Check without a store; `fields` are those of the request."""
     config = make_config(root)
     with open_corpus(config, use_cache=False) as corpus:

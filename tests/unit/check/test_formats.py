@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from review.check.documents import CheckFindingJson, CheckJson, Report, StalePairJson
+from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
 from review.check.formats.registry import FORMATS
 from review.documents.problems import ProblemJson
 from review.knowledge_base.gate_definition import read_gate
@@ -39,7 +39,7 @@ def finding(**fields):
 
 def report(*findings, stale=(), problems=(), pairs=None, prefix=""):
     gate = read_gate(path=gate_path("prose/x"), gate_id="prose/x", text=make_gate("prose/x"))
-    document = CheckJson(
+    document = NotesCheckJson(
         notes=1, gates=1, pairs=1, findings=list(findings), stale=list(stale),
         problems=list(problems), notices=[],
     )  # fmt: skip
