@@ -99,7 +99,7 @@ def typed_output(
 def write_blocks(
     reviews: Mapping[int, TypedReview], *, token: str, names: Mapping[int, tuple[str, str]]
 ) -> bytes:
-    """Write reviews that came as data as the blocks of their job; `names`: note and gate id by ordinal."""
+    """Write reviews that came as data as blocks; `names`: note and gate id by ordinal."""
     lines = []
     for ordinal, review in sorted(reviews.items()):
         sentinel = (token, ordinal, *names[ordinal])

@@ -20,6 +20,7 @@ from review.vocabulary import (
     Decision,
     FailureCode,
     Grouping,
+    JobPurpose,
     JobStatus,
     NotAccepted,
     PairStatus,
@@ -133,10 +134,16 @@ def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
 
 
 def list_job_ids(
-    *, statuses: Sequence[JobStatus] = (), model_partition: str = "", limit: int | None = None
+    *,
+    statuses: Sequence[JobStatus] = (),
+    model_partition: str = "",
+    purpose: JobPurpose | None = None,
+    limit: int | None = None,
 ) -> list[int]:
     """Return the ids of the jobs that match, oldest first."""
     jobs = ReviewJob.objects.order_by("pk")
+    if purpose is not None:
+        jobs = jobs.filter(purpose=purpose)
     if statuses:
         jobs = jobs.filter(status__in=statuses)
     if model_partition:
@@ -237,6 +244,7 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         model_partition=job.model_partition.name,
         grouping=job.grouping,
         lens=job.lens,
+        purpose=job.purpose,
         prompt_path=job.prompt_path,
         bundle_output_path=job.bundle_output_path,
         manifest_path=manifest_path(job.prompt_path),

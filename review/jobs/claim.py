@@ -24,7 +24,7 @@ from review.jobs.provenance import (
 )
 from review.models import JobEvent, Provenance, ReviewJob
 from review.settings.config import Config
-from review.vocabulary import JobStatus
+from review.vocabulary import JobPurpose, JobStatus
 
 
 class JobNotClaimable(Conflict):
@@ -38,6 +38,7 @@ class ClaimRequest:
     :param job_id: this one; None claims the oldest queued ones.
     :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
     :param effort_unknown: the harness names its model but not the effort.
+    :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
     """
@@ -48,6 +49,7 @@ class ClaimRequest:
     limit: int = 1
     model_partition: str | None = None
     effort_unknown: bool = False
+    purpose: JobPurpose = JobPurpose.REVIEW
     parent: Parent | None = None
 
 
@@ -64,6 +66,8 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
     if request.job_id is not None:
         queued = queued.filter(pk=request.job_id)
+    else:
+        queued = queued.filter(purpose=request.purpose)
     if request.model_partition is not None:
         queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
     fitting = _fitting_partitions(queued, request, config)

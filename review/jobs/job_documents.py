@@ -21,7 +21,10 @@ class PairJson(Document, kw_only=True):
 
 
 class JobJson(Document, kw_only=True):
-    """A job as create, claim and list show it; paths are root-relative where they are below it."""
+    """A job as create, claim and list show it; paths are root-relative where they are below it.
+
+    `purpose` is `review`, or `trial` for a job that tries a gate on its cases.
+    """
 
     review_job_id: int
     status: str
@@ -45,6 +48,7 @@ class JobJson(Document, kw_only=True):
     failure_reason: str | None = None
     replaces: int | None = None
     replaced_by: int | None = None
+    purpose: str = "review"
 
 
 class PlannedPairJson(Document, kw_only=True):

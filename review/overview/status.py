@@ -136,8 +136,8 @@ def count_uncovered(states: PairStates, *, partition: str = BEST) -> int:
 
 
 def count_jobs() -> dict[str, int]:
-    """Jobs by status; a status without jobs counts 0."""
-    rows = ReviewJob.objects.values_list("status").annotate(Count("pk")).order_by()
+    """Jobs that review notes, by status; a status without jobs counts 0."""
+    rows = ReviewJob.objects.reviews().values_list("status").annotate(Count("pk")).order_by()
     return {status.value: 0 for status in JobStatus} | dict(rows)
 
 

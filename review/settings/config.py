@@ -52,6 +52,7 @@ class Config:
     :param strips_comments: whether comments are kept from models.
     :param uses_cache: whether a file's stat may answer for its text; not on a network share.
     :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
+    :param muted: gate id to the reason why its findings are kept out of the queue.
     :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
     """
 
@@ -75,6 +76,7 @@ class Config:
     anchors: str = ""
     site_root: str | None = None
     strips_comments: bool = False
+    muted: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
 

@@ -62,6 +62,7 @@ class _Argument(str): ...
 
 
 _Name = Annotated[str, Meta(min_length=1)]
+_Reason = Annotated[str, Meta(pattern=r"\S")]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
 _Positive = Annotated[int, Meta(ge=1)]
@@ -115,8 +116,8 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
     :param where: dotted path to the value that an answer's JSON object has.
     :param edits: whether the command may be used to edit a note in its working directory.
-    :param kind: of a model API instead of a command; `address` and the fields below it are for these.
-    :param key: the environment variable that holds the key; empty sends none, None is the usual one.
+    :param kind: of a model API instead of a command; what follows it is for these.
+    :param key: the environment variable of the key; empty sends none, None is the usual one.
     :param structured: whether the server can be asked for structured output.
     """
 
@@ -188,6 +189,7 @@ _SECTIONS: Mapping[str, type[Struct]] = {
     "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
 }  # fmt: skip
 _FOLDER_TYPES = "types"
+_MUTED = "muted"
 _TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
 
 
@@ -208,12 +210,14 @@ def read_settings(path: Path) -> dict[str, Any]:
             types = _converted(path, section, values, dict[str, _Name])
             folders = _converted(path, section, list(types), list[_Folder])
             changes["folder_types"] = dict(zip(folders, types.values(), strict=True))
+        elif section == _MUTED:
+            changes["muted"] = _converted(path, section, values, dict[_Name, _Reason])
         elif section in _SECTIONS:
             found = _converted(path, section, values, _SECTIONS[section])
             fields = msgspec.structs.asdict(found).items()
             changes.update({name: value for name, value in fields if value is not UNSET})
         else:
-            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, *_TABLES])
+            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, _MUTED, *_TABLES])
     _refuse_shared_aliases(path, changes.get("partitions", {}))
     return changes
 

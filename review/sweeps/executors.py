@@ -60,9 +60,10 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
         raise CannotRun(f"no rule judges {', '.join(without)}")
 
     def run(_number: int, _stop: threading.Event) -> RunnerOutcome:
-        reviews = {
-            pair.ordinal: judge(rule, _rule_input(pair, linker)) for pair, _gate_id, rule in pairs
-        }
+        reviews = {}
+        for pair, _gate_id, rule in pairs:
+            given = rule_input(pair.note_snapshot.text, note_path=pair.note.path, linker=linker)
+            reviews[pair.ordinal] = judge(rule, given)
         names = {pair.ordinal: (pair.note.path, gate_id) for pair, gate_id, _rule in pairs}
         text = write_blocks(reviews, token=job.sentinel_token, names=names)
         return RunnerOutcome(text=text, typed=reviews)
@@ -161,8 +162,8 @@ def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
     return gate_id, read_gate(path=pair.gate.path, gate_id=gate_id, text=text).rule
 
 
-def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
-    text, note_path = pair.note_snapshot.text, pair.note.path
+def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
+    """A text as rules read it, with its links resolved."""
     links = []
     for link in linker.links(text):
         found = linker.resolve(link.target, note_path=note_path, kind=link.kind)

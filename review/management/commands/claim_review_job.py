@@ -11,6 +11,7 @@ from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, positive_int, word
+from review.vocabulary import JobPurpose
 
 if TYPE_CHECKING:
     from review.jobs.claim import ClaimRequest
@@ -48,6 +49,11 @@ class Command(ReviewCommand):
             help="with --next: only jobs of this one",
         )
         parser.add_argument(
+            "--trial",
+            action="store_true",
+            help="with --next: jobs of review_gate_test, which are passed over otherwise",
+        )
+        parser.add_argument(
             "--runner", type=word, required=True, metavar="R", help="the harness that will run it"
         )
         parser.add_argument(
@@ -80,8 +86,8 @@ def _request(options: dict[str, Any]) -> ClaimRequest:
     from review.jobs.claim import ClaimRequest
     from review.models import Provenance
 
-    for name in ("limit", "model_partition"):
-        if options["review_job_id"] is not None and options[name] is not None:
+    for name in ("limit", "model_partition", "trial"):
+        if options["review_job_id"] is not None and options[name]:
             raise UsageRefused(f"--{name.replace('_', '-')} goes with --next only")
     return ClaimRequest(
         actor=options["actor"],
@@ -90,6 +96,7 @@ def _request(options: dict[str, Any]) -> ClaimRequest:
         limit=options["limit"] or 1,
         model_partition=options["model_partition"],
         effort_unknown=options["effort_unknown"],
+        purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
     )
 
 

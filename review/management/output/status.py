@@ -81,6 +81,7 @@ def cost_lines(costs: CostsJson | None) -> Iterator[str]:
         ("lens", costs.lenses),
         ("partition", costs.partitions),
         ("runner", costs.runners),
+        ("purpose", costs.purposes if len(costs.purposes) > 1 else []),
     ):
         rows += [_cost_cells(f"{kind} {entry.name}", entry) for entry in entries]
     yield ""

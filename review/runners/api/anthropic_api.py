@@ -99,7 +99,8 @@ class AnthropicProvider(ApiProvider):
             for batch in self._batches.list(limit=100):
                 if batch.created_at < since:
                     break
-                if sum(batch.request_counts.to_dict().values()) != len(custom_ids):  # type: ignore[arg-type]
+                counts: dict[str, Any] = batch.request_counts.to_dict()
+                if sum(counts.values()) != len(custom_ids):
                     continue
                 if not _state(batch).ended:
                     raise BatchUndecided(f"batch {batch.id} may be it, and is under way")

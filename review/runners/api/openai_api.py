@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 _MARK = "commonplace"
 _UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
+_FAILED = "failed"
 
 
 class OpenAIProvider(ApiProvider):
-    """Calls of OpenAI's SDK; its own retries are off. The methods are those of `AnthropicProvider`."""
+    """Calls of OpenAI's SDK, as `AnthropicProvider`; its own retries are off."""
 
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import openai
@@ -156,5 +157,5 @@ def _state(batch: Batch) -> BatchState:
         batch_id=batch.id,
         ended=batch.status not in _UNDER_WAY,
         until=None if batch.expires_at is None else datetime.fromtimestamp(batch.expires_at, UTC),
-        problem=problem if batch.status == "failed" else "",
+        problem=problem if batch.status == _FAILED else "",
     )

@@ -1,4 +1,4 @@
-"""What both kinds of model API have in common: calls, replies, batches, and failures with their reason."""
+"""Calls, replies, batches and failures that both kinds of model API have in common."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class BatchResult:
 
 
 class ApiProvider:
-    """One API at one address; `without` has the optional features that its server was found to lack."""
+    """One API at one address; `without` has the optional features that its server lacks."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class ApiProvider:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Turn the errors of the SDK into `ProviderFailed`, without the key that a server may repeat."""
+        """Turn the SDK's errors into `ProviderFailed`, without a key that is repeated."""
         try:
             yield
         except self._errors as error:
@@ -187,7 +187,8 @@ def _failed(error: Exception, key: str) -> ProviderFailed:
         reason = f"the connection to the provider failed: {why}"
         return ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason, retryable=True))
     failure = failure_of(words, status=status, fallback="no reason given")
-    pause = retry_after(error.response.headers) if failure.retryable else None  # type: ignore[attr-defined]
+    response: Any = getattr(error, "response", None)
+    pause = retry_after(response.headers) if failure.retryable else None
     wait = "" if pause is None else f", retry after {pause:.0f} seconds"
     failure = replace(
         failure,

@@ -54,7 +54,7 @@ def open_provider(settings: RunnerSettings, *, environ: Mapping[str, str] = os.e
     default, provider = _PROVIDERS[kind]
     if importlib.util.find_spec(kind.value) is None:
         raise RunnerNotInstalled(
-            f"runner {settings.name!r} needs the Python package {kind.value!r}, which is not installed",
+            f"runner {settings.name!r} needs the package {kind.value!r}, which is not installed",
             hint="pip install 'commonplace-review[api]'",
         )
     variable = default if settings.key is None else settings.key
@@ -62,7 +62,7 @@ def open_provider(settings: RunnerSettings, *, environ: Mapping[str, str] = os.e
     if variable and not key:
         raise KeyNotSet(
             f"runner {settings.name!r} reads its key from {variable}, which is not set",
-            hint=f'set {variable}, or name another variable as `key` of [runners.{settings.name}] (key = "" sends none)',
+            hint=f"set it, or name another as `key` of [runners.{settings.name}]; empty sends none",
         )
     return provider(settings, key=key)
 

@@ -1,4 +1,4 @@
-"""The reviews of a job as structured output: the schema to ask for, and its answer as typed reviews."""
+"""Reviews as structured output: the schema to ask for, and its answer as typed reviews."""
 
 from __future__ import annotations
 
