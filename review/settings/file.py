@@ -158,6 +158,7 @@ class _Notes(
 
 class _Prompt(Struct, forbid_unknown_fields=True, rename={"strips_comments": "strip_comments"}):
     strips_comments: bool | UnsetType = UNSET
+    max_gates: _Positive | UnsetType = UNSET
 
 
 class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder"}):
