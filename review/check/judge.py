@@ -104,7 +104,7 @@ class NoteJudge:
             yield from self._open_findings(lock, gate)
 
     def _precedence(self, lock: Lock, gate: Gate) -> int:
-        """Return the place of the reason why a lock's reviews are stale, the end if they are not."""
+        """Return the place of the reason why a lock's reviews are stale; the end if fresh."""
         now = Digests(self.note.sha256, gate.sha256)
         texts = lock.note(self.note.path).texts_of(gate.gate_id, *self.sources.models)
         then = [Digests(text, lock.gates.get(gate.gate_id)) for text in texts]
@@ -113,7 +113,7 @@ class NoteJudge:
         return max(places, default=0)
 
     def _open_findings(self, lock: Lock, gate: Gate) -> Iterator[CheckFindingJson]:
-        """Yield what is open of the last review; a finding whose quote is gone waits for the next."""
+        """Yield what is open of the last review; without its quote a finding waits for the next."""
         line_of_note, models = lock.note(self.note.path), self.sources.models
         listed = [
             found

@@ -32,8 +32,8 @@ _SHOWN = 20
 class Command(ReviewCommand):
     help = (
         "Write every current acceptance with its review, from the store alone: a Markdown file for"
-        " each note, gate and partition, one CSV index, or the review lock. Files of an earlier export that belong"
-        " to no acceptance any more are named and left."
+        " each note, gate and partition, one CSV index, or the review lock. Files of an earlier"
+        " export that belong to no acceptance any more are named and left."
     )
     schema = "export-reviews/1"
     store_use = store.Use.READ
