@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.queue_report import queue_report
 from review.documents.paging import Counts, Key, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
@@ -25,6 +26,7 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
 from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
+from review.management.output.check import write_report
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -32,7 +34,7 @@ from review.queue.sorting import QueueSort
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
-FORMATS = ("text", "json", "csv")
+FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
 _ENTRIES_A_CHUNK = 200
 _WORDS: dict[str, Callable[[Any], str]] = {
     "decision": lambda entry: entry.decision,
@@ -116,7 +118,12 @@ class Command(ReviewCommand):
             else:
                 queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-                self._print_queue(queue, part_of(queue.entries, options, _key), shape, summary)
+                part = part_of(queue.entries, options, _key)
+                if shape in FORMATS[3:]:
+                    report = queue_report(part, queue.problems, corpus, config=config)
+                    write_report(self, report, shape=shape)
+                else:
+                    self._print_queue(queue, part, shape, summary)
 
     def _print_queue(
         self, queue: WarnQueue, part: Listed[QueueEntryJson], shape: str, summary: Counts
@@ -192,7 +199,7 @@ def _look_key(look: LookJson) -> Key:
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-    if options["needs_a_look"] and options["format"] == "csv":
+    if options["needs_a_look"] and options["format"] in FORMATS[2:]:
         raise UsageRefused("--needs-a-look is given as text or json")
     if options["after"] and options["sort"] != QueueSort.PLACE:
         raise UsageRefused("--after goes on in a list that is sorted by place")
