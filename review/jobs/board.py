@@ -138,7 +138,6 @@ def list_job_ids(
     statuses: Sequence[JobStatus] = (),
     model_partition: str = "",
     purpose: JobPurpose | None = None,
-    limit: int | None = None,
 ) -> list[int]:
     """Return the ids of the jobs that match, oldest first."""
     jobs = ReviewJob.objects.order_by("pk")
@@ -148,7 +147,7 @@ def list_job_ids(
         jobs = jobs.filter(status__in=statuses)
     if model_partition:
         jobs = jobs.of_partition(model_partition)
-    return list(jobs.values_list("pk", flat=True)[:limit])
+    return list(jobs.values_list("pk", flat=True))
 
 
 def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list[int]:
