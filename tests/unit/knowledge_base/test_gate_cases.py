@@ -27,7 +27,7 @@ class TestShipped:
         assert not [case.name for case in read.cases if case.is_draft]
 
     def test_do_not_name_what_they_expect(self, gate):
-        lens, name = gate.gate_id.split("/")
+        _lens, name = gate.gate_id.split("/")
 
         told = [case.name for case in CORPUS.cases(gate).cases if name in case.text]
 
