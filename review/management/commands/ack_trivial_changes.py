@@ -11,11 +11,10 @@ from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_chang
 from review.acceptance.documents import TrivialAcksJson
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
-from review.management.kit.scope_options import add_scope_arguments
+from review.management.kit.scope_options import add_scope_arguments, selection_request
 from review.management.output.selection import left_out_lines, problem_lines
-from review.selection.select import SelectionRequest
 
 
 class Command(ReviewCommand):
@@ -44,7 +43,7 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        scope = request_of(SelectionRequest, options, model_partition=options["model"])
+        scope = selection_request(options)
         request = TrivialAckRequest(
             scope, options["actor"], options["reason"] or "", options["dry_run"]
         )

@@ -19,8 +19,8 @@ from review.management.kit.provenance_options import add_provenance_options, pro
 from review.management.kit.scope_options import (
     add_scope_arguments,
     add_selection_options,
+    selection_request,
 )
-from review.selection.select import SelectionRequest
 from review.vocabulary import Grouping
 
 # Tools of agents show some 30,000 characters of an answer.
@@ -97,7 +97,7 @@ def _request(options: dict[str, Any]) -> TakeRequest:
         limit=options["jobs"],
         model_partition=partition,
     )
-    selection = request_of(SelectionRequest, options, model_partition=partition)
+    selection = selection_request(options)
     return request_of(TakeRequest, options, claim=claim, selection=selection if has_scope else None)
 
 

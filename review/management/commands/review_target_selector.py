@@ -14,10 +14,10 @@ from review.documents.paging import Counts, count_by
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import add_listing_options, tail_lines
 from review.management.kit.options import partition
-from review.management.kit.scope_options import add_scope_arguments, add_selection_options
+from review.management.kit.scope_options import add_scope_arguments, add_selection_options, selection_request
 from review.management.output.selection import (
     left_out_lines,
     problem_lines,
@@ -26,7 +26,7 @@ from review.management.output.selection import (
 )
 from review.models import batched
 from review.selection.documents import TargetJson
-from review.selection.select import Selection, SelectionRequest, select_targets
+from review.selection.select import Selection, select_targets
 
 _CHUNK = 500
 _EMPTY = '":[]'
@@ -63,12 +63,8 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with_diffs = self.as_json if options["diff"] is None else options["diff"]
-        request = request_of(
-            SelectionRequest,
-            options,
-            model_partition=options["model"],
-            with_diffs=with_diffs and not options["summary"],
-        )
+        with_diffs = with_diffs and not options["summary"]
+        request = selection_request(options, with_diffs=with_diffs)
         config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import _ArgumentGroup
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review.management.kit.options import positive_int, text
+from review.management.kit.command import request_of
+from review.management.kit.options import partition, positive_int, text
+from review.selection.select import SelectionRequest
 from review.vocabulary import REQUESTED, STALE, Staleness
 
 
@@ -59,6 +62,18 @@ def add_selection_options(parser: CommandParser | _ArgumentGroup) -> None:
         action="extend",
         help="only pairs whose first reason is one of these",
     )
+    parser.add_argument(
+        "--flagged-by",
+        type=partition,
+        metavar="PARTITION",
+        help="only pairs that this model partition's current review warns or fails",
+    )
+    parser.add_argument(
+        "--repeat",
+        action="store_true",
+        help="instead of stale pairs, fresh ones that were reviewed once: to see whether the model"
+        " decides alike again (needs --model; --limit takes a sample)",
+    )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
         "--rules-only", action="store_true", help="only gates that name a rule: judged for free"
@@ -79,3 +94,10 @@ def add_selection_options(parser: CommandParser | _ArgumentGroup) -> None:
         action="store_true",
         help="read every file: for network shares, where no modification time can be trusted",
     )
+
+
+def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
+    """Return what the options ask for, in the partition that `--model` names unless `more` does."""
+    mode = REQUESTED if options.get("repeat") else options.get("mode", STALE)
+    more = {"model_partition": options["model"], "mode": mode} | more
+    return request_of(SelectionRequest, options, **more)

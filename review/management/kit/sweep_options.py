@@ -10,9 +10,9 @@ from django.core.management.base import CommandParser
 
 from review.jobs.provenance import canonical_partition
 from review.management.kit.command import request_of
+from review.management.kit.scope_options import selection_request
 from review.management.kit.options import duration, money, positive_int, word
 from review.runners.registry import find_runner
-from review.selection.select import SelectionRequest
 from review.settings.config import Config
 from review.sweeps.feeder import SweepRequest
 from review.sweeps.limits import Limits
@@ -89,7 +89,7 @@ def add_sweep_options(parser: CommandParser) -> None:
 
 def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:
     partition = canonical_partition(options["model"], config=config)
-    selection = request_of(SelectionRequest, options, model_partition=partition)
+    selection = selection_request(options, model_partition=partition)
     if find_runner(options["runner"], config=config).in_process:
         # A gate without a rule is not for the embedded reviewer.
         selection = replace(selection, rules_only=True)

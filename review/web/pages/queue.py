@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -17,6 +17,7 @@ from review.knowledge_base.opening import open_corpus
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import read_facets
 from review.queue.queue import QueueCursor, queue_now
+from review.queue.sorting import QueueSort
 from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
 from review.web.core.filters import Filters, paged_to, read_place
@@ -46,8 +47,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 
 def _cursor(filters: Filters) -> QueueCursor | None:
-    key = read_place(filters, str, str, int)
-    return None if key is None else (str(key[0]), str(key[1]), int(key[2]))
+    return cast(QueueCursor | None, read_place(filters, int, str, str, int))
 
 
 def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
@@ -74,6 +74,15 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
         "is_end": after is not None,
+        "muted": found.muted,
+        "sorts": [
+            (
+                word,
+                filters.url(sort=None if word == QueueSort.PLACE else word),
+                word == found.wanted.sort,
+            )
+            for word in QueueSort
+        ],
         "looked_at": found.looked_at,
         "last_action": last_action(request),
     }
@@ -100,6 +109,7 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
         deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
         problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
         waiting_findings=found.waiting,
+        muted_findings=found.muted,
     )
     if following := paged_to(next_cursor, filters=filters).next_document:
         document.next = following
