@@ -17,7 +17,11 @@ from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import add_listing_options, tail_lines
 from review.management.kit.options import partition
-from review.management.kit.scope_options import add_scope_arguments, add_selection_options, selection_request
+from review.management.kit.scope_options import (
+    add_scope_arguments,
+    add_selection_options,
+    selection_request,
+)
 from review.management.output.selection import (
     left_out_lines,
     problem_lines,

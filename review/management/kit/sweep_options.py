@@ -10,8 +10,8 @@ from django.core.management.base import CommandParser
 
 from review.jobs.provenance import canonical_partition
 from review.management.kit.command import request_of
-from review.management.kit.scope_options import selection_request
 from review.management.kit.options import duration, money, positive_int, word
+from review.management.kit.scope_options import selection_request
 from review.runners.registry import find_runner
 from review.settings.config import Config
 from review.sweeps.feeder import SweepRequest
