@@ -6,9 +6,11 @@ from review.documents.base import Document
 
 
 class BatchJson(Document, kw_only=True):
-    """A batch. `state` is `sent`, `unrecorded` (whether it arrived is not known), `under-way`,
-    `cancelling`, `collected` or `out-of-reach`; `jobs` counts its jobs that were open, `closed` those
-    that were collected, by their status."""
+    """A batch: `jobs` counts its jobs that were open, `closed` those that were collected, by status.
+
+    `state` is `sent`, `unrecorded` (whether it arrived is not known), `under-way`, `cancelling`,
+    `collected` or `out-of-reach`.
+    """
 
     batch_id: str | None
     runner: str

@@ -40,7 +40,7 @@ class BatchNotRecorded(Conflict):
 
 
 class BatchDispatch:
-    """Sends jobs instead of running them; what earlier sweeps sent and did not record comes first."""
+    """Sends jobs instead of running them; what was sent before and not recorded comes first."""
 
     def __init__(self, provider: Provider, *, processes: Processes) -> None:
         self._provider = provider

@@ -171,7 +171,7 @@ class ReviewJob(models.Model):
     self_reported_model = models.CharField(max_length=200, blank=True, default="")
     failure_code = models.CharField(max_length=24, choices=FailureCode, blank=True, default="")
     failure_reason = models.TextField(blank=True, default="")
-    # Of a job that a provider's batch holds: its id there once it is known, and the end of its time.
+    # Of a job in a provider's batch: its id there once it is known, and the end of its time.
     batch_id = models.CharField(max_length=200, blank=True, default="", db_default="")
     batch_until = models.DateTimeField(null=True)
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
