@@ -18,7 +18,7 @@ from review.management.kit.sweep_options import add_runner_options, add_sweep_op
 from review.management.output.selection import left_out_lines, problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
-from review.sweeps.progress import GIVEN_UP
+from review.sweeps.progress import GIVEN_UP, SENT
 from review.vocabulary import Grouping
 
 
@@ -83,6 +83,8 @@ def _check(options: dict[str, Any]) -> None:
     if options["batch_size"] is not None and options["grouping"] == Grouping.NOTE:
         raise UsageRefused("--batch-size goes with --grouping gate")
     require_option(options, "fix", "apply")
+    if options["batch"] and options["fix"]:
+        raise UsageRefused("--fix edits notes; a batch cannot")
     if options["model"] is None and not options["fix"]:
         raise UsageRefused(
             "a sweep reviews for one model partition",
@@ -107,6 +109,8 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield from _plan_lines(answer.plan)
     else:
         yield f"jobs: {_counts(answer.jobs, zeros=False) or 'none'}"
+        if answer.jobs.get(SENT):
+            yield "their results: commonplace review_batches --collect"
         yield f"pairs: {_counts(answer.pairs, zeros=False) or 'none'}"
         yield f"cost: {_cost(answer)}; time: {timedelta(seconds=round(answer.seconds))}"
     if answer.skipped:
