@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from review.acceptance.decide import DecisionRequest, PairOfAnotherModel, set_decision
-from review.documents.base import Document
+from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of
 from review.ingest.parse import read_review
 from review.models import ReviewPair, ReviewText
@@ -84,13 +84,4 @@ def _decide(
         done = set_decision(request, config=config, now=now)
     except PairOfAnotherModel:
         return None
-    return RereadJson(
-        review_pair_id=done.review_pair_id,
-        note_path=done.note_path,
-        gate_path=done.gate_path,
-        gate_id=done.gate_id,
-        model_partition=done.model_partition,
-        decision=done.decision,
-        accepted=done.accepted,
-        not_accepted_because=done.not_accepted_because,
-    )
+    return from_row(RereadJson, done)

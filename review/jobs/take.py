@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from django.db.models import QuerySet
 
+from review.documents.base import from_row
 from review.domain.grouping import group_targets
 from review.errors import ExitCode, ReviewError
 from review.job_files import ArtifactStore
@@ -175,13 +176,8 @@ def _taken(job: JobJson, files: ArtifactStore) -> TakenJobJson:
             f"job {job.review_job_id} was claimed, and its prompt {job.prompt_path} is gone",
             hint="make it again: commonplace review_doctor --repair; then read it there",
         )
-    return TakenJobJson(
-        review_job_id=job.review_job_id,
-        model_partition=job.model_partition,
-        lens=job.lens,
-        pair_count=job.pair_count,
-        estimated_prompt_tokens=job.estimated_prompt_tokens,
-        prompt_path=job.prompt_path,
-        bundle_output_path=job.bundle_output_path,
+    return from_row(
+        TakenJobJson,
+        job,
         prompt=prompt.decode("utf-8", "replace"),
     )

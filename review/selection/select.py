@@ -22,7 +22,7 @@ from review.errors import UsageRefused
 from review.knowledge_base import Corpus
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, UnknownGate
 from review.knowledge_base.named_paths import NoSuchNote
-from review.knowledge_base.notes import NoteFacts, NoteList
+from review.knowledge_base.notes import NoteFacts, NoteList, in_order
 from review.knowledge_base.walker import MARKDOWN
 from review.models import CurrentAcceptance, FileSnapshot, batched
 from review.selection.changes import ChangeReader, file_now
@@ -243,7 +243,7 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     scope = Scope(notes=notes, gates=gates)
     selection = Selection(
         request=request,
-        problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
+        problems=in_order([*listed.problems, *gate_problems]),
         has_notes=bool(listed.notes),
         left_out=left_out,
         counts=Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0}),
@@ -393,7 +393,3 @@ def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGat
     for stale in item.stale:
         if not request.reasons or stale.reasons[0] in request.reasons:
             yield stale
-
-
-def _problem_order(problem: Problem) -> tuple[str, str, str]:
-    return (problem.path, problem.code.value, problem.message)

@@ -72,7 +72,8 @@ class Command(ReviewCommand):
         self.show(result, _lines(result, config))
         if not self.as_json:
             for item in (*result.refused, *result.not_identical):
-                self.warn(f"{_why(item)}: {_key(item, config)}: {item.message}")
+                why = "not identical" if item.code == "not-identical" else "refused"
+                self.warn(f"{why}: {_key(item, config)}: {item.message}")
         done = (result.carried or result.retired) and not result.refused
         self.finish(ExitCode.DONE if done else ExitCode.CONFLICT)
 
@@ -85,10 +86,6 @@ def _lines(result: CarryOverJson, config: Config) -> Iterator[str]:
     verb = "would retire" if result.dry_run else "retired"
     for item in result.retired:
         yield f"{verb}: {_key(item, config)} ({item.model_partition})"
-
-
-def _why(item: NotCarriedJson) -> str:
-    return "not identical" if item.code == "not-identical" else "refused"
 
 
 def _key(item: CarriedJson | NotCarriedJson, config: Config) -> str:

@@ -121,15 +121,11 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield rename.line
     if status.tripped:
         yield f"tripped: {status.tripped}"
-    for part in filter(_has_gates, status.partitions):
+    for part in (part for part in status.partitions if part.gates):
         yield ""
         yield f"gates in {part.model_partition}"
         rows = [("gate", *_HEADINGS), *map(_gate_cells, part.gates)]
         yield from (f"  {line}" for line in _table(rows))
-
-
-def _has_gates(partition: PartitionStatusJson) -> bool:
-    return bool(partition.gates)
 
 
 def _share(partition: PartitionStatusJson) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from shlex import quote
@@ -45,7 +44,8 @@ STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DE
 MAX_REASON = 1000
 MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
-_LAST_ACTION = "queue-last-act"
+# What the person did last in this browser, and can undo: `at` and `what`.
+LAST_ACTION = "queue-last-act"
 _DONE = {
     DispositionState.OPEN: "opened again",
     DispositionState.FIXED: "fixed",
@@ -56,19 +56,6 @@ _DONE = {
 
 class BadForm(UsageRefused):
     """The form names no finding, or no status that a finding can be given."""
-
-
-@dataclass(frozen=True)
-class LastAction:
-    """What the person did last in this browser, and can undo."""
-
-    at: str
-    what: str
-
-
-def last_action(request: HttpRequest) -> LastAction | None:
-    found = request.session.get(_LAST_ACTION)
-    return LastAction(**found) if found else None
 
 
 @require_POST
@@ -125,7 +112,7 @@ def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> Non
         what = f"{count_words(len(done.moved), 'finding')} {_DONE[state]}"
         if len(done.moved) == 1:
             what = f"{_DONE[state].capitalize()}: {_name(done.moved[0])}"
-        request.session[_LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
+        request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
         messages.success(request, f"{what}.")
     _report_refusals(request, done.not_moved)
 
@@ -209,14 +196,15 @@ def _confirm(
 def take_back(request: HttpRequest) -> HttpResponse:
     """Undo what this person did last in this browser, where nobody decided since."""
     require_permission(request, PERMISSION)
-    action = last_action(request)
+    action = request.session.get(LAST_ACTION)
     if action is None:
         raise NothingToUndo("there is nothing of yours to take back")
     filters = read_filters(request)
-    done = undo(datetime.fromisoformat(action.at), actor=actor(request), now=timezone.now())
-    del request.session[_LAST_ACTION]
+    done = undo(datetime.fromisoformat(action["at"]), actor=actor(request), now=timezone.now())
+    del request.session[LAST_ACTION]
+    what = action["what"]
     if done.moved:
-        messages.success(request, f"Undone: {action.what[:1].lower()}{action.what[1:]}.")
+        messages.success(request, f"Undone: {what[:1].lower()}{what[1:]}.")
     _report_refusals(request, done.not_moved)
     queue = find(filters)
     line = next(iter(queue.of(done.moved)), None)
@@ -262,7 +250,7 @@ def _context(
         ),
         "states": [word for word in (DispositionState.OPEN, *STATES) if word != state],
         "fix_command": f"commonplace fix_prompt {quote(shown.document.note_path)}",
-        "last_action": last_action(request),
+        "last_action": request.session.get(LAST_ACTION),
         "max_reason": MAX_REASON,
     }
 

@@ -22,7 +22,7 @@ from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
 from review.web.core.filters import Filters, paged_to, read_place
 from review.web.core.responses import page
-from review.web.pages.findings import last_action
+from review.web.pages.findings import LAST_ACTION
 from review.web.pages.queue_filters import (
     LINES_A_PAGE,
     find,
@@ -37,17 +37,13 @@ LINES_A_DOCUMENT = 200
 def queue(request: HttpRequest) -> HttpResponse:
     """The findings that want an edit, or those with another status."""
     filters = read_filters(request)
-    after = _cursor(filters)
+    after = cast(QueueCursor | None, read_place(filters, int, str, str, int))
     return page(
         request,
         "review/queue.html",
         lambda: _context(request, filters, after),
         document=lambda: _document(filters, after),
     )
-
-
-def _cursor(filters: Filters) -> QueueCursor | None:
-    return cast(QueueCursor | None, read_place(filters, int, str, str, int))
 
 
 def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
@@ -84,7 +80,7 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
             for word in QueueSort
         ],
         "looked_at": found.looked_at,
-        "last_action": last_action(request),
+        "last_action": request.session.get(LAST_ACTION),
     }
 
 
