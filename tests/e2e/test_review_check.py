@@ -18,7 +18,7 @@ from tests.builders import (
     write_note,
 )
 from tests.helpers.checking import check_clone, commit_all, git
-from tests.helpers.commands import run
+from tests.helpers.commands import run, run_process
 from tests.helpers.reviewed import FAIL, WARN, review_pairs
 from tests.helpers.triage import decide, review_of
 
@@ -160,12 +160,10 @@ class TestLock:
     def test_is_the_same_for_the_same_reviews(self, root):
         review_pairs(root, *EVERY_PAIR, review=WARN)
         first = lock(root)
-        before = (root / "kb/review.lock").stat().st_mtime_ns
-
         done = run("export_reviews", "--format", "lock", "--json").json
 
-        assert (done["unchanged"], done["reviews"]) == (1, 4)
-        assert (root / "kb/review.lock").stat().st_mtime_ns == before
+        assert (done["written"], done["reviews"]) == (1, 4)
+        assert lock(root) == first
         assert [next(iter(json.loads(line))) for line in first] == [
             "schema", "gate", "gate", "note", "note"
         ]  # fmt: skip
@@ -382,3 +380,30 @@ class TestQueueInOtherFormats:
 
     def test_reviews_that_need_a_look_have_none(self, root):
         assert run("warn_selector", "--needs-a-look", "--format", "sarif").exit == 2
+
+
+def test_a_fork_is_checked_without_a_store(root, tmp_path_factory):
+    """A pull request from a fork: its clone has the lock and nothing else."""
+    review_pairs(root, *EVERY_PAIR, review=WARN)
+    judge_rules()
+    lock(root)
+    commit_all(root)
+    fork = tmp_path_factory.mktemp("fork") / "clone"
+    git(root, "clone", "-q", str(root), str(fork))
+    write_note(fork, "b.md", f"{NOTE}\nTODO: say more.\n")
+    commit_all(fork)
+    options = ("--since", "origin/main", "--new-only", "--fail-on", "warn")
+
+    whole = run_process("review_check", "--json", root=fork)
+    done = run_process("review_check", *options, "--format", "github", root=fork)
+
+    assert [pair["note_path"] for pair in whole.json["stale"]] == [NOTE_B, NOTE_B]
+    assert (done.exit, done.err) == (6, "")
+    summary, warning, stale = done.out.splitlines()
+    assert summary == (
+        "::notice title=review_check::1 notes by 3 gates: 0 fail, 1 warn, 0 info, 1 new,"
+        " 2 known findings hidden, 2 stale pairs; tripped: warn: 1 warn, 0 fail"
+    )
+    assert warning.startswith(f"::warning file={NOTE_B},line=5,title={TODO} (new)::")
+    assert stale == f"::notice file={NOTE_B},title=stale::stale pairs: 2 note-changed"
+    assert not (fork / "kb/reports").exists()
