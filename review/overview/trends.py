@@ -19,7 +19,7 @@ _MOVES = (DispositionState.FIXED, DispositionState.REJECTED)
 
 
 @dataclass(frozen=True)
-class Report:
+class FindingPeriod:
     """A finding in an accepted review, until another review of the pair was accepted."""
 
     read_at: datetime
@@ -59,7 +59,7 @@ def read_trends(*, now: datetime) -> Trends:
     return Trends(ends, counts, _costs(ends))
 
 
-def _reports() -> dict[str, list[Report]]:
+def _reports() -> dict[str, list[FindingPeriod]]:
     """Read all reports of findings in reviews that were accepted, by fingerprint."""
     later = Acceptance.objects.filter(
         Q(review_pair_id__gt=OuterRef("pair_id")) | Q(review_pair=None),
@@ -76,14 +76,14 @@ def _reports() -> dict[str, list[Report]]:
         "pair__reviewed_at",
         Subquery(later.order_by("pk").values("accepted_at")[:1]),
     )
-    found: defaultdict[str, list[Report]] = defaultdict(list)
+    found: defaultdict[str, list[FindingPeriod]] = defaultdict(list)
     for name, read_at, since, until in rows.iterator():
-        found[name].append(Report(read_at, since, until))
+        found[name].append(FindingPeriod(read_at, since, until))
     return found
 
 
 def _is_open(
-    reports: Sequence[Report], said: Sequence[tuple[datetime, str]], end: datetime
+    reports: Sequence[FindingPeriod], said: Sequence[tuple[datetime, str]], end: datetime
 ) -> bool:
     """Tell whether a finding was reported at a moment, and not settled or deferred by then.
 

@@ -13,7 +13,7 @@ _LINES = 5  # as many as there are kinds of line
 
 
 @dataclass(frozen=True)
-class Line:
+class Series:
     """A series of a chart; `points` are its places, `kind` its number among the kinds of line."""
 
     name: str
@@ -31,7 +31,7 @@ class Chart:
     """Lines over the same weeks, with one scale from 0 to `top`; `digits` after the point."""
 
     ends: Sequence[datetime]
-    lines: Sequence[Line]
+    lines: Sequence[Series]
     top: float
     digits: int
 
@@ -50,7 +50,7 @@ def make_chart(
     if not top:
         return None
     shown = [
-        Line(name, values, _points(values, top), number % _LINES)
+        Series(name, values, _points(values, top), number % _LINES)
         for number, (name, values) in enumerate(series.items())
     ]
     return Chart(ends, shown, top, digits)
