@@ -5,6 +5,7 @@ from __future__ import annotations
 from review.web.auth import login as entering
 from review.web.core import actions
 from review.web.pages import (
+    costs,
     diffs,
     events,
     findings,
@@ -22,6 +23,6 @@ from review.web.pages import pair_actions as picking
 
 _PAGES = (
     *(start, jobs, events, looks, reviews, picking, diffs, notes, matrix, gates, search),
-    *(queue, findings, entering, actions),
+    *(costs, queue, findings, entering, actions),
 )
 urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]
