@@ -56,7 +56,6 @@ class Command(ReviewCommand):
         self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
     def _write(self, result: TrivialAcksJson) -> None:
-
         word = "would ack" if result.dry_run else "acked"
         self.write_lines(f"{word}: {pair.note_path} {pair.gate_id}" for pair in result.acked)
         for line in left_out_lines(result.left_out):

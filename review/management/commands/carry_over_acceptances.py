@@ -56,7 +56,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         if options["retire"] is (options["new_path"] is not None):
             raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
         config = settings.current()

@@ -100,7 +100,6 @@ class Command(ReviewCommand):
 
 
 def _lines(result: CreatedJson) -> Iterator[str]:
-
     for job in result.jobs:
         if isinstance(job, JobJson):
             what = f"job {job.review_job_id}: {job.prompt_path}"

@@ -56,7 +56,6 @@ class Command(ReviewCommand):
             self._dispose_each(options)
 
     def _dispose_each(self, options: dict[str, Any]) -> None:
-
         text = decode_output(self.read_input("-"))
         answers = read_fix_answers(text, source="standard input")
         config = settings.current()
@@ -67,7 +66,6 @@ class Command(ReviewCommand):
         self.show(DisposedAllJson(findings=done), map(_line, done))
 
     def _dispose_one(self, options: dict[str, Any]) -> None:
-
         config = settings.current()
         request = request_of(DispositionRequest, options, reason=options["reason"] or "")
         with open_corpus(config) as corpus:

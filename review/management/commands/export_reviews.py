@@ -80,7 +80,6 @@ class Command(ReviewCommand):
             self.notice(f"and {len(done.left) - _SHOWN} more")
 
     def _print_csv(self, chosen: str, config: Config) -> None:
-
         if chosen != CSV or self.as_json:
             raise UsageRefused("--output - goes with --format csv, without --json")
         reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
@@ -89,14 +88,12 @@ class Command(ReviewCommand):
 
 
 def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-
     refuse_knowledge_base(folder, config=config)
     reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
     return export_markdown(reviews, folder)
 
 
 def _export_csv(path: Path, config: Config) -> ExportedJson:
-
     refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
     rows = 0
 

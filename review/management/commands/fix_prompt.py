@@ -47,7 +47,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         config = settings.current()
         with open_corpus(config) as corpus:
             document, prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))

@@ -44,7 +44,6 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         request = request_of(OverrideRequest, options, model_partition=options["model"])
         with open_corpus(settings.current()) as corpus:
             result = override_acceptance(request, corpus=corpus, now=self.now)

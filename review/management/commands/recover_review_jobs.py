@@ -89,7 +89,6 @@ class Command(ReviewCommand):
         self.finish(_exit_code(result.answer))
 
     def _list(self, options: dict[str, Any], config: Config) -> None:
-
         for job_id in options["job_ids"]:
             require_job(job_id)
         found = list_recoverable(
@@ -104,7 +103,6 @@ class Command(ReviewCommand):
         self.show(found, (*lines, *tail_lines(found.summary, found.next)))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
-
         request = request_of(RecoveryRequest, options)
         with open_corpus(config) as corpus:
             return recover(

@@ -24,7 +24,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         result = reread_reviews(
             actor=options["actor"],
             dry_run=options["dry_run"],

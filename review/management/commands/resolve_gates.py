@@ -45,7 +45,6 @@ class Command(ReviewCommand):
         add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         config = settings.current()
         with open_corpus(config) as corpus:
             listed = list_gates(

@@ -58,11 +58,8 @@ class Command(ReviewCommand):
         )
         with open_corpus(config) as corpus:
             document = read_calibration(corpus, request, config=config)
-        if self.as_json:
-            self.write_json(document)
-            return
-        self.write_lines(_lines(document))
-        if not document.gates:
+        self.show(document, _lines(document))
+        if not (document.gates or self.as_json):
             self.notice("no review has reported a finding yet")
 
 

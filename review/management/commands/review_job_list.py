@@ -39,7 +39,6 @@ class Command(ReviewCommand):
         add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",

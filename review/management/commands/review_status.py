@@ -36,7 +36,6 @@ class Command(ReviewCommand):
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
 
     def add_arguments(self, parser: CommandParser) -> None:
-
         parser.add_argument(
             "--model", type=partition, metavar="P", help="look at this model partition only"
         )
@@ -67,7 +66,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         config = settings.current()
         with open_corpus(config) as corpus:
             status = read_status(

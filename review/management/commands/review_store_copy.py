@@ -63,7 +63,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         _refuse_among_notes(options["to"])
         with _progress(self.stderr, shown=self.shows_progress) as report:
             done = copy_store(_request(options), report=report)
@@ -102,7 +101,6 @@ def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
 
 
 def _refuse_among_notes(target: str) -> None:
-
     if "://" in target:
         return
     with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
@@ -110,7 +108,6 @@ def _refuse_among_notes(target: str) -> None:
 
 
 def _request(options: dict[str, Any]) -> CopyRequest:
-
     return CopyRequest(
         source=options["source"] or settings.current().database,
         source_named="--from" if options["source"] else SETTING,

@@ -56,7 +56,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         if bool(options["job_ids"]) == options["all"]:
             raise UsageRefused("name the jobs to run, or give --all")
         with stop_on_signals() as stop:

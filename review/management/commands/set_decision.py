@@ -47,7 +47,6 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-
         request = request_of(DecisionRequest, options)
         result = set_decision(request, config=settings.current(), now=self.now)
         accepted = "accepted" if result.accepted else "not accepted"

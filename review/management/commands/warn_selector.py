@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.stored import queue_report
 from review.documents.paging import Counts, Key, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
@@ -24,6 +25,7 @@ from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
+from review.management.output.check import write_report
 from review.management.output.selection import problem_lines
 from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
@@ -118,9 +120,6 @@ class Command(ReviewCommand):
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
                 part = part_of(queue.entries, options, _key)
                 if shape in FORMATS[3:]:
-                    from review.check.stored import queue_report
-                    from review.management.output.check import write_report
-
                     report = queue_report(part, queue.problems, corpus, config=config)
                     write_report(self, report, shape=shape)
                 else:
@@ -198,7 +197,6 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], paths: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     return read_looks(
         corpus,
