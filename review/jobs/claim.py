@@ -22,7 +22,7 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, Provenance, ReviewJob
+from review.models import JobEvent, Lease, Provenance, ReviewJob
 from review.settings.config import Config
 from review.vocabulary import JobStatus
 
@@ -40,6 +40,7 @@ class ClaimRequest:
     :param effort_unknown: the harness names its model but not the effort.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
+    :param lease: of the one job; None where nobody will extend it.
     """
 
     actor: str
@@ -49,6 +50,7 @@ class ClaimRequest:
     model_partition: str | None = None
     effort_unknown: bool = False
     parent: Parent | None = None
+    lease: Lease | None = None
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
@@ -110,6 +112,7 @@ def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> l
                 provenance=request.provenance,
                 claimed_by=request.actor,
                 parent=request.parent,
+                lease=request.lease,
                 now=now,
             ):
                 claimed.append(job_id)

@@ -5,15 +5,14 @@ A job is prepared before it is claimed: what cannot be run here stays queued for
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
 
 from review.domain.paths import gate_id_of
 from review.errors import Conflict
-from review.job_files import ArtifactStore
 from review.jobs.left_runs import run_folder
+from review.jobs.prompts import read_job_prompt
 from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
@@ -82,11 +81,10 @@ def prepare_process(
 
     :raises CannotRun: the prompt is not what the job was made with.
     """
-    prompt = ArtifactStore(config).read_output(job.prompt_path)
-    if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
-        what = "gone" if prompt is None else "not what the job was made with"
+    prompt = read_job_prompt(job, linker=linker, config=config)
+    if prompt is None:
         raise CannotRun(
-            f"its prompt {job.prompt_path} is {what}",
+            f"its prompt {job.prompt_path} is altered, or gone and other files are linked to by now",
             hint="make it again: commonplace review_doctor --repair",
         )
     pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")

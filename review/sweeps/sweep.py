@@ -151,7 +151,12 @@ class _Sweep:
         worker = self.worker
         for job_id in job_ids:
             salvage = partial(
-                salvage_job, job_id, actor=worker.actor, config=worker.config, now=worker.clock()
+                salvage_job,
+                job_id,
+                actor=worker.actor,
+                parent=worker.parent,
+                config=worker.config,
+                now=worker.clock(),
             )
             document = retry_while_busy(salvage, stop=worker.stop)
             if isinstance(document, RefusedJob):

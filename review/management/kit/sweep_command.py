@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from django.utils import timezone
 
+from review.errors import UsageRefused
 from review.jobs.board import list_job_ids
 from review.jobs.provenance import canonical_partition
 from review.knowledge_base.opening import open_corpus
@@ -23,6 +25,7 @@ from review.sweeps.documents import SweepJson
 from review.sweeps.progress import Tally
 from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
+from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import build_worker, resolve_editor
 from review.vocabulary import Grouping, JobStatus
 
@@ -117,6 +120,38 @@ def run_chosen_jobs(
             request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
         )
         return run_jobs(job_ids, worker=worker)
+
+
+def run_watch(
+    command: ReviewCommand, options: Mapping[str, Any], *, stop: threading.Event, config: Config
+) -> RunResult:
+    """Run the jobs of a partition as they are queued.
+
+    :raises UsageRefused: the options name no partition.
+    """
+    in_process = find_runner(options["runner"], config=config).in_process
+    typed = options["model_partition"] or options["runner_model"] or (
+        RULES_PARTITION if in_process else None
+    )
+    if typed is None:
+        raise UsageRefused(
+            "--watch runs the jobs of one partition",
+            hint="add --model-partition, or --runner-model with the name of its model",
+        )
+    request = replace(worker_request({**options, "model": typed}, config=config), hands_on=True)
+    stderr = cast(TextIO, command.stderr._out)
+    with (
+        open_corpus(config) as corpus,
+        watching(stderr, on_terminal=False, quiet=command.quiet) as on_event,
+    ):
+        worker = build_worker(
+            request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
+        )
+        return watch_jobs(
+            canonical_partition(typed, config=config),
+            worker=worker,
+            on_event=lambda event: on_event(event, Tally()),
+        )
 
 
 def _partition(options: Mapping[str, Any], config: Config) -> str | None:
