@@ -14,6 +14,8 @@ from review.models import DatabaseClock, JobEvent, Lease, ReviewJob
 from review.runners.process.table import Processes
 from review.vocabulary import JobNote, JobStatus
 
+_MOST_AT_ONCE = 500
+
 
 class LeaseLost(Conflict):
     """The claim's lease ran out, and the job is another worker's or closed by now."""
@@ -54,6 +56,23 @@ def take_over(
             at=now,
         )
         return job.events.filter(note=JobNote.TAKEN_OVER).count()
+
+
+def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]:
+    """Return jobs of the partition that nobody is at, oldest first: those whose lease ran out.
+
+    :param queued_for: also those that have been queued for so long; None: none of them.
+    """
+    jobs = ReviewJob.objects.of_partition(partition)
+    found = list(jobs.lapsed().values_list("pk", flat=True))
+    if queued_for is not None:
+        waiting = jobs.filter(status=JobStatus.QUEUED, created_at__lt=DatabaseClock() - queued_for)
+        found += waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE]
+    return sorted(found)
+
+
+def is_running(job_id: int) -> bool:
+    return ReviewJob.objects.filter(pk=job_id, status=JobStatus.RUNNING).exists()
 
 
 def require_lease(job_id: int, lease: Lease) -> None:

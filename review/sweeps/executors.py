@@ -84,7 +84,8 @@ def prepare_process(
     prompt = read_job_prompt(job, linker=linker, config=config)
     if prompt is None:
         raise CannotRun(
-            f"its prompt {job.prompt_path} is altered, or gone and other files are linked to by now",
+            f"its prompt {job.prompt_path} is not what the job was made with, or is gone and cannot"
+            " be rendered again: its notes link to files that this checkout has not",
             hint="make it again: commonplace review_doctor --repair",
         )
     pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")

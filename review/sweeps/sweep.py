@@ -31,6 +31,7 @@ from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
 from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
+from review.sweeps.elsewhere import Send, drive_elsewhere
 from review.sweeps.feeder import (
     Feeder,
     SweepRequest,
@@ -60,11 +61,13 @@ def sweep(
     worker: Worker,
     processes: Processes,
     on_event: OnEvent,
+    send: Send | None = None,
 ) -> SweepJson:
     """Review what is stale, within the limits.
 
-    Jobs of parents on this host that are gone are closed first, with what their runs had left.
+    Jobs of parents that are gone are closed first, with what their runs had left on this host.
 
+    :param send: tells workers of other processes of a job; None: the jobs run in this one.
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
     began = worker.clock()
@@ -83,7 +86,7 @@ def sweep(
     feeder = Feeder(targets, request, worker=worker, processes=processes, tally=run.tally)
     selected = SweepEvent("selected", {"targets": len(targets), "counts": run.tally.counts})
     on_event(selected, run.tally)
-    run.go(feeder)
+    run.go(feeder, send)
     answer = _answer(request, run.tally, worker, began)
     answer.stopped, answer.stopped_because = policy.reason, policy.because or None
     if policy.reason is StopReason.ACCOUNT_EXHAUSTED:
@@ -118,10 +121,11 @@ class _Sweep:
     on_event: OnEvent
     tally: Tally = field(default_factory=Tally)
 
-    def go(self, feeder: Feeder) -> None:
+    def go(self, feeder: Feeder, send: Send | None) -> None:
         """Run until nothing is left, or nothing may start any more."""
         policy = self.policy
-        drive(
+        runs = drive if send is None else partial(drive_elsewhere, send=send)
+        runs(
             feeder.next_job,
             self.worker,
             # A limit that is reached with the last job cuts nothing off.

@@ -6,23 +6,28 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from django.utils import timezone
 
+from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import list_job_ids
 from review.jobs.provenance import canonical_partition
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.interrupt import stop_on_signals
-from review.management.kit.sweep_options import sweep_limits, sweep_request, worker_request
+from review.management.kit.sweep_options import LOCAL, sweep_limits, sweep_request, worker_request
 from review.management.kit.sweep_progress import watching
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
+from review.sweeps.elsewhere import Send
+from review.sweeps.feeder import SweepRequest
 from review.sweeps.progress import Tally
+from review.sweeps.run_job import Worker
 from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
 from review.sweeps.watch import watch_jobs
@@ -50,12 +55,35 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
             config=config,
             clock=timezone.now,
             stop=stop,
-            dry_run=request.dry_run,
+            # The program is to be where the workers are.
+            dry_run=request.dry_run or options["dispatch"] != LOCAL,
         )
         if request.dry_run:
             return plan_sweep(request, corpus=corpus, worker=worker)
         processes = ProcessTable()
-        return sweep(request, corpus=corpus, worker=worker, processes=processes, on_event=on_event)
+        return sweep(
+            request,
+            corpus=corpus,
+            worker=worker,
+            processes=processes,
+            on_event=on_event,
+            send=None if options["dispatch"] == LOCAL else _sender(worker, request, config),
+        )
+
+
+def _sender(worker: Worker, request: SweepRequest, config: Config) -> Send:
+    """Return what sends a job's id to the workers of its partition.
+
+    :raises NoBroker, NoWorkers: the settings do not say where to send it, or who would run it.
+    """
+    application, partition = make_application(config), request.model_partition
+    declared, runner = config.workers.get(partition), worker.provenance.runner
+    if declared is None or declared.runner != runner:
+        raise NoWorkers(
+            f"kb/review.toml declares no workers for {partition!r} with the runner {runner!r}",
+            hint=f'add there: [workers."{partition}"] with runner = "{runner}"',
+        )
+    return partial(send_job, application, partition=partition)
 
 
 def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
@@ -130,8 +158,10 @@ def run_watch(
     :raises UsageRefused: the options name no partition.
     """
     in_process = find_runner(options["runner"], config=config).in_process
-    typed = options["model_partition"] or options["runner_model"] or (
-        RULES_PARTITION if in_process else None
+    typed = (
+        options["model_partition"]
+        or options["runner_model"]
+        or (RULES_PARTITION if in_process else None)
     )
     if typed is None:
         raise UsageRefused(
