@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from celery import Celery, Task
-from celery.exceptions import Reject
+from celery.exceptions import OperationalError, Reject
 from celery.signals import celeryd_init
 from django.utils import timezone
 
@@ -19,7 +19,6 @@ from commonplace_site.loading import CLI_SETTINGS, load_apps
 load_apps(CLI_SETTINGS)
 
 from django.db import connection  # noqa: E402
-from kombu.exceptions import OperationalError  # noqa: E402
 
 from review import settings  # noqa: E402
 from review.broker import application as broker  # noqa: E402
@@ -60,7 +59,7 @@ def _task(partition: str, declared: WorkerSettings) -> Callable[[Task, int], Non
     return look_at
 
 
-@celeryd_init.connect
+@celeryd_init.connect  # type: ignore[untyped-decorator]
 def _open_store(**_: Any) -> None:
     """Refuse a store of another version at the start, and not with each job."""
     open_store(write=True)
@@ -84,7 +83,7 @@ def _look_at(task: Task, job_id: int, *, partition: str, declared: WorkerSetting
                 request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
             )
             outcome = run_job(job_id, worker=worker, on_update=lambda _update: None)
-            _log.warning("%s", event_of(outcome))
+        _log.info("job %s: %s", job_id, event_of(outcome).fields)
     except (JobNotClaimable, LeaseLost) as refused:
         _log.info("%s", refused.message)
         if is_running(job_id):

@@ -15,7 +15,6 @@ from review.settings.config import Config
 
 if TYPE_CHECKING:
     from celery import Celery
-    from kombu import Queue
 
 SETTING = "COMMONPLACE_BROKER_URL"
 REAPER = "commonplace.reap"
@@ -67,12 +66,10 @@ def send_job(application: Celery, job_id: int, *, partition: str) -> None:
 
     :raises BrokerUnreachable: names the broker without its password.
     """
-    from kombu.exceptions import OperationalError
+    from celery.exceptions import OperationalError
 
     try:
-        application.send_task(
-            task_of(partition), args=[job_id], queue=_queue(partition), ignore_result=True
-        )
+        application.send_task(task_of(partition), args=[job_id], queue=_queue(partition))
     except OperationalError as error:
         place = urlsplit(application.conf.broker_url)
         raise BrokerUnreachable(
@@ -84,16 +81,16 @@ def send_job(application: Celery, job_id: int, *, partition: str) -> None:
 def waiting_messages(application: Celery, partition: str) -> int:
     """How many messages no worker of the partition has taken yet.
 
-    :raises kombu.exceptions.OperationalError: the broker does not answer.
+    :raises OperationalError: the broker does not answer.
     """
     with application.connection_for_read() as connection:
         channel = connection.default_channel
         try:
             # Not declared anew: a queue that the broker forgot has no messages.
-            found = _queue(partition)(channel).queue_declare(passive=True)
+            queue = application.amqp.queues[_queue(partition)](channel)
+            return int(queue.queue_declare(passive=True).message_count)
         except connection.channel_errors:
             return 0
-        return int(found.message_count)
 
 
 def longest_job(config: Config) -> timedelta:
@@ -102,15 +99,14 @@ def longest_job(config: Config) -> timedelta:
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    from kombu import Queue
-
     redis = {"visibility_timeout": 2 * longest_job(config).total_seconds()}
     return {
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,
         "task_ignore_result": True,
         "worker_prefetch_multiplier": 1,
-        "task_queues": [*map(_queue, config.workers), Queue(_UPKEEP, routing_key=_UPKEEP)],
+        # By the default exchange: a broker that forgot its bindings delivers all the same.
+        "task_queues": {name: {} for name in (_UPKEEP, *map(_queue, config.workers))},
         "task_default_queue": _UPKEEP,
         "broker_connection_retry_on_startup": True,
         "broker_transport_options": redis if config.broker_url.startswith("redis") else {},
@@ -125,8 +121,5 @@ def _settings(config: Config) -> dict[str, Any]:
     }
 
 
-def _queue(partition: str) -> Queue:
-    from kombu import Exchange, Queue
-
-    name = f"{_UPKEEP}.{partition}"
-    return Queue(name, Exchange(_UPKEEP, type="direct"), routing_key=name)
+def _queue(partition: str) -> str:
+    return f"{_UPKEEP}.{partition}"

@@ -122,7 +122,9 @@ def flush(_worker, *, url, **_):
         if url.startswith("redis"):
             connection.default_channel.client.flushall()
         else:
-            Queue("commonplace.scripted-1")(connection.default_channel).purge()
+            Queue("commonplace.scripted-1", routing_key="commonplace.scripted-1")(
+                connection.default_channel
+            ).purge()
 
 
 def restart(_worker, *, store, **_):

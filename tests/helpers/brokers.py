@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.helpers.commands import REPOSITORY, process_environment
 from tests.helpers.machines import WorkerProcess
@@ -59,7 +60,12 @@ def rabbitmq_server(folder: Path) -> Iterator[str]:
         "RABBITMQ_DIST_PORT": str(_free_port()),
         "ERL_EPMD_PORT": str(names),
     }
-    as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "env": environment, "cwd": home}
+    as_owner: dict[str, Any] = {
+        "user": owner.pw_uid,
+        "group": owner.pw_gid,
+        "env": environment,
+        "cwd": home,
+    }
     server = subprocess.Popen(
         [_RABBITMQ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_owner
     )
