@@ -40,6 +40,29 @@ class JobNote(TextChoices):
     TAKEN_OVER = "taken over"
 
 
+class JobPurpose(TextChoices):
+    """Why a job was made: to review notes, or to try a gate on its cases."""
+
+    REVIEW = "review"
+    TRIAL = "trial"
+
+
+class Expectation(TextChoices):
+    """How a gate is to answer one of its cases."""
+
+    FLAG = "flag"
+    PASS = "pass"
+
+
+class CaseOrigin(TextChoices):
+    """Where the text of a case comes from."""
+
+    EXAMPLE = "example"
+    SEED = "seed"
+    HISTORY = "history"
+    HAND = "hand"
+
+
 class Grouping(TextChoices):
     """How pairs share a job: one note and lens, or one gate over a batch of notes."""
 
@@ -140,6 +163,7 @@ class NotAccepted(TextChoices):
     DECISION_UNKNOWN = "decision-unknown"
     PARTITION_MISMATCH = "partition-mismatch"
     QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
+    TRIAL = "trial"
 
 
 class LookReason(TextChoices):
@@ -184,6 +208,7 @@ class ProblemCode(TextChoices):
     VANISHED = "vanished"
     EMPTY_GATE = "empty-gate"
     INVALID_GATE = "invalid-gate"
+    INVALID_CASE = "invalid-case"
     GATE_ID_MISMATCH = "gate-id-mismatch"
     UNKNOWN_KEY = "unknown-key"
     UNKNOWN_WATCH = "unknown-watch"

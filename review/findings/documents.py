@@ -112,6 +112,7 @@ class LookJson(Document, kw_only=True):
 class QueueJson(Document, kw_only=True):
     """The answer of `warn_selector`; findings of notes that are gone stand apart.
 
+    `next` is the cursor of the part behind this one; `summary` counts entries if asked for.
     `waiting_findings` are not among them: their gate changed, and they wait for a new review.
     """
 
@@ -120,12 +121,14 @@ class QueueJson(Document, kw_only=True):
     deleted_notes: list[QueueEntryJson]
     problems: list[ProblemJson]
     waiting_findings: int = 0
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class QueuePageJson(QueueJson, kw_only=True):
     """A part of that answer; `next` is the address of the part after it, absent at the end."""
 
-    next: str | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class LooksJson(Document, kw_only=True):
@@ -134,12 +137,14 @@ class LooksJson(Document, kw_only=True):
     schema: str = WARN_SCHEMA
     needs_a_look: list[LookJson]
     problems: list[ProblemJson]
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class LooksPageJson(LooksJson, kw_only=True):
     """A part of that answer; `next` is the address of the part after it, absent at the end."""
 
-    next: str | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class FixPromptJson(Document, kw_only=True):

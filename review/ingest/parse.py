@@ -14,6 +14,7 @@ from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
 from review.protocol.output import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import locate_findings, quote_lines
+from review.protocol.sentinels import end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
 from review.settings.config import Config
 from review.vocabulary import Decision, DecisionSource, PairStatus
@@ -93,6 +94,18 @@ def typed_output(
         foreign_tokens=(),
         has_own_blocks=True,
     )
+
+
+def write_blocks(
+    reviews: Mapping[int, TypedReview], *, token: str, names: Mapping[int, tuple[str, str]]
+) -> bytes:
+    """Write reviews that came as data as blocks; `names`: note and gate id by ordinal."""
+    lines = []
+    for ordinal, review in sorted(reviews.items()):
+        sentinel = (token, ordinal, *names[ordinal])
+        text = render_typed_review(review).rstrip("\n")
+        lines += [start_line(*sentinel), text, end_line(*sentinel), ""]
+    return "\n".join(lines).encode("utf-8", "replace")
 
 
 def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:

@@ -59,7 +59,7 @@ def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
 
 
 def unanswered_jobs() -> QuerySet[ReviewJob]:
-    """Return failed jobs that nothing replaced, with a missing pair that nobody reviewed since."""
+    """Return failed reviews that nothing replaced, with a missing pair that nobody reviewed since."""
     answers = ReviewPair.objects.completed().filter(
         note_id=OuterRef("note_id"),
         gate_id=OuterRef("gate_id"),
@@ -67,5 +67,5 @@ def unanswered_jobs() -> QuerySet[ReviewJob]:
         reviewed_at__gt=OuterRef("job__completed_at"),
     )
     missing = ReviewPair.objects.filter(job_id=OuterRef("pk"), status=PairStatus.MISSING)
-    failed = ReviewJob.objects.filter(status=JobStatus.FAILED, replaced_by=None)
+    failed = ReviewJob.objects.reviews().filter(status=JobStatus.FAILED, replaced_by=None)
     return failed.filter(Exists(missing.exclude(Exists(answers))))

@@ -63,11 +63,21 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
     if model_partition is not None:
         jobs = jobs.filter(model_partition__name=model_partition)
     books = {
-        name: dict[str, _Sum]() for name in ("total", "gates", "lenses", "partitions", "runners")
+        name: dict[str, _Sum]()
+        for name in ("total", "gates", "lenses", "partitions", "runners", "purposes")
     }
     usages: dict[int, tuple[Usage, int]] = {}
-    columns = ("pk", "model_partition__name", "runner", "lens", "pair_count", "telemetry")
-    for job_id, partition, runner, lens, pairs, telemetry in jobs.values_list(*columns).iterator():
+    columns = (
+        "pk",
+        "model_partition__name",
+        "runner",
+        "lens",
+        "purpose",
+        "pair_count",
+        "telemetry",
+    )
+    for job_id, *names, pairs, telemetry in jobs.values_list(*columns).iterator():
+        partition, runner, lens, purpose = names
         usage = _FREE if partition == RULES_PARTITION else _usage_of(telemetry)
         usages[job_id] = (usage, pairs)
         for book, name in (
@@ -75,6 +85,7 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
             ("lenses", lens),
             ("partitions", partition),
             ("runners", runner or NO_RUNNER),
+            ("purposes", purpose),
         ):
             books[book].setdefault(name, _Sum()).add(usage, pairs=pairs)
     for gate_id, job_id, pairs in _gates_of(jobs, config):

@@ -31,3 +31,4 @@ class CostsJson(Document, kw_only=True):
     lenses: list[CostJson]
     partitions: list[CostJson]
     runners: list[CostJson]
+    purposes: list[CostJson]

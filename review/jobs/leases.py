@@ -63,7 +63,7 @@ def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]
 
     :param queued_for: also those that have been queued for so long; None: none of them.
     """
-    jobs = ReviewJob.objects.of_partition(partition)
+    jobs = ReviewJob.objects.reviews().of_partition(partition)
     found = list(jobs.lapsed().values_list("pk", flat=True))
     if queued_for is not None:
         waiting = jobs.filter(status=JobStatus.QUEUED, created_at__lt=DatabaseClock() - queued_for)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from review.domain.paths import gate_id_of, sha256_hex
 from review.job_files import ArtifactStore
+from review.knowledge_base import Corpus
 from review.knowledge_base.resolver import Linker
 from review.models import ReviewJob
 from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
@@ -20,11 +21,11 @@ def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> byte
     return data if sha256_hex(data) == job.prompt_sha256 else None
 
 
-def read_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> bytes | None:
+def read_job_prompt(job: ReviewJob, *, config: Config) -> bytes | None:
     """Return the prompt as its file holds it; where this machine has no such file, render it."""
     data = ArtifactStore(config).read_output(job.prompt_path)
     if data is None:
-        return render_job_prompt(job, linker=linker, config=config)
+        return render_job_prompt(job, linker=Corpus(config).linker, config=config)
     return data if sha256_hex(data) == job.prompt_sha256 else None
 
 

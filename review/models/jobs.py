@@ -14,7 +14,7 @@ from review.domain.processes import Parent
 from review.models.expressions import DatabaseClock
 from review.models.paths import ModelPartition
 from review.protocol.telemetry import kept_telemetry
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobPurpose, JobStatus
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
 
     def open(self) -> ReviewJobQuerySet:
         return self.filter(status__in=OPEN_JOB_STATUSES)
+
+    def reviews(self) -> ReviewJobQuerySet:
+        """Jobs that review notes; trials of gates are none."""
+        return self.filter(purpose=JobPurpose.REVIEW)
 
     def of_partition(self, name: str) -> ReviewJobQuerySet:
         return self.filter(model_partition__name=name)
@@ -187,6 +191,9 @@ class ReviewJob(models.Model):
 
     model_partition = models.ForeignKey(ModelPartition, models.PROTECT, related_name="+")
     status = models.CharField(max_length=12, choices=JobStatus, default=JobStatus.QUEUED)
+    purpose = models.CharField(
+        max_length=8, choices=JobPurpose, default=JobPurpose.REVIEW, db_default=JobPurpose.REVIEW
+    )
     grouping = models.CharField(max_length=8, choices=Grouping)
     lens = models.CharField(max_length=200)
     sentinel_token = models.CharField(max_length=8)

@@ -41,13 +41,22 @@ class OrphanJson(Document, kw_only=True):
     acceptances: int
 
 
+class StepJson(Document, kw_only=True):
+    """Something to do, and the command for it; a word in capitals is for the caller to fill in."""
+
+    what: str
+    count: int
+    command: str
+
+
 class StatusJson(Document, kw_only=True):
     """The answer of `review_status`.
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
     `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
-    the numbers do not tell; `renames` are orphans of which there is a note under another path.
+    the numbers do not tell; `renames` are orphans of which there is a note under another path;
+    `next_steps` are what to do, in order.
     """
 
     schema: str = "review-status/1"
@@ -66,6 +75,7 @@ class StatusJson(Document, kw_only=True):
     notices: list[str] = []
     renames: list[RenameJson] = []
     waiting_findings: int = 0
+    next_steps: list[StepJson] = []
 
 
 class NotePairJson(Document, kw_only=True):

@@ -51,8 +51,10 @@ class Config:
     :param flavour: dialect of Markdown the notes are written in; `anchors`: how headings become
         anchors, empty for the flavour's way; `site_root`: root-relative folder of links from `/`.
     :param strips_comments: whether comments are kept from models.
+    :param max_gates: gates in a job that holds gates of several lenses.
     :param uses_cache: whether a file's stat may answer for its text; not on a network share.
     :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
+    :param muted: gate id to the reason why its findings are kept out of the queue.
     :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
     :param lease: how long a job is held by a worker that shows no sign of life.
     :param broker_url: where job ids are sent; may hold a password.
@@ -79,6 +81,8 @@ class Config:
     anchors: str = ""
     site_root: str | None = None
     strips_comments: bool = False
+    max_gates: int = 18
+    muted: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
     lease: timedelta = timedelta(minutes=1)

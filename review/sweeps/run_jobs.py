@@ -137,9 +137,9 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     """
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)
-    jobs = ReviewJob.objects.filter(
-        **({"pk__in": job_ids} if job_ids else {"status": JobStatus.QUEUED})
-    )
+    jobs = ReviewJob.objects.filter(pk__in=job_ids)
+    if not job_ids:
+        jobs = ReviewJob.objects.reviews().filter(status=JobStatus.QUEUED)
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
         raise UsageRefused(

@@ -101,5 +101,5 @@ class _Watch:
         return take_job(job_id, new_lease(self.worker.beats.length), worker=self.worker)
 
     def _jobs(self, status: JobStatus) -> QuerySet[ReviewJob]:
-        jobs = ReviewJob.objects.of_partition(self.partition).filter(status=status)
+        jobs = ReviewJob.objects.reviews().of_partition(self.partition).filter(status=status)
         return jobs.exclude(pk__in=self._left).order_by("pk")

@@ -97,4 +97,5 @@ def selection_request(
         skip_trivial=options.get("skip_trivial", False),
         with_diffs=with_diffs,
         limit=options.get("limit"),
+        after=options.get("after"),
     )

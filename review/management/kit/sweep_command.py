@@ -32,7 +32,7 @@ from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
 from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import build_worker, resolve_editor
-from review.vocabulary import Grouping, JobStatus
+from review.vocabulary import Grouping, JobPurpose, JobStatus
 
 if TYPE_CHECKING:
     from review.management.kit.command import ReviewCommand
@@ -140,7 +140,7 @@ def run_chosen_jobs(
         return RunResult()
     partition = canonical_partition(typed, config=config)
     job_ids = options["job_ids"] or list_job_ids(
-        statuses=(JobStatus.QUEUED,), model_partition=partition
+        statuses=(JobStatus.QUEUED,), model_partition=partition, purpose=JobPurpose.REVIEW
     )
     request = worker_request({**options, "model": typed}, config=config)
     with open_corpus(config) as corpus:

@@ -24,9 +24,9 @@ LOCAL = "local"
 CELERY = "celery"
 
 
-def add_runner_option(parser: _ActionsContainer) -> None:
+def add_runner_option(parser: _ActionsContainer, *, required: bool = True) -> None:
     """Add the runner, and the model and effort that it is told."""
-    parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    parser.add_argument("--runner", type=word, required=required, metavar="R", help="who reviews")
     parser.add_argument(
         "--runner-model",
         type=word,

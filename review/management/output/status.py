@@ -33,11 +33,15 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield rename.line
     if status.tripped:
         yield f"tripped: {status.tripped}"
-    for partition in status.partitions:
+    for partition in filter(_has_gates, status.partitions):
         yield ""
         yield f"gates in {partition.model_partition}"
         rows = [("gate", *_HEADINGS), *map(_gate_cells, partition.gates)]
         yield from (f"  {line}" for line in _table(rows))
+
+
+def _has_gates(partition: PartitionStatusJson) -> bool:
+    return bool(partition.gates)
 
 
 def _share(partition: PartitionStatusJson) -> str:
@@ -81,6 +85,7 @@ def cost_lines(costs: CostsJson | None) -> Iterator[str]:
         ("lens", costs.lenses),
         ("partition", costs.partitions),
         ("runner", costs.runners),
+        ("purpose", costs.purposes if len(costs.purposes) > 1 else []),
     ):
         rows += [_cost_cells(f"{kind} {entry.name}", entry) for entry in entries]
     yield ""

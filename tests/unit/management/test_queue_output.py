@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.documents.base import encode
+from review.documents.paging import Listed
 from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson, QueueFindingJson, QueueJson
@@ -53,7 +54,14 @@ def test_pieces_put_together_are_the_document(number, gone, problems):
         problems=problems,
     )
 
-    pieces = list(queue_chunks(queue))
+    pieces = list(
+        queue_chunks(
+            queue,
+            Listed(queue.entries, key=lambda item: (item.note_path,)),
+            queue.deleted_notes,
+            {},
+        )
+    )
 
     whole = QueueJson(
         entries=list(queue.entries),

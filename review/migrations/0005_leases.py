@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('review', '0003_finding_states'),
+        ('review', '0004_trials'),
     ]
 
     operations = [
