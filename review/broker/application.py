@@ -1,7 +1,7 @@
 """The Celery application: its settings, its queues, and the messages that name jobs.
 
-A message is a hint: it says which job to look at. What there is to do, and who does it, stands in the
-store, so that a message may come twice, late, or never.
+A message is a hint: it says which job to look at. What there is to do, and who does it, stands in
+the store, so that a message may come twice, late, or never.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def make_application(config: Config) -> Celery:
     if not config.broker_url:
         raise NoBroker(
             "no broker is configured",
-            hint=f"set {SETTING}, or url under [broker] in kb/review.toml: amqp://user:password@host//",
+            hint=f"set {SETTING}, or url of [broker] in kb/review.toml: amqp://user@host//",
         )
     try:
         from celery import Celery

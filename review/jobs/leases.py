@@ -1,4 +1,4 @@
-"""Leases of running jobs: take a job over from a worker that is gone, and refuse that one's result."""
+"""Leases of running jobs: jobs are taken over from workers that are gone, whose results are refused."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def require_lease(job_id: int, lease: Lease) -> None:
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
     raise LeaseLost(
         f"the lease of job {job_id} ran out: it is {now}; this result comes too late",
-        hint="nothing was stored; a worker keeps its lease while its process runs and reaches the store",
+        hint="nothing was stored; a worker keeps its lease while it runs and reaches the store",
     )
 
 

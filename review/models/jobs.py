@@ -185,8 +185,8 @@ class ReviewJob(models.Model):
     `runner`, `runner_model` and `runner_effort` are dispatch-time provenance: what the parent
     said when it claimed the job. NULL means that its harness does not expose it.
 
-    `claim_token` is that of the last claim with a lease. `leased_until`, by the database's clock, is
-    NULL where nobody extends it: a claim without a lease, or one that is asked to end.
+    `claim_token` is that of the last claim with a lease. `leased_until`, by the database's clock,
+    is NULL where nobody extends it: a claim without a lease, or one that is asked to end.
     """
 
     model_partition = models.ForeignKey(ModelPartition, models.PROTECT, related_name="+")

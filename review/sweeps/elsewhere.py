@@ -1,4 +1,4 @@
-"""Has jobs run by workers of other processes and machines, and reads what became of them from rows."""
+"""Has jobs run by workers of other machines, and reads what became of them from the store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def drive_elsewhere(
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
 ) -> None:
-    """As `drive`, with `send` in place of a thread: the store says when a job has started and ended.
+    """As `drive`, with `send` in place of a thread: the store says when a job began and ended.
 
     When `worker.stop` is set, jobs that nobody has taken fail, and the others are asked to end.
 

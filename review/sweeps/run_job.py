@@ -137,7 +137,7 @@ def run_job(
 ) -> JobRun | LeftQueuedJson:
     """Run a queued job to its end; when `stop` is set, what is complete is kept and the job fails.
 
-    A running job whose worker is gone is taken over: what it has left is ingested, or it runs again.
+    A job whose worker is gone is taken over: what it has left is ingested, or it runs again.
 
     :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
     :raises LeaseLost, JobMoved, JobReplaced: it was taken from us meanwhile.

@@ -1,4 +1,4 @@
-"""Takes queued jobs of one partition for as long as a worker lives, and those of workers that are gone."""
+"""Takes the queued jobs of a partition as they come, and those of workers that are gone."""
 
 from __future__ import annotations
 
@@ -67,12 +67,13 @@ class _Watch:
         if time.monotonic() > self._forgets_at:
             self._forgets_at = time.monotonic() + _LOOKS_AGAIN_AFTER
             self._left.clear()
-        while True:
+        taken = self._take_orphan()
+        while taken is None:
             job_id = None
             try:
                 queued = self._jobs(JobStatus.QUEUED)
                 if not queued.exists():
-                    break
+                    return None
                 with transaction.atomic():
                     # On a server two workers look at two jobs; on SQLite one waits for the other.
                     mine = queued.select_for_update(skip_locked=True, of=("self",))
@@ -80,7 +81,7 @@ class _Watch:
                     return None if job_id is None else self._take(job_id)
             except CannotRun:
                 self._left.add(job_id or 0)
-        return self._take_orphan()
+        return taken
 
     def _take_orphan(self) -> TakenJob | None:
         if time.monotonic() < self._looks_for_orphans_at:

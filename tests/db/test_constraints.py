@@ -90,6 +90,7 @@ PROVOKED: dict[str, Callable[[], object]] = {
     "review_job_running_has_started_at": partial(job_row, status=JobStatus.RUNNING),
     "review_job_closed_has_completed_at": partial(job_row, status=JobStatus.COMPLETED),
     "review_job_open_has_no_completed_at": partial(job_row, completed_at=NOW),
+    "review_job_lease_of_a_running_claim": partial(job_row, leased_until=NOW),
     "review_job_not_its_own_replacement": a_job_that_replaces_itself,
     "review_job_event_to_known": partial(job_event_row, to_status="paused"),
     "review_job_event_has_actor": partial(job_event_row, actor=""),

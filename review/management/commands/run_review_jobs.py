@@ -29,13 +29,13 @@ class Command(ReviewCommand):
         "commonplace run_review_jobs --all --runner rules",
         "commonplace run_review_jobs 7 8 --runner claude-code --json",
         "commonplace run_review_jobs --all --runner codex --runner-model gpt-5.1-codex --jobs 2",
-        "commonplace run_review_jobs --watch --runner claude-code --model-partition claude-opus-4-6",
+        "commonplace run_review_jobs --watch --runner codex --runner-model gpt-5.1-codex",
     )
     exit_codes = {
         ExitCode.FAILED: "a job ended failed",
         ExitCode.CONFLICT: "a named job is not queued, or of another partition",
         ExitCode.INPUT_REJECTED: "no such runner, or it is not installed",
-        ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had; with --watch: 0",
+        ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
