@@ -273,7 +273,7 @@ def _run(
         if pause is None:
             return outcomes, failure
         on_update(RunAgain(job.pk, failure.reason, pause))
-        stop.wait(pause.total_seconds())
+        worker.stop.wait(pause.total_seconds())
     before = f"; the run before it: {failures[-1].reason}" if failures else ""
     reason = f"stopped before it could run{before}"
     return outcomes, RunnerFailure(FailureCode.INTERRUPTED, reason)

@@ -100,10 +100,14 @@ def test_a_broker_that_is_away_is_named_without_its_password(tmp_path):
 JOBS = 50
 
 
+# A server that is stopped at once keeps what it has said is committed.
+SERVER = "-c listen_addresses='' -c fsync=off -c max_connections=100 -c shared_buffers=64MB"
+
+
 @contextmanager
 def server_store() -> Iterator[str]:
     """A database of its own on a PostgreSQL server of its own; gives its URL."""
-    with cluster(find_binaries()) as url:
+    with cluster(find_binaries(), options=SERVER) as url:
         with psycopg.connect(url.replace("/review?", "/postgres?"), autocommit=True) as server:
             server.execute("CREATE DATABASE review")
         yield url
