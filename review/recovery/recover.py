@@ -145,7 +145,7 @@ def recover(
 
 def orphaned_jobs(processes: Processes) -> list[int]:
     """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
-    of_this_host = Q(parent_host=processes.host) | Q(leased_until__isnull=False)
+    of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
     running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
     return [
         job.pk

@@ -31,7 +31,6 @@ from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
 from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
-from review.sweeps.elsewhere import Send, drive_elsewhere
 from review.sweeps.feeder import (
     Feeder,
     SweepRequest,
@@ -43,6 +42,7 @@ from review.sweeps.limits import StopPolicy, StopReason
 from review.sweeps.progress import (
     NOT_STARTED,
     JobRun,
+    JobSent,
     JobUpdate,
     OnEvent,
     SweepEvent,
@@ -50,7 +50,7 @@ from review.sweeps.progress import (
     event_of,
 )
 from review.sweeps.run_job import Worker
-from review.sweeps.run_jobs import drive
+from review.sweeps.run_jobs import Dispatch, drive
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
 
@@ -61,13 +61,14 @@ def sweep(
     worker: Worker,
     processes: Processes,
     on_event: OnEvent,
-    send: Send | None = None,
+    dispatch: Dispatch = drive,
 ) -> SweepJson:
     """Review what is stale, within the limits.
 
     Jobs of parents that are gone are closed first, with what their runs had left on this host.
 
-    :param send: tells workers of other processes of a job; None: the jobs run in this one.
+    :param dispatch: runs the jobs, or sends them away.
+
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
     began = worker.clock()
@@ -78,7 +79,7 @@ def sweep(
     policy = StopPolicy(
         limits, worker.stop, worker.slots, mean_cost(model_partition=partition, runner=runner)
     )
-    run = _Sweep(worker, policy, on_event)
+    run = _Sweep(worker, policy, on_event, dispatch)
     run.salvage(orphaned_jobs(processes))
     finish_job_files(config=worker.config)
     targets = _select(corpus, request, run.tally)
@@ -86,7 +87,7 @@ def sweep(
     feeder = Feeder(targets, request, worker=worker, processes=processes, tally=run.tally)
     selected = SweepEvent("selected", {"targets": len(targets), "counts": run.tally.counts})
     on_event(selected, run.tally)
-    run.go(feeder, send)
+    run.go(feeder)
     answer = _answer(request, run.tally, worker, began)
     answer.stopped, answer.stopped_because = policy.reason, policy.because or None
     if policy.reason is StopReason.ACCOUNT_EXHAUSTED:
@@ -119,13 +120,13 @@ class _Sweep:
     worker: Worker
     policy: StopPolicy
     on_event: OnEvent
+    dispatch: Dispatch
     tally: Tally = field(default_factory=Tally)
 
-    def go(self, feeder: Feeder, send: Send | None) -> None:
+    def go(self, feeder: Feeder) -> None:
         """Run until nothing is left, or nothing may start any more."""
         policy = self.policy
-        runs = drive if send is None else partial(drive_elsewhere, send=send)
-        runs(
+        self.dispatch(
             feeder.next_job,
             self.worker,
             # A limit that is reached with the last job cuts nothing off.
@@ -179,6 +180,7 @@ class _Sweep:
 
     def _on_update(self, update: JobUpdate, feeder: Feeder) -> None:
         self.tally.add(update)
+        self.policy.sent += isinstance(update, JobSent)
         if isinstance(update, JobRun):
             document = update.document
             self.policy.note(

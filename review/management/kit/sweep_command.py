@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from django.utils import timezone
 
+from review.batches.submit import BatchDispatch
 from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import list_job_ids
@@ -20,15 +21,16 @@ from review.management.kit.interrupt import stop_on_signals
 from review.management.kit.sweep_options import LOCAL, sweep_limits, sweep_request, worker_request
 from review.management.kit.sweep_progress import watching
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
+from review.runners.api.run import Provider, open_provider
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
-from review.sweeps.elsewhere import Send
+from review.sweeps.elsewhere import Send, drive_elsewhere
 from review.sweeps.feeder import SweepRequest
 from review.sweeps.progress import Tally
 from review.sweeps.run_job import Worker
-from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
+from review.sweeps.run_jobs import Dispatch, RunResult, drive, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
 from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import build_worker, resolve_editor
@@ -44,6 +46,7 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
     to_work = worker_request(options, config=config)
     stderr = cast(TextIO, command.stderr._out)
     quiet = command.quiet or request.dry_run
+    provider = _batch_provider(options, config) if options["batch"] else None
     with (
         stop_on_signals() as stop,
         watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as on_event,
@@ -56,18 +59,23 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
             clock=timezone.now,
             stop=stop,
             # The program is to be where the workers are.
-            dry_run=request.dry_run or options["dispatch"] != LOCAL,
+            dry_run=request.dry_run or provider is not None or options["dispatch"] != LOCAL,
         )
         if request.dry_run:
             return plan_sweep(request, corpus=corpus, worker=worker)
         processes = ProcessTable()
+        dispatch: Dispatch = drive
+        if provider is not None:
+            dispatch = BatchDispatch(provider, processes=processes)
+        elif options["dispatch"] != LOCAL:
+            dispatch = partial(drive_elsewhere, send=_sender(worker, request, config))
         return sweep(
             request,
             corpus=corpus,
             worker=worker,
             processes=processes,
             on_event=on_event,
-            send=None if options["dispatch"] == LOCAL else _sender(worker, request, config),
+            dispatch=dispatch,
         )
 
 
@@ -182,6 +190,16 @@ def run_watch(
             worker=worker,
             on_event=lambda event: on_event(event, Tally()),
         )
+
+
+def _batch_provider(options: Mapping[str, Any], config: Config) -> Provider:
+    spec = find_runner(options["runner"], config=config)
+    if spec.api is None:
+        raise UsageRefused(
+            f"--batch is for model APIs, and runner {spec.name!r} is none",
+            hint="declare one in kb/review.toml, with a kind",
+        )
+    return open_provider(spec.api)
 
 
 def _partition(options: Mapping[str, Any], config: Config) -> str | None:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('review', '0004_trials'),
+        ('review', '0005_batches'),
     ]
 
     operations = [
