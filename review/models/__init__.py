@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance
-from review.models.expressions import JoinedKeys, NamedKeys
+from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys
 from review.models.findings import Disposition, Finding, FindingState
-from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
+from review.models.jobs import (
+    Claim,
+    Ending,
+    Evidence,
+    JobEvent,
+    JobOutput,
+    Lease,
+    Provenance,
+    ReviewJob,
+)
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
@@ -14,6 +23,7 @@ __all__ = [
     "Acceptance",
     "Claim",
     "CurrentAcceptance",
+    "DatabaseClock",
     "DecisionEvent",
     "Disposition",
     "Ending",
@@ -26,6 +36,7 @@ __all__ = [
     "JobOutput",
     "JoinedKeys",
     "KbPath",
+    "Lease",
     "ModelPartition",
     "NamedKeys",
     "PairReview",

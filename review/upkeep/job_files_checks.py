@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from review.domain.paths import gate_id_of, sha256_hex
+from review.domain.paths import sha256_hex
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable
 from review.jobs.mirror import expected_job_files, rewrite_job_files
+from review.jobs.prompts import render_job_prompt
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
-from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 from review.settings.config import Config
 from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
@@ -185,13 +185,9 @@ def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
 
 
 def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
-    """Render the job's prompt again, and write it; return False if it cannot be made or written.
-
-    The texts, the token and the order are the store's. The table of links is not: where a note
-    that was linked to has come or gone since, the prompt would be another.
-    """
-    data = render_prompt(_request(job, corpus, config.gates_folder)).encode()
-    if sha256_hex(data) != job.prompt_sha256:
+    """Render the job's prompt again, and write it; return False if it cannot be made or written."""
+    data = render_job_prompt(job, linker=corpus.linker, config=config)
+    if data is None:
         return False
     if write:
         try:
@@ -199,20 +195,3 @@ def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: boo
         except ArtifactNotWritten:
             return False
     return True
-
-
-def _request(job: ReviewJob, corpus: Corpus, gates_folder: str) -> PromptRequest:
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
-    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
-    gates = {pair.gate.path: pair.gate_snapshot.text for pair in pairs}
-    gate_ids = {path: gate_id_of(path, gates_folder=gates_folder) for path in gates}
-    return PromptRequest(
-        token=job.sentinel_token,
-        bundle_output_path=job.bundle_output_path,
-        pairs=[
-            PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
-        ],
-        notes=[corpus.linker.prompt_note(path, text) for path, text in notes.items()],
-        gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
-    )
