@@ -141,6 +141,15 @@ class TestApiSweep:
         assert estimate["batch_cost_usd"] == pytest.approx(estimate["cost_usd"] / 2, abs=1e-4)
 
 
+class TestDeclarations:
+    def test_an_empty_key_sends_none_of_ours(self, root, playing):
+        settings = root / "kb/review.toml"
+        settings.write_text(settings.read_text().replace('"TEST_API_KEY"', '""'))
+
+        assert sweeping(root).jobs["completed"] == 2
+        assert playing.keys == {"none"}
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("line", "words"),

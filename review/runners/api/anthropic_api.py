@@ -33,7 +33,9 @@ class AnthropicProvider(ApiProvider):
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import anthropic
 
-        client = anthropic.Anthropic(api_key=key, base_url=settings.address or None, max_retries=0)
+        client = anthropic.Anthropic(
+            api_key=key or "none", base_url=settings.address or None, max_retries=0
+        )
         super().__init__(settings, key, client=client, errors=(anthropic.AnthropicError,))
         self._messages, self._batches = client.messages, client.messages.batches
 
