@@ -1,6 +1,6 @@
 """Sweeps a base with a model API at a local server, many requests at once, and times what is ours.
 
-    python -m benchmarks.api [--jobs 640] [--at-once 32] [--seconds 3]
+    python -m benchmarks.api [--notes 64] [--at-once 32] [--seconds 3]
 
 The server is a process of its own: it sleeps, then answers structured reviews, and says with each answer
 how long it took. What a job takes beyond that is the overhead: of the call (a thread, the SDK, HTTP,
@@ -78,11 +78,11 @@ def serve(seconds: float) -> None:
     server.serve_forever()
 
 
-def measure(root: Path, *, port: str, jobs: int, at_once: int) -> dict[str, float]:
+def measure(root: Path, *, port: str, notes: int, at_once: int) -> dict[str, float]:
     """Milliseconds a job."""
     from benchmarks.make_kb import make_files, set_up_django
 
-    make_files(root, notes=jobs, gates=5)
+    make_files(root, notes=notes, gates=5)
     (root / "kb" / "review.toml").write_text(
         f'[runners.{RUNNER}]\nkind = "anthropic"\naddress = "http://127.0.0.1:{port}"\nkey = ""\n'
     )
@@ -98,7 +98,7 @@ def measure(root: Path, *, port: str, jobs: int, at_once: int) -> dict[str, floa
     began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
     done = _sweep(take, at_once)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF)
-    told = list(ReviewJob.objects.values_list("telemetry", flat=True))
+    told: list[Any] = list(ReviewJob.objects.values_list("telemetry", flat=True))
     if done.jobs["completed"] != len(told):
         sys.exit(f"the sweep did not do its work: {done.jobs}, {done.failures}")
     calls = [(t["duration_seconds"] - float(t["session_id"])) * 1000 for t in told]
@@ -148,7 +148,7 @@ def _sweep(take: Any, at_once: int) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=640)
+    parser.add_argument("--notes", type=int, default=64, help="a job each by five lenses")
     parser.add_argument("--at-once", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each answer")
     parser.add_argument("--serve", action="store_true", help="be the server")
@@ -163,7 +163,7 @@ def main() -> None:
     ):
         port = server.stdout.readline().strip() if server.stdout else ""
         try:
-            found = measure(Path(folder), port=port, jobs=options.jobs, at_once=options.at_once)
+            found = measure(Path(folder), port=port, notes=options.notes, at_once=options.at_once)
         finally:
             server.terminate()
     load = os.getloadavg()[0]

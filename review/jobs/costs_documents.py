@@ -25,7 +25,7 @@ class CostJson(Document, kw_only=True):
     cached_share: float | None = None
 
 
-class EstimateJson(Document, kw_only=True):
+class PricedEstimateJson(Document, kw_only=True):
     """What planned jobs would cost with a model API, at its declared prices.
 
     `cached_tokens` are read from the provider's cache where it works throughout. Output tokens are by

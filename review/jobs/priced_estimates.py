@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from review.jobs.costs import mean_output_tokens
-from review.jobs.costs_documents import EstimateJson
+from review.jobs.costs_documents import PricedEstimateJson
 from review.jobs.job_documents import PlannedJobJson
 from review.knowledge_base import Corpus
 from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt
@@ -49,7 +49,7 @@ def measure_load(jobs: Sequence[PlannedJobJson], corpus: Corpus) -> PromptLoad:
 
 def priced_estimates(
     load: PromptLoad, *, model_partition: str, config: Config
-) -> list[EstimateJson]:
+) -> list[PricedEstimateJson]:
     """What the jobs would cost with each model API that has prices, by name."""
     known = mean_output_tokens(model_partition=model_partition)
     output = round(load.pairs * (_ASSUMED_OUTPUT if known is None else known))
@@ -62,7 +62,7 @@ def priced_estimates(
 
 def _estimate(
     settings: RunnerSettings, load: PromptLoad, output: int, *, is_assumed: bool
-) -> EstimateJson:
+) -> PricedEstimateJson:
     plain = Tokens(input=load.prompt, output=output)
     # Where writing to the cache has no price of its own, it is input like any other.
     writes = load.first if settings.prices.cache_write is not None else 0
@@ -74,7 +74,7 @@ def _estimate(
         for tokens in (plain, cached)
     ]
     usd = [None if cost is None else round(cost, 4) for cost in costs]
-    return EstimateJson(
+    return PricedEstimateJson(
         runner=settings.name,
         prompt_tokens=load.prompt,
         cached_tokens=read,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
-from review.jobs.costs_documents import EstimateJson
+from review.jobs.costs_documents import PricedEstimateJson
 from review.jobs.job_documents import SkippedJson
 
 
@@ -31,7 +31,7 @@ class PlanJson(Document, kw_only=True):
     estimated_prompt_tokens: int
     estimated_cost_usd: float | None
     estimated_from_jobs: int
-    estimates: list[EstimateJson] = []
+    estimates: list[PricedEstimateJson] = []
 
 
 class FailureGroupJson(Document, kw_only=True):

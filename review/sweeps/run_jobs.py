@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from django.db import connection
 
@@ -23,20 +22,9 @@ from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
 from review.sweeps.run_job import Worker, run_job
 from review.vocabulary import JobStatus
 
+# Takes the jobs of a sweep until none is left or may start: called as `drive` is.
+Dispatch = Callable[..., None]
 _Updates = queue.SimpleQueue[JobUpdate | Exception]
-
-
-class Dispatch(Protocol):
-    """Takes the jobs of a sweep until none is left or may start."""
-
-    def __call__(
-        self,
-        next_job: Callable[[], int | None],
-        worker: Worker,
-        *,
-        may_start: Callable[[int], bool],
-        on_update: Callable[[JobUpdate], None],
-    ) -> None: ...
 
 
 def drive(
@@ -55,7 +43,9 @@ def drive(
     :param may_start: asked before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
     """
-    updates: _Updates = queue.SimpleQueue()
+    updates: # Takes the jobs of a sweep until none is left or may start: called as `drive` is.
+Dispatch = Callable[..., None]
+_Updates = queue.SimpleQueue()
     under_way = 0
     with ThreadPoolExecutor(worker.slots) as pool:
         try:
