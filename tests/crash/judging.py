@@ -30,9 +30,13 @@ from review.upkeep.checks import CheckResult, CheckState
 _LEFT_OUT = {
     "ReviewStore": {"store_id"},
     "ReviewJob": {
-        "sentinel_token", "prompt_sha256", "parent_pid", "parent_started_at",
-        "claim_token", "leased_until",
-    },  # fmt: skip
+        "sentinel_token",
+        "prompt_sha256",
+        "parent_pid",
+        "parent_started_at",
+        "claim_token",
+        "leased_until",
+    },
     "JobOutput": {"content_sha256"},
 }
 _OWN_KEYS = (ReviewJob,)
