@@ -61,12 +61,9 @@ class Command(ReviewCommand):
         actions = {"collect": collector.collect, "cancel": collector.cancel}
         chosen = next((name for name in actions if options[name]), None)
         answer = actions[chosen]() if chosen else collector.list()
-        self.show(answer, map(_line, answer.batches) if answer.batches else ["no batch is open"])
+        lines = ["".join(_words(batch)) for batch in answer.batches]
+        self.show(answer, lines or ["no batch is open"])
         self.finish(_exit_code(answer.batches))
-
-
-def _line(batch: BatchJson) -> str:
-    return "".join(_words(batch))
 
 
 def _words(batch: BatchJson) -> Iterator[str]:

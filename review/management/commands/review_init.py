@@ -62,7 +62,10 @@ class Command(ReviewCommand):
 
 def _lines(done: InitJson) -> Iterator[str]:
     verb = "would create" if done.dry_run else "created"
-    yield from (f"{verb}: {name}" for name in done.created)
+    # The cases of a gate by their folder: they are more than all other files.
+    parts = (name.partition(".cases/") for name in done.created)
+    names = (f"{head}{folder}" for head, folder, _name in parts)
+    yield from (f"{verb}: {name}" for name in dict.fromkeys(names))
     for name in done.kept:
         differs = " (differs from the starter)" if name in done.differing else ""
         yield f"kept: {name}{differs}"
