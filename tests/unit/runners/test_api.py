@@ -109,6 +109,22 @@ class TestAnswer:
         assert len(playing.asked) == 2  # the refusal cost nothing, and is remembered
 
     @both
+    def test_is_text_for_all_that_were_asked_at_once_too(self, playing, kind):
+        playing.lacks, playing.delay = ("json_schema",), 0.3
+        outcomes: list[object] = []
+        asking = [
+            threading.Thread(target=lambda: outcomes.append(ask(playing, kind).failure))
+            for _ in range(4)
+        ]
+        for thread in asking:
+            thread.start()
+        for thread in asking:
+            thread.join()
+        playing.delay = 0.0
+
+        assert outcomes == [None] * 4
+
+    @both
     def test_of_which_a_part_breaks_the_schema_keeps_the_others(self, playing, kind):
         document = reviews(prompt())
         document["reviews"][0]["decision"] = "perhaps"
