@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,7 @@ from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps
 from commonplace_site.streams import not_written, steady_streams
 from review.errors import ExitCode, ReviewError, UsageRefused
 
+MCP = "mcp"
 HELP_OPTIONS = ("-h", "--help")
 HELP_WORDS = ("help", *HELP_OPTIONS)
 VERSION_WORDS = ("version", "--version", "-V")
@@ -104,6 +106,12 @@ def _dispatch(arguments: Sequence[str]) -> int:
     name, kind = find_command(word)
     if kind is CommandKind.DJANGO:
         return _run_django(name, rest)
+    if name == MCP and not rest:
+        # Django is loaded when a tool is called: a client waits for the start.
+        from review.mcp.start import serve
+
+        serve(partial(load_apps, CLI_SETTINGS))
+        return int(ExitCode.DONE)
     if kind is CommandKind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
         return _help([name, "--json"])
     return _run_review(name, kind, rest)
@@ -114,7 +122,7 @@ def _run_review(name: str, kind: CommandKind, rest: Sequence[str]) -> int:
         load_apps(CLI_SETTINGS)
         module = import_module(f"review.management.commands.{name}")
     else:
-        load_apps(WEB_SETTINGS)
+        load_apps(CLI_SETTINGS if name == MCP else WEB_SETTINGS)
         module = import_module(f"commonplace_site.management.commands.{name}")
     command = module.Command()
     gc.freeze()
