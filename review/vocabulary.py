@@ -213,3 +213,4 @@ class ProblemCode(TextChoices):
     UNKNOWN_WATCH = "unknown-watch"
     UNKNOWN_RULE = "unknown-rule"
     PROMPT_TOO_LARGE = "prompt-too-large"
+    DAMAGED_LOCK = "damaged-lock"

@@ -12,6 +12,7 @@ from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
     EstimateJson,
+    GateCasesJson,
     GateRecordJson,
     GroupRecordJson,
     PrecisionJson,
@@ -24,6 +25,8 @@ from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
+from review.trials.documents import portion_json
+from review.trials.results import GateResult, read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
 _DIGITS = 4
@@ -63,10 +66,10 @@ class _Reading:
     def __init__(self, corpus: Corpus, request: CalibrationRequest, config: Config) -> None:
         self._now = {gate.path: gate.sha256 for gate in corpus.gates.gates}
         self._config, self._request = config, request
+        gates = corpus.gates.resolve(request.gates) if request.gates else corpus.gates.gates
         self._gates: set[int] | None = None
         if request.gates:
-            paths = [gate.path for gate in corpus.gates.resolve(request.gates)]
-            self._gates = set(KbPath.objects.ids(paths).values())
+            self._gates = set(KbPath.objects.ids(gate.path for gate in gates).values())
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
         labels = Labels()
         self._standings = Standings(labels, gates_folder=config.gates_folder)
@@ -76,6 +79,10 @@ class _Reading:
         self._decisions = read_decisions(self._gates) if request.with_agreement else None
         counted = self._decisions.counts if self._decisions else {}
         self._cells = sorted(filter(self._is_wanted, {*self._findings, *counted, *self._people}))
+        self._cases = {
+            (result.gate.sha256, result.model_partition): cases_json(result)
+            for result in read_gate_results(corpus, gates)
+        }
 
     def document(self) -> CalibrationJson:
         texts = FileSnapshot.objects.filter(
@@ -113,6 +120,7 @@ class _Reading:
                 borrowed_from=standing.borrowed_from,
                 weight=standing.weight,
             ),
+            cases=self._cases.get((sha256, self._partitions[cell.partition])),
             **self._record([cell]),
         )
 
@@ -180,6 +188,14 @@ def _agreement(
         kappa=_rounded(table.kappa),
         mcnemar_p=round(table.mcnemar, _DIGITS),
         stricter=stricter if table.mcnemar < _SIGNIFICANT else None,
+    )
+
+
+def cases_json(result: GateResult) -> GateCasesJson:
+    return GateCasesJson(
+        hits=portion_json(result.hits),
+        false_alarms=portion_json(result.false_alarms),
+        flips=portion_json(result.flips),
     )
 
 

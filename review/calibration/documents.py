@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from review.documents.base import Document
+from review.trials.documents import PortionJson
 
 CALIBRATION_SCHEMA = "review-calibration/1"
 
@@ -53,8 +54,16 @@ class TrackRecordJson(Document, kw_only=True):
     flips: ShareJson | None
 
 
+class GateCasesJson(Document, kw_only=True):
+    """Answers to the gate's cases, at today's texts."""
+
+    hits: PortionJson
+    false_alarms: PortionJson
+    flips: PortionJson
+
+
 class GateRecordJson(TrackRecordJson, kw_only=True):
-    """The record of one text of a gate in one model partition."""
+    """The record of one text of a gate in one model partition; `cases` are null if it has none."""
 
     gate_id: str
     lens: str
@@ -63,6 +72,7 @@ class GateRecordJson(TrackRecordJson, kw_only=True):
     model_partition: str
     muted: str | None
     estimate: EstimateJson
+    cases: GateCasesJson | None
 
 
 class GroupRecordJson(TrackRecordJson, kw_only=True):

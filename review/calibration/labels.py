@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from review.domain.statistics import Proportion
 from review.models import Disposition, Finding, FindingState
-from review.vocabulary import DispositionState
+from review.vocabulary import DispositionState, NotAccepted
 
 PEOPLE = "human:"
 _SETTLED = (DispositionState.FIXED, DispositionState.REJECTED)
@@ -34,8 +34,9 @@ def is_person(actor: str) -> bool:
 
 def count_findings() -> Counter[Cell]:
     """Count the findings of each cell; one that was reported again counts once."""
-    rows = Finding.objects.values_list(*_CELL).annotate(Count("fingerprint", distinct=True))
-    return Counter({Cell(*cell): number for *cell, number in rows.order_by()})
+    rows = Finding.objects.exclude(pair__not_accepted=NotAccepted.TRIAL).values_list(*_CELL)
+    counted = rows.annotate(Count("fingerprint", distinct=True))
+    return Counter({Cell(*cell): number for *cell, number in counted.order_by()})
 
 
 class Labels:

@@ -9,7 +9,7 @@ from django.db.models import OuterRef, Subquery
 from review.calibration.labels import Cell
 from review.domain.statistics import Proportion
 from review.models import FileSnapshot, Finding, NamedKeys, ReviewPair, batched
-from review.vocabulary import QUEUED_DECISIONS, PairStatus
+from review.vocabulary import QUEUED_DECISIONS, NotAccepted, PairStatus
 
 _AT_ONCE = 200
 
@@ -29,7 +29,9 @@ def read_addressed() -> dict[Cell, Proportion]:
         pk__gt=OuterRef("pair_id"),
     ).exclude(note_snapshot_id=OuterRef("pair__note_snapshot_id"))
     rows = Finding.objects.filter(pair__decision__in=QUEUED_DECISIONS, note_line__isnull=False)
-    rows = rows.annotate(next=Subquery(after.order_by("pk").values("pk")[:1]))
+    rows = rows.exclude(pair__not_accepted=NotAccepted.TRIAL).annotate(
+        next=Subquery(after.order_by("pk").values("pk")[:1])
+    )
     columns = (
         "pair__note_snapshot_id", "next", "fingerprint", "quote", "note_line",
         "pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id",

@@ -31,7 +31,10 @@ class QueueFindingJson(Document, kw_only=True):
 
 
 class QueueEntryJson(Document, kw_only=True):
-    """A (note, gate) pair that wants an edit, as its latest accepted review says."""
+    """A (note, gate) pair that wants an edit, as its latest accepted review says.
+
+    `noisy` says why it comes last, where the queue is sorted by priority.
+    """
 
     note_path: str
     gate_path: str
@@ -45,6 +48,7 @@ class QueueEntryJson(Document, kw_only=True):
     later_pass_in: tuple[str, ...]
     findings: list[QueueFindingJson]
     rationale: str | None
+    noisy: str | None = None
 
 
 class DispositionJson(Document, kw_only=True):
@@ -113,7 +117,8 @@ class QueueJson(Document, kw_only=True):
     """The answer of `warn_selector`; findings of notes that are gone stand apart.
 
     `next` is the cursor of the part behind this one; `summary` counts entries if asked for.
-    `waiting_findings` are not among them: their gate changed, and they wait for a new review.
+    `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
+    `muted_findings`, of gates that `kb/review.toml` mutes.
     """
 
     schema: str = WARN_SCHEMA
@@ -121,6 +126,7 @@ class QueueJson(Document, kw_only=True):
     deleted_notes: list[QueueEntryJson]
     problems: list[ProblemJson]
     waiting_findings: int = 0
+    muted_findings: int = 0
     next: str | msgspec.UnsetType | None = None
     summary: dict[str, dict[str, int]] = {}
 

@@ -107,6 +107,7 @@ class Corpus:
         self._disk_paths = DiskPaths(self._root)
         self._folders: dict[str, str] = {}
         self._strip_comments = config.strips_comments
+        self.muted = config.muted
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
         )

@@ -51,7 +51,7 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Status(Tool):
-    """Start here: counts, model partitions and next_steps, what to do (next_review_job is take_jobs)."""
+    """Start here: counts, partitions and next_steps: what to do (next_review_job is take_jobs)."""
 
     name: ClassVar[str] = "status"
     model: _Model = ""
@@ -186,10 +186,23 @@ class Dispose(Tool):
         return Call("dispose_finding", ("-",), "".join(lines).encode("utf-8", "replace"))
 
 
-TOOLS: Mapping[str, type[Tool]] = {
-    kind.name: kind
-    for kind in (Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose)
-}
+class CheckText(Tool):
+    """Judge a note by the rule gates, free of charge: as saved, or `text` that is not saved yet."""
+
+    name: ClassVar[str] = "check"
+    note: Annotated[_Name, Meta(description="path from the root; with text it need not exist")]
+    text: str = ""
+    gates: _Gates = []
+
+    def call(self, runner: str) -> Call:
+        words = (*self.gates, "--note", self.note, "--rules-only")
+        if not self.text:
+            return Call("review_check", words)
+        return Call("review_check", (*words, "--text=-"), self.text.encode("utf-8", "replace"))
+
+
+_ALL = (Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose, CheckText)
+TOOLS: Mapping[str, type[Tool]] = {kind.name: kind for kind in _ALL}
 
 
 def input_schema(kind: type[Tool]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from review.selection.freshness import (
 )
 from review.selection.rename_documents import RenameJson
 from review.selection.renames import find_renames
+from review.selection.sampling import only_flagged, to_repeat
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
 BEFORE = "before-after"
@@ -52,6 +53,7 @@ class SelectionRequest:
     :param model_partition: None asks for pairs that no partition has reviewed.
     :param rules_only: only gates that name a rule; `skip_rules`: only the others. One that names
         a rule there is not is in neither: no rule judges it, and nobody asked a model to.
+    :param flagged_by: keep pairs that this partition flags; `repeat`: fresh ones (see `sampling`).
     :param reasons: keep targets whose first reason is one of these; none keeps all.
     :param after: the cursor that an earlier selection gave; only the targets behind it.
     """
@@ -68,6 +70,8 @@ class SelectionRequest:
     skip_trivial: bool = False
     with_diffs: bool = False
     limit: int | None = None
+    flagged_by: str = ""
+    repeat: bool = False
     after: str | None = None
 
 
@@ -88,8 +92,8 @@ class Selection:
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
 
     :param left_out: what the filters kept from being a target: notes (`not-named`, `not-current`, of
-        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`other-reason`,
-        and, once the targets were read, `trivial`, `before-after` and `over-limit`).
+        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`not-flagged`,
+        `other-reason`, and, once the targets were read, `trivial`, `before-after` and `over-limit`).
     :param has_notes: whether there is a note where it looked, whatever its status.
     :param next: the cursor of the targets behind the last one; None where there are none.
     """
@@ -267,6 +271,10 @@ def _count(selection: Selection, scope: Scope) -> None:
         items = uncovered(scope)
     else:
         items = partition_staleness(scope, model_partition=request.model_partition)
+    if request.flagged_by:
+        items = only_flagged(items, by=request.flagged_by, left_out=selection.left_out)
+    if request.repeat:
+        items = to_repeat(items, partition=request.model_partition, limit=request.limit)
     for item in items:
         counts["fresh"] += len(item.fresh)
         for stale in item.stale:

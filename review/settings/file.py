@@ -41,6 +41,13 @@ class RunnerOutput(StrEnum):
     FILE = "file"
 
 
+class ApiKind(StrEnum):
+    """Protocol that a model API speaks."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
 # Types that are checked by more than their shape: `_value` reads them.
 class _Duration(timedelta): ...
 
@@ -59,6 +66,7 @@ _Reason = Annotated[str, Meta(pattern=r"\S")]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
 _Positive = Annotated[int, Meta(ge=1)]
+_Price = Annotated[float, Meta(ge=0)]
 # The names in `domain/flavours`, which this module must not import.
 _Flavour = Literal[
     "commonmark",
@@ -87,6 +95,19 @@ class Partition(Struct, frozen=True, forbid_unknown_fields=True):
     any_effort: bool = False
 
 
+class Prices(Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens; None is unknown.
+
+    :param batch: the part of each price that a batch pays.
+    """
+
+    input: _Price | None = None
+    output: _Price | None = None
+    cached_input: _Price | None = None
+    cache_write: _Price | None = None
+    batch: _Price | None = None
+
+
 class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A declared runner, or changes to a built-in one.
 
@@ -95,6 +116,9 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
     :param where: dotted path to the value that an answer's JSON object has.
     :param edits: whether the command may be used to edit a note in its working directory.
+    :param kind: of a model API instead of a command; what follows it is for these.
+    :param key: the environment variable of the key; empty sends none, None is the usual one.
+    :param structured: whether the server can be asked for structured output.
     """
 
     name: str = msgspec.field(name="")
@@ -110,6 +134,12 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     join: bool = False
     edits: bool = False
     environment: Mapping[_Variable, _Argument] = {}
+    kind: ApiKind | None = None
+    address: str = ""
+    key: _Variable | Literal[""] | None = None
+    max_output_tokens: _Positive = 16_000
+    structured: bool = True
+    prices: Prices = Prices()
 
 
 class _Notes(
@@ -244,7 +274,8 @@ def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
     for word, plain in _PLAIN_WORDS.items():
         said = said.replace(f"`{word}`", plain)
     if said.startswith("Invalid enum value"):
-        said += f"; expected one of {', '.join(RunnerOutput)}"
+        words = ApiKind if below == ".kind" else RunnerOutput
+        said += f"; expected one of {', '.join(words)}"
     return ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT)
 
 

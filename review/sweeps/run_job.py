@@ -78,6 +78,8 @@ class RetryPolicy:
         if failure.code not in (FailureCode.ACCOUNT_EXHAUSTED, FailureCode.RATE_LIMITED):
             return None
         reset = read_reset_time(failure.reason, now=now)
+        if failure.retry_after is not None:
+            reset = now + timedelta(seconds=failure.retry_after)
         margin = _AFTER_RESET if failure.exhausted else _AFTER_LIMIT
         return None if reset is None else max(reset - now, timedelta()) + margin
 

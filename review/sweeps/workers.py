@@ -23,11 +23,12 @@ from review.jobs.provenance import (
 )
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
+from review.runners.api.run import open_provider
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner, installed_runner
 from review.runners.spec import Access, RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.executors import prepare_process, prepare_rules
+from review.sweeps.executors import prepare_api, prepare_process, prepare_rules
 from review.sweeps.run_job import RetryPolicy, Worker
 
 
@@ -110,13 +111,23 @@ def build_worker(
     """A worker for the partition; raises as `resolve_runner` does.
 
     :param dry_run: it runs nothing, so its program need not be there.
-    :raises RunnerNotInstalled: the runner's program is not on this machine.
+    :raises RunnerNotInstalled: the runner's program or package is not on this machine.
+    :raises KeyNotSet: the environment has no key for the runner's API.
     """
     resolved = resolve_runner(request, config=config)
     spec, retry = resolved.spec, request.retry
     prepare = partial(prepare_rules, linker=linker, config=config)
     if spec.in_process:
         retry = replace(retry, runs=1)
+    elif spec.api is not None:
+        if not dry_run:
+            prepare = partial(
+                prepare_api,
+                provider=open_provider(spec.api),
+                provenance=resolved.provenance,
+                timeout=request.timeout,
+                config=config,
+            )
     else:
         prepare = partial(
             prepare_process,

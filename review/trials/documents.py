@@ -83,16 +83,16 @@ def _gate(result: GateResult) -> GateResultJson:
         gate_sha256=gate.sha256,
         model_partition=result.model_partition,
         prompt_version=result.prompt_version,
-        hits=_portion(result.hits),
-        false_alarms=_portion(result.false_alarms),
-        flips=_portion(result.flips),
+        hits=portion_json(result.hits),
+        false_alarms=portion_json(result.false_alarms),
+        flips=portion_json(result.flips),
         missed=len(result.missed),
         cases=[_case(item) for item in result.results],
         problems=[problem_json(problem) for problem in result.problems],
     )
 
 
-def _portion(portion: Portion) -> PortionJson:
+def portion_json(portion: Portion) -> PortionJson:
     return PortionJson(count=portion.count, of=portion.of)
 
 

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from review.mcp.start import McpMissing, serve
 from review.mcp.tools import TOOLS, Call, input_schema
-from tests.builders import NOTE, PARTITION, make_gate, make_root, note_path
+from tests.builders import NOTE, PARTITION, make_gate, make_root, note_path, write_gate
 from tests.helpers.commands import REPOSITORY, process_environment, run_process
 
 GATES = ("prose/x", "prose/y", "links/z")
@@ -37,6 +37,7 @@ EXAMPLES = {
     },
     "findings": {"gates": ["prose"], "notes": NOTES, "severity": ["warn"], "state": ["open"]},
     "fix_prompt": {"note": NOTES[0]},
+    "check": {"note": NOTES[0], "text": "# New", "gates": ["prose"]},
     "dispose": {
         "findings": [{"fingerprint": "3f2a9c1b7d5e8046", "state": "fixed", "reason": "a\nb"}]
     },
@@ -162,6 +163,23 @@ class TestWork:
             return codes
 
         assert talk(root, work) == list(refused)
+
+    def test_text_is_judged_before_it_is_saved(self, root):
+        write_gate(root, "links/target", make_gate("links/target", rule="unresolved-links"))
+
+        async def work(client):
+            saved = await ask(client, "check", note=NOTES[0])
+            text = f"{NOTE}\nSee [it](gone.md).\n"
+            unsaved = await ask(client, "check", note="kb/notes/new.md", text=text)
+            return saved, unsaved
+
+        saved, unsaved = talk(root, work)
+
+        assert saved["findings"] == []
+        (found,) = unsaved["findings"]
+        assert (found["note_path"], found["line"]) == ("kb/notes/new.md", 5)
+        assert not (root / "kb/notes/new.md").exists()
+        assert not (root / "kb/reports").exists()
 
     def test_a_long_listing_comes_in_parts_and_a_prompt_too_large_as_a_path(self, tmp_path):
         notes = {f"{number:03}.md": NOTE for number in range(60)} | {"long.md": "word " * 7_000}

@@ -13,8 +13,8 @@ class Command(ReviewCommand):
     """Serve until standard input ends."""
 
     help = (
-        "Serve the tools of agents by the Model Context Protocol on standard input and output. An MCP"
-        " client starts it; review_init --mcp writes its settings."
+        "Serve the tools of agents by the Model Context Protocol on standard input and output."
+        " An MCP client starts it; review_init --mcp writes its settings."
     )
     store_use = store.Use.NONE
     examples = ("commonplace mcp",)

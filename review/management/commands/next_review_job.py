@@ -31,8 +31,8 @@ class Command(ReviewCommand):
     """Claim, and print what is to be reviewed."""
 
     help = (
-        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of this"
-        " scope: jobs are made of what is stale, a few at a time."
+        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of"
+        " this scope: jobs are made of what is stale, a few at a time."
     )
     schema = "next-review-job/1"
     store_use = store.Use.WRITE

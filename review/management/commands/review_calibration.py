@@ -47,7 +47,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--agreement",
             action="store_true",
-            help="read every review: decisions, flips, and agreement of partitions on the same texts",
+            help="read every review: decisions, flips, agreement of partitions on the same texts",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -76,10 +76,15 @@ def _lines(document: CalibrationJson) -> Iterator[str]:
             f", estimate {_percent(gate.estimate.precision)} with {gate.estimate.borrowed_from}"
         )
         yield f"{gate.gate_id} in {gate.model_partition}{text}: {_record(gate)}{estimate}"
+        if gate.cases:
+            hits, alarms = gate.cases.hits, gate.cases.false_alarms
+            flagged = f"{hits.count} of {hits.of} to flag, {alarms.count} of {alarms.of} to pass"
+            yield f"  cases: flagged {flagged}"
         if gate.muted:
             yield f"  muted: {gate.muted}"
         elif gate.people.word == "noisy" and gate.is_now:
-            yield f'  to keep it out of the queue, under [muted] in kb/review.toml: "{gate.gate_id}" = "the reason"'
+            line = f'"{gate.gate_id}" = "the reason"'
+            yield f"  to keep it out of the queue, under [muted] in kb/review.toml: {line}"
     for kind, groups in (("lens", document.lenses), ("partition", document.partitions)):
         for group in groups:
             yield f"{kind} {group.name}: {_record(group)}"

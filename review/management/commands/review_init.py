@@ -23,7 +23,7 @@ from review.setup.init import (
     initialise,
 )
 
-# Codex has no settings in a repository, and starts servers beside the model unless they are required.
+# Codex reads no settings of a repository, and does not wait for servers unless required.
 _CODEX = """\
 for Codex, in ~/.codex/config.toml:
 [mcp_servers.commonplace]
@@ -74,7 +74,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--mcp",
             action="store_true",
-            help="write .mcp.json, by which MCP clients start `commonplace mcp`, and print the table for Codex",
+            help="write .mcp.json for MCP clients, and print the table for Codex",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

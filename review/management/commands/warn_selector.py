@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.queue_report import queue_report
 from review.documents.paging import Counts, Key, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
@@ -25,13 +26,15 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
 from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
+from review.management.output.check import write_report
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
+from review.queue.sorting import QueueSort
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
-FORMATS = ("text", "json", "csv")
+FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
 _ENTRIES_A_CHUNK = 200
 _WORDS: dict[str, Callable[[Any], str]] = {
     "decision": lambda entry: entry.decision,
@@ -83,6 +86,19 @@ class Command(ReviewCommand):
             help="findings in this state (default: open)",
         )
         parser.add_argument(
+            "--confirmed-by",
+            type=partition,
+            metavar="PARTITION",
+            help="findings of pairs that this partition's current review warns or fails, too",
+        )
+        parser.add_argument(
+            "--sort",
+            choices=[sort.value for sort in QueueSort],
+            default=QueueSort.PLACE.value,
+            help="priority: severity, precision of the gate, age; noisy gates last. labels: where a"
+            " decision tells most about a gate",
+        )
+        parser.add_argument(
             "--needs-a-look",
             action="store_true",
             help="instead, reviews without a decision, and passes whose findings say warn or fail",
@@ -100,9 +116,14 @@ class Command(ReviewCommand):
                 cut(looks, "needs_a_look", options, _look_key, why=lambda look: look.why, **_WORDS)
                 self._print_looks(looks, shape)
             else:
-                queue = read_warn_queue(corpus, _wanted(options, paths))
+                queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-                self._print_queue(queue, part_of(queue.entries, options, _key), shape, summary)
+                part = part_of(queue.entries, options, _key)
+                if shape in FORMATS[3:]:
+                    report = queue_report(part, queue.problems, corpus, config=config)
+                    write_report(self, report, shape=shape)
+                else:
+                    self._print_queue(queue, part, shape, summary)
 
     def _print_queue(
         self, queue: WarnQueue, part: Listed[QueueEntryJson], shape: str, summary: Counts
@@ -126,8 +147,8 @@ class Command(ReviewCommand):
             self.write_lines(tail_lines(summary, part.next))
             if not lines and not gone:
                 self.notice("the queue is empty")
-            if queue.waiting:
-                self.notice(_waiting_line(queue.waiting))
+            for line in _left_out_lines(queue):
+                self.notice(line)
             for line in problem_lines(queue.problems):
                 self.warn(line)
 
@@ -156,6 +177,7 @@ def queue_chunks(
         deleted_notes=[],
         problems=problems,
         waiting_findings=queue.waiting,
+        muted_findings=queue.muted,
         summary=summary,
     )
 
@@ -177,8 +199,10 @@ def _look_key(look: LookJson) -> Key:
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-    if options["needs_a_look"] and options["format"] == "csv":
+    if options["needs_a_look"] and options["format"] in FORMATS[2:]:
         raise UsageRefused("--needs-a-look is given as text or json")
+    if options["after"] and options["sort"] != QueueSort.PLACE:
+        raise UsageRefused("--after goes on in a list that is sorted by place")
     of_queue = [f"--{name}" for name in ("decision", "severity", "status") if options[name]]
     if options["needs_a_look"] and of_queue:
         raise UsageRefused(f"--needs-a-look is asked for without {', '.join(of_queue)}")
@@ -210,12 +234,17 @@ def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:
         decisions=tuple(options["decision"]),
         severities=tuple(options["severity"]),
         states=tuple(options["status"]),
+        confirmed_by=options["confirmed_by"] or "",
+        sort=QueueSort(options["sort"]),
     )
 
 
-def _waiting_line(number: int) -> str:
-    findings = "finding waits" if number == 1 else "findings wait"
-    return f"{number} {findings} for a new review: the gate changed since"
+def _left_out_lines(queue: WarnQueue) -> Iterator[str]:
+    if queue.waiting:
+        findings = "finding waits" if queue.waiting == 1 else "findings wait"
+        yield f"{queue.waiting} {findings} for a new review: the gate changed since"
+    if queue.muted:
+        yield f"findings of muted gates, left out: {queue.muted} (see --gate)"
 
 
 def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
@@ -232,6 +261,8 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             f"  {entry.decision.upper()} {entry.gate_id}"
             f" (pair {entry.review_pair_id}, {entry.model_partition}{changed}{passed})"
         )
+        if entry.noisy:
+            yield f"    {entry.noisy}"
         for finding in entry.findings:
             location = _location(note_path, finding)
             again = ", regressed" if finding.regressed else ""

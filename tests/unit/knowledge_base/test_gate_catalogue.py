@@ -16,7 +16,7 @@ from review.vocabulary import Region
 
 ROOT = Path(__file__).resolve().parents[3]
 GATES_FOLDER = ROOT / Config.gates_folder
-GATES = sorted(GATES_FOLDER.rglob("*.md"))
+GATES = sorted(GATES_FOLDER.glob("*/*.md"))
 TYPES = sorted((ROOT / "kb" / "types").glob("*.md"))
 STARTER = ROOT / "review" / "starter"
 SECTIONS = ["## Failure mode", "## Test", "## Example (fail)", "## Example (pass)"]

@@ -47,7 +47,7 @@ class Example:
 def rule_gates() -> list[tuple[str, str, str]]:
     """Gate id, rule and text of each gate that names a rule."""
     found = []
-    for path in sorted(GATES_FOLDER.rglob("*.md")):
+    for path in sorted(GATES_FOLDER.glob("*/*.md")):
         text = path.read_text(encoding="utf-8")
         if rule := parse_frontmatter(text).text("rule"):
             found.append((path.relative_to(GATES_FOLDER).with_suffix("").as_posix(), rule, text))

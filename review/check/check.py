@@ -1,0 +1,204 @@
+"""Checks notes as they are: what is stale, what is open, and what of it is new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
+from review.check.judge import NoteJudge, Sources, moved
+from review.check.lock import LOCK_PATH, Lock, read_lock
+from review.check.stored import stored_lock
+from review.documents.problems import no_note_found, problem_json
+from review.domain.applicability import applies
+from review.domain.paths import path_below, sha256_hex
+from review.domain.problems import Problem
+from review.errors import InputRejected, UsageRefused
+from review.git import Changes, changes_since, file_at, prefix_of
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, UnreadableFile
+from review.knowledge_base.notes import in_order, read_note_text
+from review.runners.rules.judge import RULES
+from review.selection.path_filters import is_below
+from review.settings.config import Config
+from review.vocabulary import Severity
+
+
+class FailsOn(StrEnum):
+    """What `--fail-on` can ask for; `warn` trips on a fail too."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    STALE = "stale"
+    PROBLEM = "problem"
+
+
+_TRIPPING = {FailsOn.FAIL: (Severity.FAIL,), FailsOn.WARN: (Severity.WARN, Severity.FAIL)}
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What to check.
+
+    :param gates: ids, paths and bundles; none is every gate.
+    :param notes: files and folders; none is every note.
+    :param text: judged in the place of the one note that is named, which need not be saved.
+    :param since: only notes that differ from the merge base with this revision.
+    :param baseline: a lock; without it, that of the merge base.
+    :param models: partitions whose reviews count; none is all.
+    """
+
+    gates: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    text: bytes | None = None
+    since: str | None = None
+    new_only: bool = False
+    baseline: Path | None = None
+    models: tuple[str, ...] = ()
+    rules_only: bool = False
+    fail_on: tuple[FailsOn, ...] = ()
+
+
+@dataclass
+class _Check:
+    """A check under way, with what could not be looked at."""
+
+    corpus: Corpus
+    request: CheckRequest
+    config: Config
+    problems: list[Problem] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def gates(self) -> tuple[Gate, ...]:
+        names, catalog = self.request.gates, self.corpus.gates
+        self.problems += catalog.problems_of(names) if names else catalog.problems
+        gates = catalog.resolve(names) if names else catalog.gates
+        return tuple(gate for gate in gates if gate.rule in RULES or not self.request.rules_only)
+
+    def notes(self, changes: Changes | None) -> Sequence[NoteFacts]:
+        names = self.request.notes
+        if self.request.text is not None:
+            return (self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0]))),)
+        if changes is None:
+            listed = self.corpus.notes(names)
+            if not listed.notes:
+                self.notices.append(no_note_found(names or self.config.note_roots))
+        else:
+            listed = self.corpus.notes_at(changes.paths)
+            places = [path_below(str(self.config.root), name) for name in names]
+            listed = NoteList(
+                tuple(note for note in listed.notes if is_below(note.path, places)),
+                tuple(problem for problem in listed.problems if is_below(problem.path, places)),
+            )
+            self.notices += _of_changes(changes, self.corpus.gates.folder)
+        self.problems += listed.problems
+        return listed.notes
+
+    def read(self, path: str) -> NoteText:
+        """Read a note, or take the text that was given."""
+        data = self.request.text
+        if data is None:
+            return self.corpus.read_note(path)
+        return NoteText(path, path, data, read_note_text(path, data), sha256_hex(data))
+
+    def read_lock(self, path: Path | None = None) -> Lock:
+        """Read a lock that was named, or that of the knowledge base, which may be missing."""
+        try:
+            data = (path or self.config.root / LOCK_PATH).read_bytes()
+        except OSError as error:
+            if path is None and isinstance(error, FileNotFoundError):
+                return Lock()
+            raise InputRejected(f"cannot read {path or LOCK_PATH}: {error.strerror}") from error
+        return self._parse(data, str(path or LOCK_PATH))
+
+    def baseline(self, changes: Changes | None) -> Lock | None:
+        if self.request.baseline is not None:
+            lock = self.read_lock(self.request.baseline)
+        elif changes is None:
+            if self.request.new_only:
+                raise UsageRefused("--new-only needs --since REF, or --baseline FILE")
+            return None
+        else:
+            data = file_at(self.config.root, changes.merge_base, LOCK_PATH)
+            if data is None and not self.request.new_only:
+                return None
+            if data is None:
+                self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
+            lock = Lock() if data is None else self._parse(data, f"{LOCK_PATH} of the merge base")
+        folder = self.corpus.gates.folder
+        renamed = {
+            path: moved(lock.notes[old], path, gates_folder=folder)
+            for path, old in (changes.renamed if changes else {}).items()
+            if old in lock.notes
+        }
+        return Lock(lock.gates, {**renamed, **lock.notes})
+
+    def _parse(self, data: bytes, source: str) -> Lock:
+        lock = read_lock(data, source=source)
+        self.problems += lock.problems
+        return lock
+
+
+def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store: bool) -> Report:
+    """Check notes; nothing is stored.
+
+    :param store: whether a store is open, whose reviews count.
+    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
+    :raises ProgramNotStarted, GitRefused, ShallowClone: `since` cannot be answered.
+    """
+    check = _Check(corpus, request, config)
+    changes = None if request.since is None else changes_since(config.root, request.since)
+    gates, notes = check.gates(), check.notes(changes)
+    locks = [stored_lock(corpus, notes)] if store else []
+    sources = Sources(
+        (*locks, check.read_lock()), check.baseline(changes), frozenset(request.models)
+    )
+    pairs: list[tuple[str, str]] = []
+    found: list[CheckFindingJson | StalePairJson] = []
+    for facts in notes:
+        try:
+            note = check.read(facts.path)
+        except UnreadableFile as refused:
+            check.problems.append(refused.problem)
+            continue
+        of_note = [gate for gate in gates if applies(gate.requirement, facts.kind)]
+        pairs += ((facts.path, gate.gate_id) for gate in of_note)
+        found += NoteJudge(corpus, note, sources).judge(of_note)
+    findings = [item for item in found if isinstance(item, CheckFindingJson)]
+    shown = [item for item in findings if item.new or not request.new_only]
+    document = NotesCheckJson(
+        merge_base=changes.merge_base if changes else None,
+        notes=len(notes),
+        gates=len(gates),
+        pairs=len(pairs),
+        findings=shown,
+        stale=[item for item in found if isinstance(item, StalePairJson)],
+        known=len(findings) - len(shown),
+        problems=[problem_json(problem) for problem in in_order(check.problems)],
+        notices=check.notices,
+    )
+    document.tripped = "; ".join(_trips(document, request.fail_on)) or None
+    return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(config.root))
+
+
+def _of_changes(changes: Changes, gates_folder: str) -> Iterator[str]:
+    """Say what a check of changed notes does not look at, and what it takes on trust."""
+    if gates := sum(is_below(path, [gates_folder]) for path in changes.paths):
+        yield f"gates that changed: {gates}; other notes were not checked by them"
+    if LOCK_PATH in changes.paths:
+        yield f"{LOCK_PATH} was changed too: what it accepts is part of the change"
+
+
+def _trips(document: NotesCheckJson, levels: Sequence[FailsOn]) -> Iterator[str]:
+    counted = Counter(finding.severity for finding in document.findings)
+    skipped = sum(problem.skipped for problem in document.problems)
+    for level in sorted(set(levels)):
+        severities = _TRIPPING.get(level, ())
+        if any(counted[word] for word in severities):
+            yield f"{level}: " + ", ".join(f"{counted[word]} {word.value}" for word in severities)
+        elif level is FailsOn.STALE and (document.stale or skipped):
+            yield f"stale: {len(document.stale)} pairs, {skipped} files that could not be looked at"
+        elif level is FailsOn.PROBLEM and document.problems:
+            yield f"problem: {len(document.problems)}"
