@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-import mcp_types as types
 import msgspec
+from mcp import types
 from mcp.server import CacheHint, Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server

@@ -259,7 +259,7 @@ class TestTools:
 class TestStarting:
     def test_without_the_extra_it_is_named(self, monkeypatch):
         monkeypatch.delitem(sys.modules, "review.mcp.server", raising=False)
-        monkeypatch.setitem(sys.modules, "mcp_types", None)
+        monkeypatch.setitem(sys.modules, "mcp", None)
 
         with pytest.raises(McpMissing) as refused:
             serve(lambda: None)
