@@ -13,7 +13,7 @@ from review.runners.process.environment import worker_environment
 from review.runners.process.run import ProgramOutput, read_program
 
 _TIMEOUT = 60.0
-# Take no lock, ask nobody, fetch nothing, and speak English.
+# Without locks, questions, downloads and translations.
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",

@@ -72,13 +72,13 @@ class _Reading:
             self._gates = set(KbPath.objects.ids(gate.path for gate in gates).values())
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
         labels = Labels()
-        self._standings = Standings(labels, gates_folder=config.gates_folder)
-        self._people = self._standings.people
-        self._agents = labels.precision(lambda actor: not is_person(actor))
         self._findings, self._addressed = count_findings(), read_addressed()
         self._decisions = read_decisions(self._gates) if request.with_agreement else None
-        counted = self._decisions.counts if self._decisions else {}
-        self._cells = sorted(filter(self._is_wanted, {*self._findings, *counted, *self._people}))
+        cells = {*self._findings, *(self._decisions.counts if self._decisions else ())}
+        self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
+        self._people = self._standings.people
+        self._agents = labels.precision(lambda actor: not is_person(actor))
+        self._cells = sorted(filter(self._is_wanted, cells | set(self._people)))
         self._cases = {
             (result.gate.sha256, result.model_partition): cases_json(result)
             for result in read_gate_results(corpus, gates)

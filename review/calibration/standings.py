@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,11 +33,17 @@ class Standing:
 
 
 class Standings:
-    """Precision by people's labels, for every cell that is asked about."""
+    """Precision by people's labels, for the cells that are asked about."""
 
-    def __init__(self, labels: Labels, *, gates_folder: str) -> None:
-        self._folder = gates_folder
+    def __init__(self, labels: Labels, cells: Iterable[Cell], *, gates_folder: str) -> None:
+        """Take the cells that will be asked about; those with labels are known in any case."""
         self.people = labels.precision(is_person)
+        gates = KbPath.objects.filter(
+            pk__in=NamedKeys({cell.gate for cell in (*cells, *self.people)})
+        )
+        self._ids = {
+            key: gate_label(path, gates_folder) for key, path in gates.values_list("pk", "path")
+        }
 
     def of(self, cell: Cell) -> Standing:
         """Combine the labels of a cell with those of earlier texts, else with those of its lens."""
@@ -52,17 +59,10 @@ class Standings:
         return Standing(own, shrunk(own, mean=mean, weight=weight), EARLIER_TEXTS, weight)
 
     def gate_id(self, gate: int) -> str:
-        if gate not in self._names:  # one without labels
-            self._names[gate] = KbPath.objects.get(pk=gate).path
-        return gate_label(self._names[gate], self._folder)
+        return self._ids[gate]
 
     def lens(self, gate: int) -> str:
-        return lens_of(self.gate_id(gate))
-
-    @cached_property
-    def _names(self) -> dict[int, str]:
-        keys = {cell.gate for cell in self.people}
-        return dict(KbPath.objects.filter(pk__in=NamedKeys(keys)).values_list("pk", "path"))
+        return lens_of(self._ids[gate])
 
     @cached_property
     def _by_lens(self) -> dict[tuple[str, int], Proportion]:

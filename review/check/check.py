@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
-from review.check.judge import NoteJudge, Sources, moved
+from review.check.judge import NoteJudge, moved
 from review.check.lock import LOCK_PATH, Lock, read_lock
 from review.check.stored import stored_lock
 from review.documents.problems import no_note_found, problem_json
@@ -25,40 +24,30 @@ from review.selection.path_filters import is_below
 from review.settings.config import Config
 from review.vocabulary import Severity
 
-
-class FailsOn(StrEnum):
-    """What `--fail-on` can ask for; `warn` trips on a fail too."""
-
-    FAIL = "fail"
-    WARN = "warn"
-    STALE = "stale"
-    PROBLEM = "problem"
-
-
-_TRIPPING = {FailsOn.FAIL: (Severity.FAIL,), FailsOn.WARN: (Severity.WARN, Severity.FAIL)}
+FAIL_ON = ("fail", "warn", "stale", "problem")
+_TRIPPING = {"fail": (Severity.FAIL,), "warn": (Severity.WARN, Severity.FAIL)}
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What to check.
+    """What to check; no gates, notes or models are all of them.
 
-    :param gates: ids, paths and bundles; none is every gate.
-    :param notes: files and folders; none is every note.
     :param text: judged in the place of the one note that is named, which need not be saved.
     :param since: only notes that differ from the merge base with this revision.
     :param baseline: a lock; without it, that of the merge base.
-    :param models: partitions whose reviews count; none is all.
+    :param models: partitions whose reviews count.
     """
 
     gates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     text: bytes | None = None
+    current_only: bool = False
     since: str | None = None
     new_only: bool = False
     baseline: Path | None = None
     models: tuple[str, ...] = ()
     rules_only: bool = False
-    fail_on: tuple[FailsOn, ...] = ()
+    fail_on: tuple[str, ...] = ()
 
 
 @dataclass
@@ -80,21 +69,13 @@ class _Check:
     def notes(self, changes: Changes | None) -> Sequence[NoteFacts]:
         names = self.request.notes
         if self.request.text is not None:
-            return (self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0]))),)
-        if changes is None:
-            listed = self.corpus.notes(names)
-            if not listed.notes:
-                self.notices.append(no_note_found(names or self.config.note_roots))
-        else:
-            listed = self.corpus.notes_at(changes.paths)
-            places = [path_below(str(self.config.root), name) for name in names]
-            listed = NoteList(
-                tuple(note for note in listed.notes if is_below(note.path, places)),
-                tuple(problem for problem in listed.problems if is_below(problem.path, places)),
-            )
-            self.notices += _of_changes(changes, self.corpus.gates.folder)
+            return [self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0])))]
+        listed = self.corpus.notes(names) if changes is None else self._changed(changes, names)
         self.problems += listed.problems
-        return listed.notes
+        if not listed.notes and changes is None:
+            self.notices.append(no_note_found(names or self.config.note_roots))
+        only = self.request.current_only
+        return [note for note in listed.notes if note.status == "current" or not only]
 
     def read(self, path: str) -> NoteText:
         """Read a note, or take the text that was given."""
@@ -103,33 +84,44 @@ class _Check:
             return self.corpus.read_note(path)
         return NoteText(path, path, data, read_note_text(path, data), sha256_hex(data))
 
-    def read_lock(self, path: Path | None = None) -> Lock:
+    def _changed(self, changes: Changes, names: Sequence[str]) -> NoteList:
+        """Return the notes that changed; say what is not looked at, and what is taken on trust."""
+        if gates := sum(is_below(path, [self.corpus.gates.folder]) for path in changes.paths):
+            told = f"gates that changed: {gates}; other notes were not checked by them"
+            self.notices.append(told)
+        if LOCK_PATH in changes.paths:
+            told = f"{LOCK_PATH} was changed too: what it accepts is part of the change"
+            self.notices.append(told)
+        places = [path_below(str(self.config.root), name) for name in names]
+        return self.corpus.notes_at([path for path in changes.paths if is_below(path, places)])
+
+    def lock(self, named: Path | None = None) -> Lock:
         """Read a lock that was named, or that of the knowledge base, which may be missing."""
         try:
-            data = (path or self.config.root / LOCK_PATH).read_bytes()
+            data = (named or self.config.root / LOCK_PATH).read_bytes()
         except OSError as error:
-            if path is None and isinstance(error, FileNotFoundError):
+            if not named and isinstance(error, FileNotFoundError):
                 return Lock()
-            raise InputRejected(f"cannot read {path or LOCK_PATH}: {error.strerror}") from error
-        return self._parse(data, str(path or LOCK_PATH))
+            raise InputRejected(f"cannot read {named or LOCK_PATH}: {error.strerror}") from error
+        return self._parse(data, str(named or LOCK_PATH))
 
     def baseline(self, changes: Changes | None) -> Lock | None:
-        if self.request.baseline is not None:
-            lock = self.read_lock(self.request.baseline)
-        elif changes is None:
-            if self.request.new_only:
-                raise UsageRefused("--new-only needs --since REF, or --baseline FILE")
-            return None
-        else:
+        new_only, named = self.request.new_only, self.request.baseline
+        if named is not None:
+            lock = self.lock(named)
+        elif changes is not None:
             data = file_at(self.config.root, changes.merge_base, LOCK_PATH)
-            if data is None and not self.request.new_only:
-                return None
-            if data is None:
+            if data is None and new_only:
                 self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
-            lock = Lock() if data is None else self._parse(data, f"{LOCK_PATH} of the merge base")
-        folder = self.corpus.gates.folder
+            if data is None:
+                return Lock() if new_only else None
+            lock = self._parse(data, f"{LOCK_PATH} of the merge base")
+        elif new_only:
+            raise UsageRefused("--new-only needs --since REF, or --baseline FILE")
+        else:
+            return None
         renamed = {
-            path: moved(lock.notes[old], path, gates_folder=folder)
+            path: moved(lock.notes[old], path, gates_folder=self.corpus.gates.folder)
             for path, old in (changes.renamed if changes else {}).items()
             if old in lock.notes
         }
@@ -151,10 +143,8 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     check = _Check(corpus, request, config)
     changes = None if request.since is None else changes_since(config.root, request.since)
     gates, notes = check.gates(), check.notes(changes)
-    locks = [stored_lock(corpus, notes)] if store else []
-    sources = Sources(
-        (*locks, check.read_lock()), check.baseline(changes), frozenset(request.models)
-    )
+    locks = [*([stored_lock(corpus, notes)] if store else []), check.lock()]
+    baseline = check.baseline(changes)
     pairs: list[tuple[str, str]] = []
     found: list[CheckFindingJson | StalePairJson] = []
     for facts in notes:
@@ -165,7 +155,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
             continue
         of_note = [gate for gate in gates if applies(gate.requirement, facts.kind)]
         pairs += ((facts.path, gate.gate_id) for gate in of_note)
-        found += NoteJudge(corpus, note, sources).judge(of_note)
+        found += NoteJudge(corpus, note, locks, baseline, request.models).judge(of_note)
     findings = [item for item in found if isinstance(item, CheckFindingJson)]
     shown = [item for item in findings if item.new or not request.new_only]
     document = NotesCheckJson(
@@ -183,22 +173,14 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(config.root))
 
 
-def _of_changes(changes: Changes, gates_folder: str) -> Iterator[str]:
-    """Say what a check of changed notes does not look at, and what it takes on trust."""
-    if gates := sum(is_below(path, [gates_folder]) for path in changes.paths):
-        yield f"gates that changed: {gates}; other notes were not checked by them"
-    if LOCK_PATH in changes.paths:
-        yield f"{LOCK_PATH} was changed too: what it accepts is part of the change"
-
-
-def _trips(document: NotesCheckJson, levels: Sequence[FailsOn]) -> Iterator[str]:
+def _trips(document: NotesCheckJson, levels: Sequence[str]) -> Iterator[str]:
     counted = Counter(finding.severity for finding in document.findings)
     skipped = sum(problem.skipped for problem in document.problems)
     for level in sorted(set(levels)):
         severities = _TRIPPING.get(level, ())
         if any(counted[word] for word in severities):
             yield f"{level}: " + ", ".join(f"{counted[word]} {word.value}" for word in severities)
-        elif level is FailsOn.STALE and (document.stale or skipped):
+        elif level == "stale" and (document.stale or skipped):
             yield f"stale: {len(document.stale)} pairs, {skipped} files that could not be looked at"
-        elif level is FailsOn.PROBLEM and document.problems:
+        elif level == "problem" and document.problems:
             yield f"problem: {len(document.problems)}"

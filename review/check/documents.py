@@ -1,11 +1,14 @@
-"""The document of a check: `review-check/1`."""
+"""The document of a check, `review-check/1`, and the report that its formats are written from."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
+
+import msgspec
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
@@ -28,6 +31,11 @@ class CheckFindingJson(Document, kw_only=True):
     line: int | None
     fingerprint: str
     new: bool | None = None
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], **more: Any) -> CheckFindingJson:
+        """Return the finding that has these fields, and perhaps others."""
+        return msgspec.convert({**fields, **more}, cls)
 
 
 class StalePairJson(Document, kw_only=True):
@@ -56,7 +64,7 @@ class NotesCheckJson(Document, kw_only=True):
 
 @dataclass(frozen=True)
 class Report:
-    """What the formats of other tools are written from.
+    """A check with what its formats need besides.
 
     :param gates: all of them.
     :param pairs: note path and gate id of all that was looked at, by note.
@@ -70,8 +78,7 @@ class Report:
 
     def by_gravity(self) -> list[CheckFindingJson]:
         """Return the findings, the gravest first, and new ones before others."""
-        ranks = Severity.values
-        findings = self.document.findings
+        ranks, findings = Severity.values, self.document.findings
         return sorted(findings, key=lambda found: (-ranks.index(found.severity), not found.new))
 
     def stale_notes(self) -> Iterator[tuple[str, str]]:
@@ -86,16 +93,12 @@ class Report:
         found = self.document
         counted = Counter(item.severity for item in found.findings)
         numbers = ", ".join(f"{counted[word]} {word}" for word in reversed(Severity.values))
-        new = f" ({sum(bool(item.new) for item in found.findings)} new)" if self._compares else ""
         more = {
+            "new": sum(bool(item.new) for item in found.findings),
             "known findings hidden": found.known,
             "stale pairs": len(found.stale),
             "problems": len(found.problems),
         }
         told = "".join(f", {number} {name}" for name, number in more.items() if number)
         tripped = f"; tripped: {found.tripped}" if found.tripped else ""
-        return f"{found.notes} notes by {found.gates} gates: {numbers}{new}{told}{tripped}"
-
-    @property
-    def _compares(self) -> bool:
-        return any(item.new is not None for item in self.document.findings)
+        return f"{found.notes} notes by {found.gates} gates: {numbers}{told}{tripped}"

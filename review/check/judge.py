@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Protocol
 
 import msgspec
 
 from review.check.documents import CheckFindingJson, StalePairJson
-from review.check.lock import Lock, LockedNote
+from review.check.lock import Lock, LockedFinding, LockedNote
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.domain.staleness import Digests, staleness_reasons
+from review.ingest.known_findings import NewFinding
 from review.ingest.parse import identify_findings, typed_findings
 from review.knowledge_base import Corpus, Gate, NoteText
 from review.protocol.quote_location import quote_lines
@@ -21,44 +21,27 @@ from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput
 from review.settings.config import RULES_PARTITION
 from review.sweeps.executors import rule_input
-from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity, Staleness
+from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Staleness
 
 _PRECEDENCE = list(Staleness)
 _CLOSED = (DispositionState.REJECTED, DispositionState.DEFERRED)
-
-
-class _Found(Protocol):
-    @property
-    def severity(self) -> Severity: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def quote(self) -> str: ...
-    @property
-    def fingerprint(self) -> str: ...
+_SHARED = ("severity", "text", "quote", "fingerprint")
 
 
 @dataclass(frozen=True)
-class Sources:
-    """Earlier reviews.
+class NoteJudge:
+    """Judges gates for one note as it is now.
 
     :param locks: the first that has a review of a pair as it is answers for it.
     :param baseline: a finding that it has is not new; None: nothing is compared.
     :param models: partitions whose reviews count; none is all.
     """
 
-    locks: tuple[Lock, ...]
-    baseline: Lock | None = None
-    models: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class NoteJudge:
-    """Judges gates for one note as it is now."""
-
     corpus: Corpus
     note: NoteText
-    sources: Sources
+    locks: Sequence[Lock]
+    baseline: Lock | None
+    models: Collection[str]
 
     def judge(self, gates: Iterable[Gate]) -> Iterator[CheckFindingJson | StalePairJson]:
         for gate in gates:
@@ -74,13 +57,13 @@ class NoteJudge:
             yield self._stale(gate, "decision-error")
         if review.decision not in QUEUED_DECISIONS:
             return
-        baseline = [self.sources.baseline] if self.sources.baseline else []
+        baseline = [self.baseline] if self.baseline else []
         known = [
             item
-            for lock in (*self.sources.locks, *baseline)
+            for lock in (*self.locks, *baseline)
             for item in lock.note(self.note.path).findings_of(gate.gate_id)
         ]
-        closed = {item.fingerprint for item in known if item.state in _CLOSED}
+        states = {item.fingerprint: item.state for item in reversed(known)}
         for found in identify_findings(
             typed_findings(review),
             note_path=self.note.path,
@@ -91,11 +74,11 @@ class NoteJudge:
                 for item in known
             ],
         ):
-            if found.fingerprint not in closed:
+            if states.get(found.fingerprint) not in _CLOSED:
                 yield self._open(gate, found, model=RULES_PARTITION, line=found.note_line)
 
     def _by_reviews(self, gate: Gate) -> Iterator[CheckFindingJson | StalePairJson]:
-        answers = [(self._precedence(lock, gate), lock) for lock in self.sources.locks]
+        answers = [(self._precedence(lock, gate), lock) for lock in self.locks]
         # The first lock of those that lack least.
         lacking, lock = max(answers, key=lambda answer: answer[0])
         if lacking < len(_PRECEDENCE):
@@ -106,7 +89,7 @@ class NoteJudge:
     def _precedence(self, lock: Lock, gate: Gate) -> int:
         """Return the place of the reason why a lock's reviews are stale; the end if fresh."""
         now = Digests(self.note.sha256, gate.sha256)
-        texts = lock.note(self.note.path).texts_of(gate.gate_id, *self.sources.models)
+        texts = lock.note(self.note.path).texts_of(gate.gate_id, *self.models)
         then = [Digests(text, lock.gates.get(gate.gate_id)) for text in texts]
         reasons = [staleness_reasons(current=now, accepted=digests) for digests in then]
         places = [_PRECEDENCE.index(found[0]) if found else len(_PRECEDENCE) for found in reasons]
@@ -114,7 +97,7 @@ class NoteJudge:
 
     def _open_findings(self, lock: Lock, gate: Gate) -> Iterator[CheckFindingJson]:
         """Yield what is open of the last review; without its quote a finding waits for the next."""
-        line_of_note, models = lock.note(self.note.path), self.sources.models
+        line_of_note, models = lock.note(self.note.path), self.models
         listed = [
             found
             for found in line_of_note.findings_of(gate.gate_id)
@@ -131,19 +114,18 @@ class NoteJudge:
                     continue
             yield self._open(gate, found, model=found.model, line=line)
 
-    def _open(self, gate: Gate, found: _Found, *, model: str, line: int | None) -> CheckFindingJson:
-        base = self.sources.baseline
+    def _open(
+        self, gate: Gate, found: LockedFinding | NewFinding, *, model: str, line: int | None
+    ) -> CheckFindingJson:
+        base = self.baseline
         known = base.note(self.note.path).findings_of(gate.gate_id) if base else []
         is_known = any(item.fingerprint == found.fingerprint for item in known)
-        return CheckFindingJson(
+        return CheckFindingJson.of(
+            {name: getattr(found, name) for name in _SHARED},
             note_path=self.note.path,
             gate_id=gate.gate_id,
             model_partition=model,
-            severity=found.severity.value,
-            text=found.text,
-            quote=found.quote,
             line=line,
-            fingerprint=found.fingerprint,
             new=not is_known if base else None,
         )
 

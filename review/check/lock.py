@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ from review.domain.problems import Problem
 from review.vocabulary import Decision, DispositionState, ProblemCode, Severity
 
 LOCK_PATH = "kb/review.lock"
+_HEADER = b'{"schema":"review-lock/1"}'
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _T = TypeVar("_T")
 
@@ -65,10 +66,6 @@ class LockedGate(msgspec.Struct, frozen=True):
     sha256: Sha256
 
 
-class _Header(msgspec.Struct, frozen=True):
-    schema: Literal["review-lock/1"] = "review-lock/1"
-
-
 @dataclass(frozen=True)
 class Lock:
     """Reviews that count: digests by gate id, lines by note path."""
@@ -82,10 +79,11 @@ class Lock:
 
 
 def lock_text(lock: Lock) -> str:
-    """Write a lock; equal reviews give equal bytes."""
+    """Write a lock, with nothing in it that acts on a terminal; equal reviews give equal bytes."""
     gates = [LockedGate(*item) for item in sorted(lock.gates.items())]
     notes = [lock.notes[path] for path in sorted(lock.notes)]
-    return "".join(f"{_line(document)}\n" for document in [_Header(), *gates, *notes])
+    text = "\n".join([_HEADER.decode(), *map(encode, gates), *map(encode, notes), ""])
+    return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def read_lock(data: bytes, *, source: str = LOCK_PATH) -> Lock:
@@ -93,27 +91,27 @@ def read_lock(data: bytes, *, source: str = LOCK_PATH) -> Lock:
 
     Where two lines are of one note or gate, as after a bad merge, neither counts.
     """
-    lines = data.removesuffix(b"\n").split(b"\n")
-    if isinstance(_read(lines[0], _Header), str):
-        message = f"expected {_line(_Header())}; nothing in the file counts"
+    header, *lines = data.removesuffix(b"\n").split(b"\n")
+    if header != _HEADER:
+        message = f"expected {_HEADER.decode()}; nothing in the file counts"
         return Lock(problems=(_damaged(source, 1, message),))
-    found: dict[str, LockedGate | LockedNote | None] = {}
+    found: dict[tuple[bool, str], LockedGate | LockedNote | None] = {}
     problems = []
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines, 2):
         of_gate = line.startswith(b'{"gate":')
         read = _read(line, LockedGate) if of_gate else _read(line, LockedNote)
         if isinstance(read, str):
-            problems.append(_damaged(source, number, f"{read}; export the lock again"))
+            problems.append(_damaged(source, number, read))
             continue
-        name = read.gate if isinstance(read, LockedGate) else f"/{read.note}"
-        if name in found:
-            message = "a second line of this note or gate: neither counts; export the lock again"
+        key = of_gate, read.gate if isinstance(read, LockedGate) else read.note
+        if key in found:
+            message = "a second line of this note or gate; neither counts"
             problems.append(_damaged(source, number, message))
-        found[name] = None if name in found else read
-    items = found.values()
+        found[key] = None if key in found else read
+    kept = found.values()
     return Lock(
-        gates={item.gate: item.sha256 for item in items if isinstance(item, LockedGate)},
-        notes={item.note: item for item in items if isinstance(item, LockedNote)},
+        gates={item.gate: item.sha256 for item in kept if isinstance(item, LockedGate)},
+        notes={item.note: item for item in kept if isinstance(item, LockedNote)},
         problems=tuple(problems),
     )
 
@@ -127,9 +125,5 @@ def _read(line: bytes, kind: type[_T]) -> _T | str:
 
 
 def _damaged(source: str, line: int, message: str) -> Problem:
-    return Problem(source, ProblemCode.DAMAGED_LOCK, message, skipped=True, line=line)
-
-
-def _line(document: msgspec.Struct) -> str:
-    """Return a line of JSON in which nothing acts on a terminal or reorders a diff."""
-    return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", encode(document))
+    told = f"{message}: export the lock again"
+    return Problem(source, ProblemCode.DAMAGED_LOCK, told, skipped=True, line=line)

@@ -29,6 +29,9 @@ def abandonment(
     job: ReviewJob, *, older_than: timedelta, processes: Processes, now: datetime
 ) -> str:
     """Return why the job seems abandoned; empty when it does not."""
+    if job.batch_until is not None and job.status == JobStatus.RUNNING:
+        why = f"its batch {job.batch_id or '(not recorded)'} had until {timestamp(job.batch_until)}"
+        return why if now > job.batch_until else ""
     alive = parent_is_alive(job, processes=processes)
     if job.status != JobStatus.RUNNING or alive:
         return ""

@@ -49,7 +49,7 @@ def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
     """Cost and estimated prompt tokens of the latest jobs that reported all of their cost."""
     rows = _run_jobs().filter(model_partition__name=model_partition, runner=runner)
     latest = rows.order_by("-pk").values_list("telemetry", "estimated_prompt_tokens")[:_PAST_JOBS]
-    usages = [(_usage_of(telemetry), estimated) for telemetry, estimated in latest]
+    usages = [(usage_of(telemetry), estimated) for telemetry, estimated in latest]
     return [
         (usage.cost_usd, estimated)
         for usage, estimated in usages
@@ -78,7 +78,7 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
     )
     for job_id, *names, pairs, telemetry in jobs.values_list(*columns).iterator():
         partition, runner, lens, purpose = names
-        usage = _FREE if partition == RULES_PARTITION else _usage_of(telemetry)
+        usage = _FREE if partition == RULES_PARTITION else usage_of(telemetry)
         usages[job_id] = (usage, pairs)
         for book, name in (
             ("total", "total"),
@@ -138,7 +138,7 @@ def _run_jobs() -> QuerySet[ReviewJob]:
     return closed.filter(started_at__isnull=False) | closed.filter(telemetry__isnull=False)
 
 
-def _usage_of(telemetry: object) -> Usage:
+def usage_of(telemetry: object) -> Usage:
     return read_usage(telemetry if isinstance(telemetry, Mapping) else None)
 
 

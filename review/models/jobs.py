@@ -171,6 +171,9 @@ class ReviewJob(models.Model):
     self_reported_model = models.CharField(max_length=200, blank=True, default="")
     failure_code = models.CharField(max_length=24, choices=FailureCode, blank=True, default="")
     failure_reason = models.TextField(blank=True, default="")
+    # Of a job in a provider's batch: its id there once it is known, and the end of its time.
+    batch_id = models.CharField(max_length=200, blank=True, default="", db_default="")
+    batch_until = models.DateTimeField(null=True)
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
 
     objects: ClassVar[ReviewJobQuerySet] = ReviewJobQuerySet.as_manager()  # type: ignore[assignment]
@@ -211,6 +214,10 @@ class ReviewJob(models.Model):
             models.CheckConstraint(
                 condition=~Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at=None),
                 name="review_job_open_has_no_completed_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(batch_id="") | Q(batch_until__isnull=False),
+                name="review_job_batch_has_an_end",
             ),
             models.CheckConstraint(
                 condition=~Q(replaces=models.F("pk")), name="review_job_not_its_own_replacement"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from review.calibration.documents import AgreementJson, GateRecordJson
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
 from review.findings.documents import QueueFindingJson
@@ -185,7 +186,10 @@ class ExampleJson(Document, kw_only=True):
 
 
 class GatePageJson(Document, kw_only=True):
-    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
+    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used.
+
+    `records` are those of `review_calibration`, with `agreement` where it was asked for.
+    """
 
     schema: str = "gate/1"
     gate_id: str
@@ -195,6 +199,8 @@ class GatePageJson(Document, kw_only=True):
     texts: list[GateTextJson]
     examples: list[ExampleJson]
     problems: list[ProblemJson]
+    records: list[GateRecordJson] = []
+    agreement: list[AgreementJson] | None = None
 
 
 class FolderJson(Document, kw_only=True):

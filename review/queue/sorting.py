@@ -55,7 +55,7 @@ def make_ranking(
     open_rows = rows.filter(state=DispositionState.OPEN)
     counted = open_rows.values_list("gate_id", "gate_snapshot_id", "model_partition_id")
     counts = {Cell(*cell): n for *cell, n in counted.annotate(Count("pk")).order_by()}
-    found = Standings(Labels(), gates_folder=gates_folder)
+    found = Standings(Labels(), counts, gates_folder=gates_folder)
     standings = {cell: found.of(cell) for cell in counts}
     if sort is QueueSort.LABELS:
         gains = {cell: n * standings[cell].belief.learned_by_one for cell, n in counts.items()}

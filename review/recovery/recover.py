@@ -142,7 +142,9 @@ def recover(
 
 def orphaned_jobs(processes: Processes) -> list[int]:
     """Return running jobs whose parent on this host is gone, oldest first."""
-    running = ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_host=processes.host)
+    running = ReviewJob.objects.filter(
+        status=JobStatus.RUNNING, parent_host=processes.host, batch_until=None
+    )
     return [
         job.pk
         for job in running.order_by("pk")

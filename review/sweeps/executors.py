@@ -110,19 +110,13 @@ def prepare_process(
     return run
 
 
-def api_job(
-    job: ReviewJob, *, provenance: Provenance, timeout: timedelta, config: Config
-) -> ApiJob:
-    """The call of a model API for a job.
-
-    :raises CannotRun: the prompt is not what the job was made with.
-    """
-    prompt = _read_prompt(job, config).decode()
+def api_job(job: ReviewJob, call: ModelCall, *, timeout: timedelta, config: Config) -> ApiJob:
+    """A call of a model API for a job, and how its reply is read."""
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
     gate_ids = gate_ids_of(pairs, gates_folder=config.gates_folder)
     names = {pair.ordinal: (pair.note.path, gate_ids[pair.pk]) for pair in pairs}
     return ApiJob(
-        call=ModelCall(prompt, provenance.runner_model or "", provenance.runner_effort),
+        call=call,
         ordinals=list(names),
         write=partial(write_blocks, token=job.sentinel_token, names=names),
         timeout=timeout.total_seconds(),
@@ -141,8 +135,18 @@ def prepare_api(
 
     :raises CannotRun: the prompt is not what the job was made with.
     """
-    to_run = api_job(job, provenance=provenance, timeout=timeout, config=config)
+    call = model_call(job, provenance=provenance, config=config)
+    to_run = api_job(job, call, timeout=timeout, config=config)
     return lambda _number, stop: run_api(provider, to_run, stop=stop)
+
+
+def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> ModelCall:
+    """The job's prompt for a model.
+
+    :raises CannotRun: the prompt is not what the job was made with.
+    """
+    prompt = _read_prompt(job, config).decode()
+    return ModelCall(prompt, provenance.runner_model or "", provenance.runner_effort)
 
 
 def _read_prompt(job: ReviewJob, config: Config) -> bytes:

@@ -48,6 +48,7 @@ class StopPolicy:
     """Watches the jobs of a sweep; the first reason to end it stands.
 
     :param expected_cost: of one job, by earlier ones; None where nothing is known.
+    :param sent: jobs that a provider's batches hold, which are still to be paid.
     """
 
     limits: Limits
@@ -56,6 +57,7 @@ class StopPolicy:
     expected_cost: float | None = None
     reason: StopReason | None = None
     because: str = ""
+    sent: int = 0
     _codes: Counter[str | None] = field(default_factory=Counter)
     _mismatches: int = 0
     _spent: float = 0.0
@@ -67,10 +69,10 @@ class StopPolicy:
         """Return whether another job may start beside those under way."""
         if self.stop.is_set():
             self.end(StopReason.INTERRUPTED, "asked to end")
-        max_jobs = self.limits.max_jobs
-        if max_jobs is not None and self._codes.total() + under_way >= max_jobs:
+        max_jobs, unpaid = self.limits.max_jobs, under_way + self.sent
+        if max_jobs is not None and self._codes.total() + unpaid >= max_jobs:
             reason, because = StopReason.MAX_JOBS, f"{max_jobs} jobs were run (--max-jobs)"
-        elif not self._affords(under_way + 1):
+        elif not self._affords(unpaid + 1):
             reason, because = (
                 StopReason.MAX_COST,
                 f"${self._spent:.2f} are spent of ${self.limits.max_cost_usd:.2f}"

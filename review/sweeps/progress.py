@@ -17,7 +17,7 @@ from review.selection.documents import TargetInput
 from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
 from review.vocabulary import Decision, JobStatus, PairStatus
 
-NOT_STARTED, TAKEN, IN_PART = "not-started", "taken", "in-part"
+NOT_STARTED, TAKEN, IN_PART, SENT = "not-started", "taken", "in-part", "sent"
 GIVEN_UP = "too-many-attempts"
 _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
@@ -42,6 +42,15 @@ class RunAgain:
     review_job_id: int
     reason: str
     pause: timedelta
+
+
+@dataclass(frozen=True)
+class JobSent:
+    """A job was sent to a provider as a part of a batch."""
+
+    review_job_id: int
+    batch_id: str
+    pair_count: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class JobRun:
 
 
 JobOutcome = JobRun | LeftQueuedJson | RefusedJob
-JobUpdate = JobStarted | RunAgain | JobOutcome
+JobUpdate = JobStarted | JobSent | RunAgain | JobOutcome
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,8 @@ def event_of(update: JobUpdate) -> SweepEvent:
         case JobStarted():
             name = "job-started"
             fields = {"lens": update.lens, "pair_count": update.pair_count}
+        case JobSent():
+            name, fields = "job-sent", {"batch_id": update.batch_id}
         case RunAgain():
             name = "run-again"
             fields = {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
@@ -155,6 +166,9 @@ class Tally:
         match update:
             case JobStarted():
                 self.running.add(update.review_job_id)
+            case JobSent():
+                self.jobs[SENT] += 1
+                self.pairs_done += update.pair_count
             case JobRun():
                 self._count_run(update)
             case LeftQueuedJson():

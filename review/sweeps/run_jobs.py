@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from django.db import connection
 
@@ -23,6 +24,19 @@ from review.sweeps.run_job import Worker, run_job
 from review.vocabulary import JobStatus
 
 _Updates = queue.SimpleQueue[JobUpdate | Exception]
+
+
+class Dispatch(Protocol):
+    """Takes the jobs of a sweep until none is left or may start."""
+
+    def __call__(
+        self,
+        next_job: Callable[[], int | None],
+        worker: Worker,
+        *,
+        may_start: Callable[[int], bool],
+        on_update: Callable[[JobUpdate], None],
+    ) -> None: ...
 
 
 def drive(

@@ -42,6 +42,7 @@ from review.sweeps.limits import StopPolicy, StopReason
 from review.sweeps.progress import (
     NOT_STARTED,
     JobRun,
+    JobSent,
     JobUpdate,
     OnEvent,
     SweepEvent,
@@ -49,7 +50,7 @@ from review.sweeps.progress import (
     event_of,
 )
 from review.sweeps.run_job import Worker
-from review.sweeps.run_jobs import drive
+from review.sweeps.run_jobs import Dispatch, drive
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
 
@@ -60,10 +61,13 @@ def sweep(
     worker: Worker,
     processes: Processes,
     on_event: OnEvent,
+    dispatch: Dispatch = drive,
 ) -> SweepJson:
     """Review what is stale, within the limits.
 
     Jobs of parents on this host that are gone are closed first, with what their runs had left.
+
+    :param dispatch: runs the jobs, or sends them away.
 
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
@@ -75,7 +79,7 @@ def sweep(
     policy = StopPolicy(
         limits, worker.stop, worker.slots, mean_cost(model_partition=partition, runner=runner)
     )
-    run = _Sweep(worker, policy, on_event)
+    run = _Sweep(worker, policy, on_event, dispatch)
     run.salvage(orphaned_jobs(processes))
     finish_job_files(config=worker.config)
     targets = _select(corpus, request, run.tally)
@@ -116,12 +120,13 @@ class _Sweep:
     worker: Worker
     policy: StopPolicy
     on_event: OnEvent
+    dispatch: Dispatch
     tally: Tally = field(default_factory=Tally)
 
     def go(self, feeder: Feeder) -> None:
         """Run until nothing is left, or nothing may start any more."""
         policy = self.policy
-        drive(
+        self.dispatch(
             feeder.next_job,
             self.worker,
             # A limit that is reached with the last job cuts nothing off.
@@ -170,6 +175,7 @@ class _Sweep:
 
     def _on_update(self, update: JobUpdate, feeder: Feeder) -> None:
         self.tally.add(update)
+        self.policy.sent += isinstance(update, JobSent)
         if isinstance(update, JobRun):
             document = update.document
             self.policy.note(

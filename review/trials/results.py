@@ -147,7 +147,7 @@ def read_gate_results(
         read = corpus.cases(gate)
         if not (read.cases or read.problems):
             continue
-        runs = _runs(gate, read.cases)
+        runs = {} if list(partitions) == [RULES_PARTITION] else _runs(gate, read.cases)
         tried = {name for _sha256, name in runs}
         if gate.rule in RULES:
             tried.add(RULES_PARTITION)
@@ -155,7 +155,9 @@ def read_gate_results(
             if name == RULES_PARTITION:
                 results = _judged(corpus, gate, read.cases)
             else:
-                results = tuple(_result(case, runs[case.sha256, name]) for case in read.cases)
+                results = tuple(
+                    _result(case, runs.get((case.sha256, name), [])) for case in read.cases
+                )
             version = None if name == RULES_PARTITION else VERSION
             found.append(GateResult(gate, name, version, results, read.problems))
     return found

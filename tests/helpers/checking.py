@@ -10,7 +10,12 @@ from typing import Any
 from review.check.check import CheckRequest, check_notes
 from review.check.documents import NotesCheckJson
 from review.knowledge_base.opening import open_corpus
-from tests.builders import make_config
+from tests.builders import NOTE, make_config, make_gate, make_root
+from tests.helpers.commands import run
+
+MODEL_GATES = ("prose/x", "prose/y")
+TODO = "prose/placeholder-text"
+MARKED = f"{NOTE}\nTODO: say more.\n"
 
 _AUTHOR = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -50,3 +55,21 @@ def check_clone(root: Path, **fields: Any) -> NotesCheckJson:
     with open_corpus(config, use_cache=False) as corpus:
         request = CheckRequest(**fields)
         return check_notes(corpus, request, config=config, store=False).document
+
+
+def two_notes(folder: Path) -> Path:
+    """Two notes, two gates for models and one with a rule, which the first note does not meet."""
+    gates = {gate: make_gate(gate) for gate in MODEL_GATES}
+    gates[TODO] = make_gate(TODO, rule="placeholder-text")
+    return make_root(folder, notes={"a.md": MARKED, "b.md": NOTE}, gates=gates)
+
+
+def lock(root: Path) -> list[str]:
+    """Export the lock; gives its lines."""
+    assert run("export_reviews", "--format", "lock").exit == 0
+    return (root / "kb/review.lock").read_text().splitlines()
+
+
+def judge_rules() -> None:
+    """Have the notes reviewed by the gate with a rule, and that stored."""
+    run("review_sweep", TODO, "--runner", "rules", "--model", "rules")

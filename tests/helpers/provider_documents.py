@@ -135,6 +135,7 @@ def show_batch(batch: dict[str, Any]) -> dict[str, Any]:
                 "id": batch["id"], "type": "message_batch", "created_at": batch["at"].isoformat(),
                 "expires_at": expires.isoformat(), "request_counts": counts,
                 "processing_status": "ended" if ended else "in_progress",
+                "results_url": f"{batch['playing'].url}/v1/messages/batches/{batch['id']}/results",
             },
         )  # fmt: skip
     from openai.types import Batch

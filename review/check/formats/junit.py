@@ -48,16 +48,16 @@ def _failure(found: Sequence[CheckFindingJson]) -> str:
     )
     first = found[0]
     if first.severity == Severity.INFO:
-        return f"<system-out>{_text(told)}</system-out>"
+        return ""
     names = f"type={_attribute(first.severity)} message={_attribute(first.text)}"
     return f"{_FAILURE} {names}>{_text(told)}</failure>"
 
 
 def _counts(outcomes: Sequence[str]) -> str:
-    failed, skipped = (
-        sum(outcome.startswith(kind) for outcome in outcomes) for kind in (_FAILURE, _SKIPPED)
-    )
-    return f' tests="{len(outcomes)}" failures="{failed}" errors="0" skipped="{skipped}" time="0">'
+    failed = sum(outcome.startswith(_FAILURE) for outcome in outcomes)
+    skipped = sum(outcome.startswith(_SKIPPED) for outcome in outcomes)
+    numbers = f'tests="{len(outcomes)}" failures="{failed}" errors="0" skipped="{skipped}"'
+    return f' {numbers} time="0">'
 
 
 def _text(text: str) -> str:

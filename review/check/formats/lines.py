@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import msgspec
 
 from review.check.documents import Report
-from review.documents.base import encode
 from review.domain.printing import printable_line
 from review.vocabulary import Severity
 
@@ -26,10 +25,6 @@ def text_lines(report: Report) -> Iterator[str]:
     yield from (printable_line(f"{path}: {told}") for path, told in report.stale_notes())
     for problem in report.document.problems:
         yield printable_line(f"{problem.path}: {problem.code}: {problem.message}")
-
-
-def json_lines(report: Report) -> Iterator[str]:
-    yield encode(report.document)
 
 
 def github_lines(report: Report) -> Iterator[str]:

@@ -12,7 +12,7 @@ from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, path, source, text
-from review.management.output.check import write_report
+from review.management.kit.scope_options import add_scope_arguments
 
 
 class Command(ReviewCommand):
@@ -33,79 +33,61 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        from review.check.check import FailsOn
-        from review.check.formats.registry import FORMATS
+        from review.check.check import FAIL_ON
+        from review.management.output.check import FORMATS
 
+        add = parser.add_argument
         many: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
-        parser.add_argument(
-            "gates",
-            nargs="*",
-            type=text,
-            metavar="GATE_OR_BUNDLE",
-            help="gate ids, gate paths or bundles; before --note (default: every gate)",
+        add_scope_arguments(parser)
+        add(
+            "--text", type=source, metavar="F", help="judge this in the place of the one note named"
         )
-        parser.add_argument("--all-gates", action="store_true", help="every gate there is")
-        parser.add_argument(
-            "--note", **many, type=text, metavar="PATH", help="notes and folders (default: all)"
-        )
-        parser.add_argument(
-            "--text",
-            type=source,
-            metavar="F|-",
-            help="judge this text in the place of the one note that is named, saved or not",
-        )
-        parser.add_argument(
+        add(
             "--since",
             type=text,
             metavar="REF",
-            help="only notes that differ from the merge base of HEAD and REF, or are untracked",
+            help="notes that differ from the merge base with REF",
         )
-        parser.add_argument(
-            "--new-only",
-            action="store_true",
-            help="hide findings that the lock of that merge base, or the baseline, has",
+        add("--new-only", action="store_true", help="hide findings of the lock at that merge base")
+        add("--baseline", type=path, metavar="FILE", help="compare with this lock instead")
+        add(
+            "--model", **many, type=partition, metavar="P", help="reviews of these partitions count"
         )
-        parser.add_argument("--baseline", type=path, metavar="FILE", help="a lock to compare with")
-        parser.add_argument(
-            "--model", **many, type=partition, metavar="P", help="count reviews of these partitions"
-        )
-        parser.add_argument("--rules-only", action="store_true", help="only gates with a rule")
-        parser.add_argument(
+        add("--rules-only", action="store_true", help="only gates with a rule")
+        add(
             "--fail-on",
             **many,
-            choices=[level.value for level in FailsOn],
-            help="exit 6 for an open fail; a warn or fail; a stale pair; a problem with a file",
+            choices=FAIL_ON,
+            help="exit 6 on open findings, stale pairs, problems",
         )
-        parser.add_argument("--format", choices=FORMATS, help="default: text; --json is json")
-        parser.add_argument(
-            "--output", type=source, default="-", metavar="FILE", help="default: standard output"
-        )
+        add("--format", choices=FORMATS, help="default: text; --json is json")
+        add("--output", type=source, default="-", metavar="FILE", help="default: standard output")
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         """Return that a store is read if there is one; none is made."""
         return store.Use.READ if store.is_there() else store.Use.NONE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.check.check import CheckRequest, FailsOn, check_notes
+        from review.check.check import CheckRequest, check_notes
+        from review.management.output.check import write_report
 
-        if options["gates"] and options["all_gates"]:
-            raise UsageRefused("name gates, or give --all-gates, not both")
         if self.as_json and options["format"] not in (None, "json"):
             raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-        if options["text"] and (len(options["note"]) != 1 or not options["rules_only"]):
+        if options["text"] and (len(options["note"] or ()) != 1 or not options["rules_only"]):
             raise UsageRefused("--text goes with one --note, and with --rules-only")
         config = settings.current()
         has_store = store.is_there()
         request = CheckRequest(
-            gates=tuple(options["gates"]),
-            notes=tuple(options["note"]),
+            gates=() if options["all_gates"] else tuple(options["gates"]),
+            notes=tuple(options["note"] or ()),
             text=self.read_input(options["text"]) if options["text"] else None,
+            current_only=options["current"],
             since=options["since"],
             new_only=options["new_only"],
             baseline=options["baseline"],
             models=tuple(options["model"]),
             rules_only=options["rules_only"],
-            fail_on=tuple(map(FailsOn, options["fail_on"])),
+            fail_on=tuple(options["fail_on"]),
         )
         # A folder of reports is not made for the cache alone.
         use_cache = config.index_path.parent.is_dir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from review.trials.documents import CaseResultJson, GateTestJson
 
 MISS = "miss"
+_CLAIM = "take one: commonplace claim_review_job --next --trial --runner R"
 
 
 class Command(ReviewCommand):
@@ -31,7 +32,7 @@ class Command(ReviewCommand):
     schema = "review-gate-test/1"
     store_use = store.Use.WRITE
     examples = (
-        "commonplace review_gate_test prose/restatement --model claude-opus-4-6 --runner claude-code",
+        "commonplace review_gate_test prose --model claude-opus-4-6 --runner claude-code",
         "commonplace review_gate_test semantic --model gpt-5.1-codex --repeat 2 --json",
         "commonplace review_gate_test links markup --rules --fail-on miss",
     )
@@ -40,7 +41,7 @@ class Command(ReviewCommand):
         ExitCode.NOTHING_TO_DO: "none of the gates has a case",
         ExitCode.CONFLICT: "the runner's model is of another partition",
         ExitCode.INPUT_REJECTED: "unknown gate or runner, or the runner is not installed",
-        ExitCode.GATE_TRIPPED: "--fail-on miss: a case was answered otherwise than it expects, is not measured, or cannot be read",
+        ExitCode.GATE_TRIPPED: "--fail-on miss: a case is missed, not measured or not readable",
         ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
 
@@ -79,6 +80,9 @@ class Command(ReviewCommand):
         )
         self.add_actor_option(parser)
 
+    def use_of(self, options: Mapping[str, Any]) -> store.Use:
+        return store.Use.NONE if options["rules"] else store.Use.WRITE
+
     def handle(self, *args: Any, **options: Any) -> None:
         from review.management.kit.gate_test import run_gate_test
 
@@ -113,8 +117,7 @@ def _lines(answer: GateTestJson) -> Iterator[str]:
         yield from (f"  {item.path}: {item.message}" for item in gate.problems)
         yield from (_case_line(case) for case in gate.cases if case.missed or case.draft)
     if answer.open_job_ids:
-        count = len(answer.open_job_ids)
-        yield f"open jobs: {count} (take one: commonplace claim_review_job --next --trial --runner R)"
+        yield f"open jobs: {len(answer.open_job_ids)} ({_CLAIM})"
     if not answer.gates:
         yield "no gate has cases: they lie in GATE.cases/ beside the gate"
 

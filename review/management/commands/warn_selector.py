@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.check.queue_report import queue_report
 from review.documents.paging import Counts, Key, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
@@ -26,7 +25,6 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
 from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
-from review.management.output.check import write_report
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -120,6 +118,9 @@ class Command(ReviewCommand):
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
                 part = part_of(queue.entries, options, _key)
                 if shape in FORMATS[3:]:
+                    from review.check.stored import queue_report
+                    from review.management.output.check import write_report
+
                     report = queue_report(part, queue.problems, corpus, config=config)
                     write_report(self, report, shape=shape)
                 else:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from django.utils import timezone
 
+from review.batches.submit import BatchDispatch
+from review.errors import UsageRefused
 from review.jobs.board import list_job_ids
 from review.jobs.provenance import canonical_partition
 from review.knowledge_base.opening import open_corpus
@@ -16,12 +18,13 @@ from review.management.kit.interrupt import stop_on_signals
 from review.management.kit.sweep_options import sweep_limits, sweep_request, worker_request
 from review.management.kit.sweep_progress import watching
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
+from review.runners.api.run import Provider, open_provider
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
 from review.sweeps.progress import Tally
-from review.sweeps.run_jobs import RunResult, partition_of_jobs, run_jobs
+from review.sweeps.run_jobs import RunResult, drive, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
 from review.sweeps.workers import build_worker, resolve_editor
 from review.vocabulary import Grouping, JobPurpose, JobStatus
@@ -36,6 +39,7 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
     to_work = worker_request(options, config=config)
     stderr = cast(TextIO, command.stderr._out)
     quiet = command.quiet or request.dry_run
+    provider = _batch_provider(options, config) if options["batch"] else None
     with (
         stop_on_signals() as stop,
         watching(stderr, on_terminal=command.shows_progress, quiet=quiet) as on_event,
@@ -47,12 +51,20 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
             config=config,
             clock=timezone.now,
             stop=stop,
-            dry_run=request.dry_run,
+            dry_run=request.dry_run or provider is not None,
         )
         if request.dry_run:
             return plan_sweep(request, corpus=corpus, worker=worker)
         processes = ProcessTable()
-        return sweep(request, corpus=corpus, worker=worker, processes=processes, on_event=on_event)
+        dispatch = BatchDispatch(provider, processes=processes) if provider else drive
+        return sweep(
+            request,
+            corpus=corpus,
+            worker=worker,
+            processes=processes,
+            on_event=on_event,
+            dispatch=dispatch,
+        )
 
 
 def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
@@ -117,6 +129,16 @@ def run_chosen_jobs(
             request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
         )
         return run_jobs(job_ids, worker=worker)
+
+
+def _batch_provider(options: Mapping[str, Any], config: Config) -> Provider:
+    spec = find_runner(options["runner"], config=config)
+    if spec.api is None:
+        raise UsageRefused(
+            f"--batch is for model APIs, and runner {spec.name!r} is none",
+            hint="declare one in kb/review.toml, with a kind",
+        )
+    return open_provider(spec.api)
 
 
 def _partition(options: Mapping[str, Any], config: Config) -> str | None:

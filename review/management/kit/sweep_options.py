@@ -83,6 +83,11 @@ def add_sweep_options(parser: CommandParser) -> None:
         help="where a limit of the account tells when it ends, wait until then and go on",
     )
     group.add_argument("--dry-run", action="store_true", help="say what would be run and may cost")
+    group.add_argument(
+        "--batch",
+        action="store_true",
+        help="send the jobs to a model API as batches and leave; then: review_batches --collect",
+    )
 
 
 def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:

@@ -10,7 +10,7 @@ from review.management.output.problems import problem_lines
 from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
-from review.sweeps.progress import GIVEN_UP
+from review.sweeps.progress import GIVEN_UP, SENT
 
 _WIDEST_REASON = 100
 
@@ -29,6 +29,8 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield from _plan_lines(answer.plan)
     else:
         yield f"jobs: {_counts(answer.jobs, zeros=False) or 'none'}"
+        if answer.jobs.get(SENT):
+            yield "their results: commonplace review_batches --collect"
         yield f"pairs: {_counts(answer.pairs, zeros=False) or 'none'}"
         yield f"cost: {_cost(answer)}; time: {timedelta(seconds=round(answer.seconds))}"
     if answer.skipped:

@@ -104,14 +104,13 @@ def read_program(
 ) -> ProgramOutput:
     """Run a short program of the system to its end and keep its output; it has no input.
 
-    :param timeout: seconds.
-    :raises ProgramNotStarted: the system does not start it, or its time is up.
+    :raises ProgramNotStarted: the system does not start it, or `timeout` seconds are over.
     """
-    none = subprocess.DEVNULL
     try:
         done = subprocess.run(
-            argv, stdin=none, capture_output=True, cwd=cwd, env=env, timeout=timeout, check=False
-        )
+            argv, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=env, timeout=timeout,
+            check=False,
+        )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         told = getattr(error, "strerror", None) or error
         raise ProgramNotStarted(f"cannot run {argv[0]!r}: {told}") from error
