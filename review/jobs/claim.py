@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,7 +50,7 @@ class ClaimRequest:
     job_id: int | None = None
     limit: int = 1
     model_partition: str | None = None
-    only: tuple[int, ...] | None = None
+    only: Sequence[int] | None = None
     max_prompt_tokens: int | None = None
     effort_unknown: bool = False
     purpose: JobPurpose = JobPurpose.REVIEW

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import msgspec
@@ -13,12 +14,7 @@ from review.errors import ExitCode, ReviewError
 from review.job_files import ArtifactStore
 from review.jobs.claim import ClaimRequest, claim
 from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.job_documents import (
-    JobJson,
-    SkippedJson,
-    TakenJobJson,
-    TakenJson,
-)
+from review.jobs.job_documents import JobJson, SkippedJson, TakenJobJson, TakenJson
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.selection.documents import SELECTION_SCHEMA, TargetJson
@@ -27,6 +23,7 @@ from review.settings.config import Config
 from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
+_SHOWN = [field.name for field in msgspec.structs.fields(TakenJobJson) if field.name != "prompt"]
 
 
 class NothingToTake(ReviewError):
@@ -64,86 +61,72 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     :raises NothingToTake: there is no job to give; says why.
     :raises PartitionMismatch: the named model makes another partition.
     """
-    work = _Taking(request, corpus, config, now)
+    jobs: list[JobJson] = []
+    skipped: list[SkippedJson] = []
+    created = 0
+
+    def take(only: Sequence[int] | None) -> bool:
+        """Return whether there was room, and a job that fits it."""
+        limit = request.claim.limit - len(jobs)
+        room = request.max_tokens - sum(job.estimated_prompt_tokens for job in jobs)
+        wanted = replace(request.claim, limit=limit, only=only, max_prompt_tokens=room)
+        found = claim(wanted, config=config, now=now).jobs if limit > 0 else []
+        jobs.extend(found)
+        return bool(found)
+
     if request.selection is None:
-        work.claim(None)
+        take(None)
     else:
-        work.take_of(list(select_targets(corpus, request.selection).targets()))
-    if not work.jobs:
-        raise _nothing(request, work)
+        targets = list(select_targets(corpus, request.selection).targets())
+        take([item.open_review_job_id for item in targets if item.open_review_job_id])
+        waiting = [item for item in targets if item.open_review_job_id is None]
+        for group in _groups(waiting, request):
+            if len(jobs) == request.claim.limit:
+                break
+            made = create_jobs(_creation(group, request, config), config=config, now=now)
+            created += len(made.jobs)
+            skipped += made.skipped
+            new = [job.review_job_id for job in made.jobs if isinstance(job, JobJson)]
+            # One that finds no room is the first of the next call.
+            if new and not take(new):
+                break
+    if not jobs:
+        raise _nothing(request, skipped)
     files = ArtifactStore(config)
     return TakenJson(
-        jobs=[_taken(job, files) for job in work.jobs],
-        created=work.created,
-        skipped=work.skipped[:_SHOWN_SKIPPED],
+        jobs=[_taken(job, files) for job in jobs],
+        created=created,
+        skipped=skipped[:_SHOWN_SKIPPED],
         queued=_queued(request).count(),
     )
 
 
-@dataclass
-class _Taking:
-    request: TakeRequest
-    corpus: Corpus
-    config: Config
-    now: datetime
-    jobs: list[JobJson] = field(default_factory=list)
-    skipped: list[SkippedJson] = field(default_factory=list)
-    created: int = 0
+def _groups(targets: list[TargetJson], request: TakeRequest) -> list[tuple[TargetJson, ...]]:
+    by_gate = request.grouping is Grouping.GATE
+    groups = group_targets(
+        targets,
+        grouping=request.grouping,
+        batch_size=DEFAULT_BATCH_SIZE if by_gate else None,
+        note_of=lambda item: item.note_path,
+        gate_of=lambda item: item.gate_path,
+        lens_of=lambda item: "" if request.across_lenses else item.lens,
+    )
+    return [group.items for group in groups]
 
-    @property
-    def missing(self) -> int:
-        return self.request.claim.limit - len(self.jobs)
 
-    @property
-    def room(self) -> int:
-        return self.request.max_tokens - sum(job.estimated_prompt_tokens for job in self.jobs)
-
-    def claim(self, only: tuple[int, ...] | None) -> None:
-        wanted = replace(
-            self.request.claim, limit=self.missing, only=only, max_prompt_tokens=self.room
-        )
-        self.jobs += claim(wanted, config=self.config, now=self.now).jobs
-
-    def take_of(self, targets: list[TargetJson]) -> None:
-        open_ids = dict.fromkeys(filter(None, (item.open_review_job_id for item in targets)))
-        if open_ids:
-            self.claim(tuple(open_ids))
-        by_gate = self.request.grouping is Grouping.GATE
-        groups = group_targets(
-            [item for item in targets if item.open_review_job_id is None],
-            grouping=self.request.grouping,
-            batch_size=DEFAULT_BATCH_SIZE if by_gate else None,
-            note_of=lambda item: item.note_path,
-            gate_of=lambda item: item.gate_path,
-            lens_of=lambda item: "" if self.request.across_lenses else item.lens,
-        )
-        for group in groups:
-            if self.missing <= 0 or self.room <= 0:
-                return
-            if made := self._create(group.items):
-                before = len(self.jobs)
-                self.claim(made)
-                if len(self.jobs) == before:  # it is the first of the next call
-                    return
-
-    def _create(self, targets: tuple[TargetJson, ...]) -> tuple[int, ...]:
-        selection = {
-            "schema": SELECTION_SCHEMA,
-            "model_partition": self.request.claim.model_partition,
-            "targets": targets,
-        }
-        request = CreateRequest(
-            selection=msgspec.json.encode(selection),
-            source="the selection",
-            grouping=self.request.grouping,
-            actor=self.request.claim.actor,
-            across_lenses=self.request.across_lenses,
-            max_prompt_tokens=min(self.request.max_tokens, self.config.max_prompt_tokens),
-        )
-        made = create_jobs(request, config=self.config, now=self.now)
-        self.skipped += made.skipped
-        self.created += len(made.jobs)
-        return tuple(job.review_job_id for job in made.jobs if isinstance(job, JobJson))
+def _creation(
+    targets: tuple[TargetJson, ...], request: TakeRequest, config: Config
+) -> CreateRequest:
+    partition = request.claim.model_partition
+    selection = {"schema": SELECTION_SCHEMA, "model_partition": partition, "targets": targets}
+    return CreateRequest(
+        selection=msgspec.json.encode(selection),
+        source="the selection",
+        grouping=request.grouping,
+        actor=request.claim.actor,
+        across_lenses=request.across_lenses,
+        max_prompt_tokens=min(request.max_tokens, config.max_prompt_tokens),
+    )
 
 
 def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
@@ -152,20 +135,20 @@ def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
     return queued.of_partition(claim.model_partition) if claim.model_partition else queued
 
 
-def _nothing(request: TakeRequest, work: _Taking) -> NothingToTake:
-    queued = _queued(request).order_by("estimated_prompt_tokens")
-    smallest = queued.values_list("estimated_prompt_tokens", flat=True).first()
-    if smallest is not None and smallest > request.max_tokens:
+def _nothing(request: TakeRequest, skipped: list[SkippedJson]) -> NothingToTake:
+    sizes = _queued(request).order_by("estimated_prompt_tokens")
+    smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
+    why, hint = "every pair of this scope is fresh, or in somebody's open job", ""
+    if smallest > request.max_tokens:
         why = f"the smallest queued prompt has {smallest} tokens, more than {request.max_tokens}"
-        return NothingToTake(why, hint=f"ask for more: --max-tokens {smallest}")
-    if work.skipped:
-        first = work.skipped[0]
-        where = f"{first.note_path} {first.gate_id}"
-        why = f"no job could be made: {len(work.skipped)} pairs skipped, {where}: {first.reason}"
-        return NothingToTake(why, hint="prompts that are too large want a higher --max-tokens")
-    if request.selection is None:
-        return NothingToTake("no job is queued", hint="name gates, or --all-gates, to make some")
-    return NothingToTake("every pair of this scope is fresh, or in somebody's open job")
+        hint = f"ask for more: --max-tokens {smallest}"
+    elif skipped:
+        first = f"{skipped[0].note_path} {skipped[0].gate_id}: {skipped[0].reason}"
+        why = f"no job could be made: {len(skipped)} pairs skipped, {first}"
+        hint = "prompts that are too large want a higher --max-tokens"
+    elif request.selection is None:
+        why, hint = "no job is queued", "name gates, or --all-gates, to make some"
+    return NothingToTake(why, hint=hint)
 
 
 def _taken(job: JobJson, files: ArtifactStore) -> TakenJobJson:
@@ -175,13 +158,5 @@ def _taken(job: JobJson, files: ArtifactStore) -> TakenJobJson:
             f"job {job.review_job_id} was claimed, and its prompt {job.prompt_path} is gone",
             hint="make it again: commonplace review_doctor --repair; then read it there",
         )
-    return TakenJobJson(
-        review_job_id=job.review_job_id,
-        model_partition=job.model_partition,
-        lens=job.lens,
-        pair_count=job.pair_count,
-        estimated_prompt_tokens=job.estimated_prompt_tokens,
-        prompt_path=job.prompt_path,
-        bundle_output_path=job.bundle_output_path,
-        prompt=prompt.decode("utf-8", "replace"),
-    )
+    shown = {name: getattr(job, name) for name in _SHOWN}
+    return TakenJobJson(prompt=prompt.decode("utf-8", "replace"), **shown)
