@@ -101,7 +101,11 @@ class ClaimedJson(Document, kw_only=True):
 
 
 class TakenJobJson(Document, kw_only=True):
-    """A job that was taken, with its prompt."""
+    """A job that was taken, with its prompt.
+
+    Where `shares_with` names a job of the answer, the prompt is without its beginning, which is that
+    of this job's prompt: the task, the form of the answer and the gates.
+    """
 
     review_job_id: int
     model_partition: str
@@ -111,6 +115,7 @@ class TakenJobJson(Document, kw_only=True):
     prompt_path: str
     bundle_output_path: str
     prompt: str
+    shares_with: int | None = None
 
 
 class TakenJson(Document, kw_only=True):

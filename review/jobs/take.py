@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
@@ -15,15 +14,21 @@ from review.job_files import ArtifactStore
 from review.jobs.claim import ClaimRequest, claim
 from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
 from review.jobs.job_documents import JobJson, SkippedJson, TakenJobJson, TakenJson
+from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import NamedKeys, ReviewJob
+from review.protocol.prompt import NOTES, estimate_tokens
 from review.selection.documents import SELECTION_SCHEMA, TargetJson
 from review.selection.select import SelectionRequest, select_targets
 from review.settings.config import Config
 from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
-_SHOWN = [field.name for field in msgspec.structs.fields(TakenJobJson) if field.name != "prompt"]
+_LOOKED_AT = 100
+_SHOWN = (
+    "review_job_id", "model_partition", "lens", "pair_count", "estimated_prompt_tokens",
+    "prompt_path", "bundle_output_path",
+)  # fmt: skip
 
 
 class NothingToTake(ReviewError):
@@ -32,16 +37,13 @@ class NothingToTake(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-class PromptGone(ReviewError):
-    """The prompt file of a job that was taken cannot be read."""
-
-
 @dataclass(frozen=True)
 class TakeRequest:
     """Which work to take.
 
     :param claim: for whom, and of which partition; its limit is the most jobs.
-    :param max_tokens: of all prompts together.
+    :param max_tokens: of all prompts together; what one has in common with an earlier one, up to its
+        notes, is given once.
     :param selection: the scope; queued jobs that hold pairs of it come first, then new ones.
         None takes what is queued.
     """
@@ -61,44 +63,73 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     :raises NothingToTake: there is no job to give; says why.
     :raises PartitionMismatch: the named model makes another partition.
     """
-    jobs: list[JobJson] = []
+    basket = _Basket(request, ArtifactStore(config), config, now)
     skipped: list[SkippedJson] = []
     created = 0
-
-    def take(only: Sequence[int] | None) -> bool:
-        """Return whether there was room, and a job that fits it."""
-        limit = request.claim.limit - len(jobs)
-        room = request.max_tokens - sum(job.estimated_prompt_tokens for job in jobs)
-        wanted = replace(request.claim, limit=limit, only=only, max_prompt_tokens=room)
-        found = claim(wanted, config=config, now=now).jobs if limit > 0 else []
-        jobs.extend(found)
-        return bool(found)
-
     if request.selection is None:
-        take(None)
+        basket.fill(_queued(request))
     else:
         targets = list(select_targets(corpus, request.selection).targets())
-        take([item.open_review_job_id for item in targets if item.open_review_job_id])
+        open_ids = {item.open_review_job_id for item in targets if item.open_review_job_id}
+        basket.fill(_queued(request).filter(pk__in=NamedKeys(open_ids)))
         waiting = [item for item in targets if item.open_review_job_id is None]
         for group in _groups(waiting, request):
-            if len(jobs) == request.claim.limit:
+            if basket.is_full:
                 break
             made = create_jobs(_creation(group, request, config), config=config, now=now)
             created += len(made.jobs)
             skipped += made.skipped
             new = [job.review_job_id for job in made.jobs if isinstance(job, JobJson)]
-            # One that finds no room is the first of the next call.
-            if new and not take(new):
-                break
-    if not jobs:
-        raise _nothing(request, skipped)
-    files = ArtifactStore(config)
+            basket.fill(_queued(request).filter(pk__in=NamedKeys(new)))
+    if not basket.jobs:
+        raise basket.mismatch or _nothing(request, skipped)
     return TakenJson(
-        jobs=[_taken(job, files) for job in jobs],
+        jobs=basket.jobs,
         created=created,
         skipped=skipped[:_SHOWN_SKIPPED],
         queued=_queued(request).count(),
     )
+
+
+@dataclass
+class _Basket:
+    """The jobs that were taken; one that finds no room fills it, and is the first of the next call."""
+
+    request: TakeRequest
+    files: ArtifactStore
+    config: Config
+    now: datetime
+    jobs: list[TakenJobJson] = field(default_factory=list)
+    heads: dict[str, int] = field(default_factory=dict)
+    used: int = 0
+    mismatch: PartitionMismatch | None = None
+    is_full: bool = False
+
+    def fill(self, queued: QuerySet[ReviewJob]) -> None:
+        rows = queued.order_by("pk").values_list("pk", "prompt_path")[:_LOOKED_AT]
+        for job_id, path in rows:
+            if self.is_full:
+                return
+            prompt = (self.files.read_output(path) or b"").decode("utf-8", "replace")
+            head = prompt[: prompt.find(NOTES)]
+            shown = prompt[len(head) :] if head in self.heads else prompt
+            tokens = estimate_tokens(shown)
+            if self.used + tokens > self.request.max_tokens:
+                self.is_full = bool(self.jobs)
+                continue
+            wanted = replace(self.request.claim, only=(job_id,))
+            try:
+                claimed = claim(wanted, config=self.config, now=self.now).jobs
+            except PartitionMismatch as refused:
+                self.mismatch = refused
+                continue
+            for job in claimed:  # none where somebody else was quicker
+                told = {name: getattr(job, name) for name in _SHOWN}
+                with_job = self.heads.setdefault(head, job_id)
+                shared = None if with_job == job_id else with_job
+                self.jobs.append(TakenJobJson(prompt=shown, shares_with=shared, **told))
+                self.used += tokens
+            self.is_full = len(self.jobs) == self.request.claim.limit
 
 
 def _groups(targets: list[TargetJson], request: TakeRequest) -> list[tuple[TargetJson, ...]]:
@@ -149,14 +180,3 @@ def _nothing(request: TakeRequest, skipped: list[SkippedJson]) -> NothingToTake:
     elif request.selection is None:
         why, hint = "no job is queued", "name gates, or --all-gates, to make some"
     return NothingToTake(why, hint=hint)
-
-
-def _taken(job: JobJson, files: ArtifactStore) -> TakenJobJson:
-    prompt = files.read_output(job.prompt_path)
-    if prompt is None:
-        raise PromptGone(
-            f"job {job.review_job_id} was claimed, and its prompt {job.prompt_path} is gone",
-            hint="make it again: commonplace review_doctor --repair; then read it there",
-        )
-    shown = {name: getattr(job, name) for name in _SHOWN}
-    return TakenJobJson(prompt=prompt.decode("utf-8", "replace"), **shown)

@@ -81,7 +81,8 @@ class TakeJobs(Tool):
     """Take review work and get its prompts: stale pairs of gates (or all_gates), else queued jobs.
 
     Judge each pair that a prompt lists and answer each job with submit_review; write no file. A job
-    whose prompt is empty is too large for an answer: read the file at its prompt_path.
+    whose prompt is empty is too large for an answer: read the file at its prompt_path. Where
+    shares_with names a job, the task and the gates are those of that job's prompt.
     """
 
     name: ClassVar[str] = "take_jobs"

@@ -124,4 +124,6 @@ def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:
     )
     for job in taken.jobs:
         yield ""
+        if job.shares_with:
+            yield f"Job {job.review_job_id}: task, form and gates are those of job {job.shares_with}."
         yield from job.prompt.removesuffix("\n").split("\n")
