@@ -37,6 +37,7 @@ class JobNote(TextChoices):
     """What a job's log says of a moment that moved nothing."""
 
     PRUNED = "artifacts pruned"
+    TAKEN_OVER = "taken over"
 
 
 class JobPurpose(TextChoices):

@@ -157,6 +157,10 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
         pairs += ((facts.path, gate.gate_id) for gate in of_note)
         found += NoteJudge(corpus, note, locks, baseline, request.models).judge(of_note)
     findings = [item for item in found if isinstance(item, CheckFindingJson)]
+    muted = {} if request.gates else corpus.muted
+    if left_out := sum(item.gate_id in muted for item in findings):
+        check.notices.append(f"findings of muted gates, left out: {left_out}")
+    findings = [item for item in findings if item.gate_id not in muted]
     shown = [item for item in findings if item.new or not request.new_only]
     document = NotesCheckJson(
         merge_base=changes.merge_base if changes else None,

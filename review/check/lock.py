@@ -11,7 +11,13 @@ import msgspec
 from review.documents.base import encode
 from review.domain.printing import UNSAFE
 from review.domain.problems import Problem
-from review.vocabulary import Decision, DispositionState, ProblemCode, Severity
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    Decision,
+    DispositionState,
+    ProblemCode,
+    Severity,
+)
 
 LOCK_PATH = "kb/review.lock"
 _HEADER = b'{"schema":"review-lock/1"}'
@@ -55,7 +61,8 @@ class LockedNote(msgspec.Struct, frozen=True):
         return [
             review.sha256
             for review in self.reviews
-            if gate_id in review.decisions and (not models or review.model in models)
+            if review.decisions.get(gate_id) in ACCEPTING_DECISIONS
+            and (not models or review.model in models)
         ]
 
 

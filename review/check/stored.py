@@ -34,7 +34,7 @@ def stored_lock(corpus: Corpus, notes: Sequence[NoteFacts]) -> Lock:
     All decisions about a gate were made by one text of it: today's, if any was, else the one that
     was accepted last. Reviews by another text and of gates that are gone are left out.
     """
-    models = dict(ModelPartition.objects.values_list("pk", "name"))
+    models = dict(ModelPartition.objects.values_list("pk", "name")) if notes else {}
     rows = CurrentAcceptance.objects.filter(model_partition_id__in=list(models))
     paths = {note.path for note in notes}
     rows = rows.filter(note_id__in=NamedKeys(KbPath.objects.ids(paths).values()))
@@ -68,12 +68,15 @@ def _findings(
     corpus: Corpus, notes: Sequence[NoteFacts], models: Sequence[str]
 ) -> dict[str, list[LockedFinding]]:
     paths = tuple(note.path for note in notes)
+    gates = tuple(gate.path for gate in corpus.gates.gates)  # muted ones are left out but if named
     listed, states = NoteList(tuple(notes), ()), tuple(DispositionState.values)
     entries = [
         entry
         for model in models
         for entry in read_warn_queue(
-            corpus, QueueFilter(notes=paths, partitions=(model,), states=states), listed=listed
+            corpus,
+            QueueFilter(notes=paths, gates=gates, partitions=(model,), states=states),
+            listed=listed,
         ).entries
     ]
     found: dict[str, list[LockedFinding]] = defaultdict(list)

@@ -129,7 +129,7 @@ def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bo
     first = alike[0]
     leaving = JobStatus(first.read.job.status)
     is_unclaimed = first.read.job.started_at is None
-    moved = ReviewJob.objects.close(
+    moved = ReviewJob.objects.held_by(request.lease).close(
         [plan.read.job for plan in alike],
         leaving=leaving,
         ending=first.ending,

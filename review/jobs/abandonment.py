@@ -35,18 +35,30 @@ def abandonment(
     alive = parent_is_alive(job, processes=processes)
     if job.status != JobStatus.RUNNING or alive:
         return ""
-    if alive is not None:
+    if alive is not None and job.parent_host == processes.host:
         return f"its parent, process {job.parent_pid}, is gone"
+    if alive is not None:
+        return f"its lease ran out at {timestamp(job.leased_until)}, and {job.claimed_by} had it"
     if job.started_at is None or job.started_at >= now - older_than:
         return ""
     return f"it has been running since {timestamp(job.started_at)}"
 
 
 def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
-    """Return whether the process that took the job still runs; None: this host cannot know."""
-    if job.parent_pid is None or job.parent_host != processes.host:
+    """Return whether the process that took the job still runs; None: this host cannot know.
+
+    On its own host a process that is gone is known at once; else its lease says so, and that of a
+    process that stands still.
+    """
+    is_here = job.parent_host == processes.host
+    if job.parent_pid is not None and is_here:
+        if not processes.is_alive(job.parent_pid, started_at=job.parent_started_at):
+            return False
+        if job.leased_until is None:
+            return True
+    if job.leased_until is None:
         return None
-    return processes.is_alive(job.parent_pid, started_at=job.parent_started_at)
+    return not ReviewJob.objects.lapsed().filter(pk=job.pk).exists()
 
 
 def unanswered_jobs() -> QuerySet[ReviewJob]:

@@ -22,7 +22,7 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, NamedKeys, Provenance, ReviewJob
+from review.models import JobEvent, Lease, NamedKeys, Provenance, ReviewJob
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus
 
@@ -42,6 +42,7 @@ class ClaimRequest:
     :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
+    :param lease: of the one job; None where nobody will extend it.
     """
 
     actor: str
@@ -53,6 +54,7 @@ class ClaimRequest:
     effort_unknown: bool = False
     purpose: JobPurpose = JobPurpose.REVIEW
     parent: Parent | None = None
+    lease: Lease | None = None
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
@@ -118,6 +120,7 @@ def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> l
                 provenance=request.provenance,
                 claimed_by=request.actor,
                 parent=request.parent,
+                lease=request.lease,
                 now=now,
             ):
                 claimed.append(job_id)

@@ -199,10 +199,14 @@ class LeftQueuedJson(Document, kw_only=True):
 
 
 class RanJson(Document, kw_only=True):
-    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for."""
+    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for.
+
+    `watched` has the jobs of `--watch`, which are not listed, by their ending.
+    """
 
     schema: str = "run-review-jobs/1"
     jobs: list[IngestedJobJson]
     left_queued: list[LeftQueuedJson]
     refused: list[RefusalJson]
     stopped_because: str | None = None
+    watched: dict[str, int] | None = None

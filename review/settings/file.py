@@ -142,6 +142,23 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     prices: Prices = Prices()
 
 
+class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The runner of a model partition on machines that a broker hands jobs to.
+
+    :param model: as the runner calls it, where it is not the partition's name.
+    :param rate: jobs that a machine starts at most, as Celery writes it: `10/m`; empty: no limit.
+    """
+
+    name: str = msgspec.field(name="")
+    runner: _Name
+    model: _Name | None = None
+    rate: Annotated[str, Meta(pattern=r"^([1-9][0-9]*/[smh])?$")] = ""
+
+
+class _Broker(Struct, forbid_unknown_fields=True, rename={"broker_url": "url"}):
+    broker_url: _Name | UnsetType = UNSET
+
+
 class _Notes(
     Struct,
     forbid_unknown_fields=True,
@@ -168,6 +185,7 @@ class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder
 class _Jobs(Struct, forbid_unknown_fields=True):
     abandoned_after: _Duration | UnsetType = UNSET
     max_prompt_tokens: _Positive | UnsetType = UNSET
+    lease: _Duration | UnsetType = UNSET
 
 
 class _Sweeps(
@@ -188,10 +206,13 @@ class _Sweeps(
 
 _SECTIONS: Mapping[str, type[Struct]] = {
     "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
+    "broker": _Broker,
 }  # fmt: skip
 _FOLDER_TYPES = "types"
 _MUTED = "muted"
-_TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
+_TABLES: Mapping[str, type[Struct]] = {
+    "partitions": Partition, "runners": RunnerSettings, "workers": WorkerSettings,
+}  # fmt: skip
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -5,7 +5,6 @@ A job is prepared before it is claimed: what cannot be run here stays queued for
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,8 +13,8 @@ from functools import partial
 from review.domain.paths import gate_id_of
 from review.errors import Conflict
 from review.ingest.parse import gate_ids_of, write_blocks
-from review.job_files import ArtifactStore
 from review.jobs.left_runs import run_folder
+from review.jobs.prompts import read_job_prompt
 from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
@@ -150,11 +149,11 @@ def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> Mod
 
 
 def _read_prompt(job: ReviewJob, config: Config) -> bytes:
-    prompt = ArtifactStore(config).read_output(job.prompt_path)
-    if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
-        what = "gone" if prompt is None else "not what the job was made with"
+    prompt = read_job_prompt(job, config=config)
+    if prompt is None:
         raise CannotRun(
-            f"its prompt {job.prompt_path} is {what}",
+            f"its prompt {job.prompt_path} is not what the job was made with, or is gone and cannot"
+            " be rendered again: its notes link to files that this checkout has not",
             hint="make it again: commonplace review_doctor --repair",
         )
     return prompt

@@ -94,8 +94,9 @@ class StopPolicy:
     ) -> None:
         """Take note of a job that ended; without a failure code it succeeded."""
         self._codes[code] += 1
-        # Also where every job was under way by then, and none is asked for any more.
-        if code == FailureCode.INTERRUPTED:
+        # Also where every job was under way by then, and none is asked for any more. A worker on
+        # another machine that was stopped is no reason to end.
+        if code == FailureCode.INTERRUPTED and self.stop.is_set():
             self.end(StopReason.INTERRUPTED, "asked to end")
         if failure is not None and failure.concerns_all:
             exhausted = StopReason.ACCOUNT_EXHAUSTED

@@ -11,6 +11,7 @@ from review.documents.problems import ProblemJson
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson
+from review.jobs.leases import LeaseLost
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
@@ -173,7 +174,7 @@ class Tally:
                 self._count_run(update)
             case LeftQueuedJson():
                 self.jobs["left-queued"] += 1
-            case RefusedJob(error=JobNotClaimable()):
+            case RefusedJob(error=JobNotClaimable() | LeaseLost()):
                 self.jobs[TAKEN] += 1
             case RefusedJob():
                 self.jobs["refused"] += 1

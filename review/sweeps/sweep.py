@@ -65,7 +65,7 @@ def sweep(
 ) -> SweepJson:
     """Review what is stale, within the limits.
 
-    Jobs of parents on this host that are gone are closed first, with what their runs had left.
+    Jobs of parents that are gone are closed first, with what their runs had left on this host.
 
     :param dispatch: runs the jobs, or sends them away.
 
@@ -156,7 +156,12 @@ class _Sweep:
         worker = self.worker
         for job_id in job_ids:
             salvage = partial(
-                salvage_job, job_id, actor=worker.actor, config=worker.config, now=worker.clock()
+                salvage_job,
+                job_id,
+                actor=worker.actor,
+                parent=worker.parent,
+                config=worker.config,
+                now=worker.clock(),
             )
             document = retry_while_busy(salvage, stop=worker.stop)
             if isinstance(document, RefusedJob):

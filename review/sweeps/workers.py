@@ -28,6 +28,7 @@ from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner, installed_runner
 from review.runners.spec import Access, RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
+from review.sweeps.beats import Beats
 from review.sweeps.executors import prepare_api, prepare_process, prepare_rules
 from review.sweeps.run_job import RetryPolicy, Worker
 
@@ -45,6 +46,7 @@ class WorkerRequest:
     :param slots: how many jobs at once.
     :param actor: the name on its claims; empty: that of a sweep in this process.
     :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
+    :param hands_on: as `Worker` has it.
     """
 
     runner: str
@@ -55,6 +57,7 @@ class WorkerRequest:
     model: str | None = None
     effort: str | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    hands_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ def build_worker(
         config=config,
         clock=clock,
         stop=stop,
+        hands_on=request.hands_on,
+        beats=Beats(config.lease),
     )
 
 

@@ -90,6 +90,7 @@ PROVOKED: dict[str, Callable[[], object]] = {
     "review_job_running_has_started_at": partial(job_row, status=JobStatus.RUNNING),
     "review_job_closed_has_completed_at": partial(job_row, status=JobStatus.COMPLETED),
     "review_job_open_has_no_completed_at": partial(job_row, completed_at=NOW),
+    "review_job_lease_of_a_running_claim": partial(job_row, leased_until=NOW),
     "review_job_not_its_own_replacement": a_job_that_replaces_itself,
     "review_job_batch_has_an_end": partial(job_row, batch_id="batch_1"),
     "review_job_event_to_known": partial(job_event_row, to_status="paused"),

@@ -59,6 +59,22 @@ class TestSince:
 
         assert self.paths(root) == []
 
+    def test_a_knowledge_base_may_lie_in_a_folder_of_the_repository(
+        self, tmp_path_factory, monkeypatch
+    ):
+        top = tmp_path_factory.mktemp("top")
+        inner = two_notes(top / "docs")
+        (top / "outside.md").write_text("x")
+        commit_all(top)
+        write_note(inner, "b.md", MARKED)
+        (top / "outside.md").write_text("y")
+        monkeypatch.setenv("COMMONPLACE_ROOT", str(inner))
+
+        done = run("review_check", "--since", "main", "--rules-only", "--format", "github")
+
+        assert done.out.splitlines()[1].startswith("::warning file=docs/kb/notes/b.md,line=5,")
+        assert len(done.out.splitlines()) == 2
+
     def test_says_that_a_gate_or_the_lock_changed(self, root):
         write_gate(root, "prose/x", make_gate("prose/x", body="Another test.\n"))
         review_pairs(root, ("a.md", "prose/y"))

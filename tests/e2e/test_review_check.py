@@ -137,6 +137,16 @@ class TestStoreAndLock:
 
         assert (done["findings"], done["stale"][0]["reason"]) == ([], "note-changed")
 
+    def test_a_muted_gate_is_left_out_until_it_is_named(self, root):
+        review_pairs(root, ("b.md", "prose/x"), review=WARN)
+        lock(root)
+        (root / "kb/review.toml").write_text(f'[muted]\n"prose/x" = "y"\n"{TODO}" = "z"\n')
+
+        done = check().json
+
+        assert (done["findings"], done["notices"]) == ([], ["findings of muted gates, left out: 2"])
+        assert [len(check(gate).json["findings"]) for gate in ("prose/x", TODO)] == [1, 1]
+
     def test_no_store_is_made(self, root, monkeypatch):
         monkeypatch.setattr("review.store.is_there", lambda: False)
         opened = []

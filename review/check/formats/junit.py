@@ -18,13 +18,10 @@ _FAILURE, _SKIPPED = "<failure", "<skipped"
 
 def junit_lines(report: Report) -> Iterator[str]:
     """Yield the document; a pair with a warning or fail is a failure, a stale one is skipped."""
-    outcomes = {
-        (
-            pair.note_path,
-            pair.gate_id,
-        ): f"{_SKIPPED} message={_attribute(f'stale: {pair.reason}')}/>"
-        for pair in report.document.stale
-    }
+    outcomes: dict[tuple[str, str], str] = {}
+    for stale in report.document.stale:
+        told = _attribute(f"stale: {stale.reason}")
+        outcomes[stale.note_path, stale.gate_id] = f"{_SKIPPED} message={told}/>"
     found = sorted(report.by_gravity(), key=lambda item: (item.note_path, item.gate_id))
     for pair, group in groupby(found, key=lambda item: (item.note_path, item.gate_id)):
         outcomes[pair] = _failure(list(group))

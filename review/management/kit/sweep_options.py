@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from review.sweeps.workers import WorkerRequest
 
 LOCAL = "local"
+CELERY = "celery"
 
 
 def add_runner_option(parser: _ActionsContainer, *, required: bool = True) -> None:
@@ -46,7 +47,10 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
         help="the model, as the runner calls it, or its partition: what to be fresh for",
     )
     group.add_argument(
-        "--dispatch", choices=(LOCAL,), default=LOCAL, help="where the jobs run: on this machine"
+        "--dispatch",
+        choices=(LOCAL, CELERY),
+        default=LOCAL,
+        help="where the jobs run: on this machine, or where workers of Celery are",
     )
 
 

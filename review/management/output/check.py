@@ -7,7 +7,7 @@ from pathlib import Path
 
 from review import settings
 from review.check.documents import Report
-from review.check.formats import junit, lines, markdown, sarif
+from review.check.formats import junit, lines, sarif
 from review.documents.base import encode
 from review.job_files.atomic_write import write_whole
 from review.management.kit.command import ReviewCommand
@@ -22,7 +22,7 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
     "sarif": (sarif.sarif_lines, '{"$schema":"https://json.sch'),
     "rdjsonl": (lines.rdjsonl_lines, '{"message":'),
     "junit": (junit.junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
-    "markdown": (markdown.markdown_lines, "## Review check\n"),
+    "markdown": (lines.markdown_lines, "## Review check\n"),
 }
 
 
