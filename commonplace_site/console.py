@@ -12,13 +12,12 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from commonplace_site.catalogue import PROGRAM, CommandKind, find_command
-from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps
+from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps, serve_mcp
 from commonplace_site.streams import not_written, steady_streams
 from review.errors import ExitCode, ReviewError, UsageRefused
 
@@ -107,10 +106,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if kind is CommandKind.DJANGO:
         return _run_django(name, rest)
     if name == MCP and not rest:
-        # Django is loaded when a tool is called: a client waits for the start.
-        from review.mcp.start import serve
-
-        serve(partial(load_apps, CLI_SETTINGS))
+        serve_mcp()
         return int(ExitCode.DONE)
     if kind is CommandKind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
         return _help([name, "--json"])

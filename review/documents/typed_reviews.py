@@ -1,7 +1,4 @@
-"""Reviews as data, as callers hand them in: their form is checked before anything is looked up.
-
-Nothing here loads Django: a server tells the form before its first call.
-"""
+"""Reviews as data, as callers hand them in; nothing here loads Django."""
 
 from __future__ import annotations
 

@@ -101,11 +101,7 @@ class ClaimedJson(Document, kw_only=True):
 
 
 class TakenJobJson(Document, kw_only=True):
-    """A job that was taken, with its prompt.
-
-    Where `shares_with` names a job of the answer, the prompt is without its beginning, which is that
-    of this job's prompt: the task, the form of the answer and the gates.
-    """
+    """A job that was taken, with its prompt: less the beginning that is that of `shares_with`."""
 
     review_job_id: int
     model_partition: str

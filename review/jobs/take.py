@@ -42,8 +42,7 @@ class TakeRequest:
     """Which work to take.
 
     :param claim: for whom, and of which partition; its limit is the most jobs.
-    :param max_tokens: of all prompts together; what one has in common with an earlier one, up to its
-        notes, is given once.
+    :param max_tokens: of all prompts together, what several begin with counted once.
     :param selection: the scope; queued jobs that hold pairs of it come first, then new ones.
         None takes what is queued.
     """
@@ -93,7 +92,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
 
 @dataclass
 class _Basket:
-    """The jobs that were taken; one that finds no room fills it, and is the first of the next call."""
+    """The jobs that were taken; one that finds no room fills it."""
 
     request: TakeRequest
     files: ArtifactStore
@@ -145,9 +144,7 @@ def _groups(targets: list[TargetJson], request: TakeRequest) -> list[tuple[Targe
     return [group.items for group in groups]
 
 
-def _creation(
-    targets: tuple[TargetJson, ...], request: TakeRequest, config: Config
-) -> CreateRequest:
+def _creation(targets: object, request: TakeRequest, config: Config) -> CreateRequest:
     partition = request.claim.model_partition
     selection = {"schema": SELECTION_SCHEMA, "model_partition": partition, "targets": targets}
     return CreateRequest(

@@ -1,7 +1,4 @@
-"""The tools: arguments that are also their schemas, and the command line that answers each.
-
-Nothing here loads Django: a client lists the tools before it calls one.
-"""
+"""The tools: arguments, which are their schemas, and commands; nothing here loads Django."""
 
 from __future__ import annotations
 

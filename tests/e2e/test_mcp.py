@@ -13,7 +13,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from review.mcp.start import McpMissing, serve
+from commonplace_site.loading import McpMissing, serve_mcp
 from review.mcp.tools import TOOLS, Call, input_schema
 from tests.builders import NOTE, PARTITION, make_gate, make_root, note_path, write_gate
 from tests.helpers.commands import REPOSITORY, process_environment, run_process
@@ -262,7 +262,7 @@ class TestStarting:
         monkeypatch.setitem(sys.modules, "mcp", None)
 
         with pytest.raises(McpMissing) as refused:
-            serve(lambda: None)
+            serve_mcp()
 
         assert "commonplace-review[mcp]" in refused.value.hint
 

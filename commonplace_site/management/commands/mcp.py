@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace_site.loading import serve_mcp
 from review import store
 from review.management.kit.command import ReviewCommand
-from review.mcp.start import serve
 
 
 class Command(ReviewCommand):
@@ -20,4 +20,4 @@ class Command(ReviewCommand):
     examples = ("commonplace mcp",)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        serve(lambda: None)
+        serve_mcp()
