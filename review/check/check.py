@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
 from review.check.judge import NoteJudge, moved
@@ -44,7 +43,7 @@ class CheckRequest:
     current_only: bool = False
     since: str | None = None
     new_only: bool = False
-    baseline: Path | None = None
+    baseline: bytes | None = None
     models: tuple[str, ...] = ()
     rules_only: bool = False
     fail_on: tuple[str, ...] = ()
@@ -95,31 +94,26 @@ class _Check:
         places = [path_below(str(self.config.root), name) for name in names]
         return self.corpus.notes_at([path for path in changes.paths if is_below(path, places)])
 
-    def lock(self, named: Path | None = None) -> Lock:
-        """Read a lock that was named, or that of the knowledge base, which may be missing."""
+    def lock(self) -> Lock:
         try:
-            data = (named or self.config.root / LOCK_PATH).read_bytes()
+            return self._read((self.config.root / LOCK_PATH).read_bytes(), LOCK_PATH)
+        except FileNotFoundError:
+            return Lock()
         except OSError as error:
-            if not named and isinstance(error, FileNotFoundError):
-                return Lock()
-            raise InputRejected(f"cannot read {named or LOCK_PATH}: {error.strerror}") from error
-        return self._parse(data, str(named or LOCK_PATH))
+            raise InputRejected(f"cannot read {LOCK_PATH}: {error.strerror}") from error
 
     def baseline(self, changes: Changes | None) -> Lock | None:
-        new_only, named = self.request.new_only, self.request.baseline
-        if named is not None:
-            lock = self.lock(named)
-        elif changes is not None:
+        new_only, data, source = self.request.new_only, self.request.baseline, "the baseline"
+        if data is None and changes is not None:
             data = file_at(self.config.root, changes.merge_base, LOCK_PATH)
-            if data is None and new_only:
-                self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
-            if data is None:
-                return Lock() if new_only else None
-            lock = self._parse(data, f"{LOCK_PATH} of the merge base")
-        elif new_only:
+            source = f"{LOCK_PATH} of the merge base"
+        elif data is None and new_only:
             raise UsageRefused("--new-only needs --since REF, or --baseline FILE")
-        else:
-            return None
+        if data is None:
+            if new_only:
+                self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
+            return Lock() if new_only else None
+        lock = self._read(data, source)
         renamed = {
             path: moved(lock.notes[old], path, gates_folder=self.corpus.gates.folder)
             for path, old in (changes.renamed if changes else {}).items()
@@ -127,7 +121,7 @@ class _Check:
         }
         return Lock(lock.gates, {**renamed, **lock.notes})
 
-    def _parse(self, data: bytes, source: str) -> Lock:
+    def _read(self, data: bytes, source: str) -> Lock:
         lock = read_lock(data, source=source)
         self.problems += lock.problems
         return lock

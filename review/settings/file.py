@@ -64,6 +64,7 @@ class _Argument(str): ...
 _Name = Annotated[str, Meta(min_length=1)]
 _Reason = Annotated[str, Meta(pattern=r"\S")]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_VariableOrNone = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
 _RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
 _Positive = Annotated[int, Meta(ge=1)]
 _Price = Annotated[float, Meta(ge=0)]
@@ -136,7 +137,7 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     environment: Mapping[_Variable, _Argument] = {}
     kind: ApiKind | None = None
     address: str = ""
-    key: _Variable | Literal[""] | None = None
+    key: _VariableOrNone | None = None
     max_output_tokens: _Positive = 16_000
     structured: bool = True
     prices: Prices = Prices()

@@ -62,7 +62,6 @@ class StopPolicy:
     _mismatches: int = 0
     _spent: float = 0.0
     _assumed: float = 0.0
-    _priced: int = 0
     _unpriced: int = 0
 
     def may_start(self, under_way: int) -> bool:
@@ -127,8 +126,8 @@ class StopPolicy:
         """Add a job's cost; one that does not say it is taken for as dear as the others."""
         if usage.cost_usd is not None:
             self._spent += usage.cost_usd
-            self._priced += 1
-            self.expected_cost = self._spent / self._priced
+            # The dearest so far: with many at once a mean would be exceeded.
+            self.expected_cost = max(self.expected_cost or 0.0, usage.cost_usd)
         if usage.cost_usd is None or not usage.whole:
             self._unpriced += 1
             self._assumed += self.expected_cost or 0.0

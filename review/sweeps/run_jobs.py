@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from django.db import connection
 
@@ -24,20 +23,9 @@ from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
 from review.sweeps.run_job import TakenJob, Worker, run_job, run_taken
 from review.vocabulary import JobStatus
 
+# Takes the jobs of a sweep until none is left or may start: called as `drive` is.
+Dispatch = Callable[..., None]
 _Updates = queue.SimpleQueue[JobUpdate | Exception]
-
-
-class Dispatch(Protocol):
-    """Takes the jobs of a sweep until none is left or may start."""
-
-    def __call__(
-        self,
-        next_job: Callable[[], int | None],
-        worker: Worker,
-        *,
-        may_start: Callable[[int], bool],
-        on_update: Callable[[JobUpdate], None],
-    ) -> None: ...
 
 
 def drive(

@@ -18,8 +18,9 @@ from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson, SkippedJson
+from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
+from review.jobs.priced_estimates import measure_load, priced_estimates
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
@@ -76,9 +77,10 @@ def sweep(
     if partition == RULES_PARTITION:
         limits = replace(limits, max_cost_usd=None)
     runner = worker.provenance.runner or ""
-    policy = StopPolicy(
-        limits, worker.stop, worker.slots, mean_cost(model_partition=partition, runner=runner)
-    )
+    expected = mean_cost(model_partition=partition, runner=runner)
+    if expected is None and limits.max_cost_usd is not None:
+        expected = _expected_cost(request, corpus, worker)
+    policy = StopPolicy(limits, worker.stop, worker.slots, expected)
     run = _Sweep(worker, policy, on_event, dispatch)
     run.salvage(orphaned_jobs(processes))
     finish_job_files(config=worker.config)
@@ -110,6 +112,12 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     tally.add_problems(created.problems)
     answer = _answer(request, tally, worker, began)
     answer.plan = _plan(created, request, runner=answer.runner)
+    planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
+    answer.plan.estimates = priced_estimates(
+        measure_load(planned, corpus),
+        model_partition=request.model_partition,
+        config=worker.config,
+    )
     return answer
 
 
@@ -241,6 +249,16 @@ def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime
         seconds=round((worker.clock() - began).total_seconds(), 3),
         problems=tally.problems(),
     )
+
+
+def _expected_cost(request: SweepRequest, corpus: Corpus, worker: Worker) -> float | None:
+    """The cost of a job at the runner's prices, where no job has told it yet."""
+    plan = plan_sweep(replace(request, dry_run=True), corpus=corpus, worker=worker).plan
+    if plan is None or not plan.new_jobs:
+        return None
+    costs = {item.runner: item.cost_usd for item in plan.estimates}
+    cost = costs.get(worker.provenance.runner or "")
+    return None if cost is None else cost / plan.new_jobs
 
 
 def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJson:

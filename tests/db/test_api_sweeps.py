@@ -110,9 +110,44 @@ class TestApiSweep:
         assert answer.pairs["not-accepted"] == 2
 
     def test_starts_no_job_that_may_cost_more_than_is_left(self, root, playing):
-        answer = sweeping(root, max_cost_usd=0.001)
+        usage = {"prompt_tokens": 100_000, "input_tokens": 100_000, "output_tokens": 1}
+        playing.faults = [
+            Fault(changes={"usage": usage | {"completion_tokens": 1, "total_tokens": 1}})
+        ]
 
+        nothing = sweeping(root, max_cost_usd=0.001)  # by the prices, before any job has told
+        answer = sweeping(root, max_cost_usd=0.3)
+
+        assert (nothing.stopped, nothing.cost.usd) == ("max-cost", None)
         assert (answer.stopped, len(playing.asked)) == ("max-cost", 1)
+
+    def test_is_priced_before_it_runs_by_each_api_with_its_cache_and_as_a_batch(self, root):
+        plan = run("review_sweep", "--all-gates", "--runner", "api", "--model", PARTITION, "--dry-run", "--json").json["plan"]  # fmt: skip
+
+        (estimate,) = plan["estimates"]
+        prompt, cached, output = (
+            estimate[f"{name}_tokens"] for name in ("prompt", "cached", "output")
+        )
+        assert prompt == plan["estimated_prompt_tokens"]
+        assert (output, estimate["output_is_assumed"]) == (4 * 300, True)
+        assert estimate["cost_usd"] == pytest.approx((2 * prompt + 10 * output) / 1e6, abs=1e-4)
+        assert (
+            0.4 * prompt < cached < 0.5 * prompt
+        )  # the second of two jobs reads what the first wrote
+        saved = (2 - 0.2) * cached - (2.5 - 2) * cached
+        assert estimate["cached_cost_usd"] == pytest.approx(
+            estimate["cost_usd"] - saved / 1e6, abs=1e-4
+        )
+        assert estimate["batch_cost_usd"] == pytest.approx(estimate["cost_usd"] / 2, abs=1e-4)
+
+
+class TestDeclarations:
+    def test_an_empty_key_sends_none_of_ours(self, root, playing):
+        settings = root / "kb/review.toml"
+        settings.write_text(settings.read_text().replace('"TEST_API_KEY"', '""'))
+
+        assert sweeping(root).jobs["completed"] == 2
+        assert playing.keys == {"none"}
 
 
 class TestRefusals:

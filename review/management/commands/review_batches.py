@@ -67,12 +67,9 @@ class Command(ReviewCommand):
         if self.as_json:
             self.write_json(answer)
         else:
-            self.write_lines(map(_line, answer.batches) if answer.batches else ["no batch is open"])
+            lines = ["".join(_words(batch)) for batch in answer.batches]
+            self.write_lines(lines or ["no batch is open"])
         self.finish(_exit_code(answer.batches))
-
-
-def _line(batch: BatchJson) -> str:
-    return "".join(_words(batch))
 
 
 def _words(batch: BatchJson) -> Iterator[str]:

@@ -11,7 +11,7 @@ from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, path, source, text
+from review.management.kit.options import partition, source, text
 from review.management.kit.scope_options import add_scope_arguments
 
 
@@ -49,7 +49,7 @@ class Command(ReviewCommand):
             help="notes that differ from the merge base with REF",
         )
         add("--new-only", action="store_true", help="hide findings of the lock at that merge base")
-        add("--baseline", type=path, metavar="FILE", help="compare with this lock instead")
+        add("--baseline", type=source, metavar="FILE", help="compare with this lock instead")
         add(
             "--model", **many, type=partition, metavar="P", help="reviews of these partitions count"
         )
@@ -75,7 +75,7 @@ class Command(ReviewCommand):
             raise UsageRefused(f"--json and --format {options['format']} contradict each other")
         if options["text"] and (len(options["note"] or ()) != 1 or not options["rules_only"]):
             raise UsageRefused("--text goes with one --note, and with --rules-only")
-        config = settings.current()
+        config, named = settings.current(), options["baseline"]
         has_store = store.is_there()
         request = CheckRequest(
             gates=() if options["all_gates"] else tuple(options["gates"]),
@@ -84,7 +84,7 @@ class Command(ReviewCommand):
             current_only=options["current"],
             since=options["since"],
             new_only=options["new_only"],
-            baseline=options["baseline"],
+            baseline=self.read_input(named) if named else None,
             models=tuple(options["model"]),
             rules_only=options["rules_only"],
             fail_on=tuple(options["fail_on"]),

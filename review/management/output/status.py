@@ -10,7 +10,16 @@ from review.overview.documents import GateStatusJson, PartitionStatusJson, Statu
 _HEADINGS = (
     "applicable", "fresh", "missing", "gate-changed", "note-changed", "pass", "warn", "fail",
 )  # fmt: skip
-_COST_HEADINGS = ("costs", "jobs", "pairs", "usd", "input tokens", "output tokens", "seconds")
+_COST_HEADINGS = (
+    "costs",
+    "jobs",
+    "pairs",
+    "usd",
+    "input tokens",
+    "output tokens",
+    "cached",
+    "seconds",
+)
 
 
 def status_lines(status: StatusJson) -> Iterator[str]:
@@ -85,6 +94,7 @@ def cost_lines(costs: CostsJson | None) -> Iterator[str]:
         ("lens", costs.lenses),
         ("partition", costs.partitions),
         ("runner", costs.runners),
+        ("day", costs.days),
         ("purpose", costs.purposes if len(costs.purposes) > 1 else []),
     ):
         rows += [_cost_cells(f"{kind} {entry.name}", entry) for entry in entries]
@@ -103,5 +113,6 @@ def _cost_cells(name: str, entry: CostJson) -> tuple[str, ...]:
         str(entry.pairs),
         "-" if entry.cost_usd is None else f"{entry.cost_usd:.2f}{part}",
         *("-" if number is None else str(number) for number in tokens),
+        "-" if entry.cached_share is None else f"{entry.cached_share:.0%}",
         "-" if entry.seconds is None else f"{entry.seconds:.0f}",
     )

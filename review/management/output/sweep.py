@@ -90,6 +90,11 @@ def _plan_lines(plan: PlanJson) -> Iterator[str]:
         yield f"cost: about ${plan.estimated_cost_usd:.2f}, {past}"
     else:
         yield "cost: none"
+    for estimate in plan.estimates:
+        usd = (estimate.cost_usd, estimate.cached_cost_usd, estimate.batch_cost_usd)
+        shown = ["unknown" if cost is None else f"${cost:.2f}" for cost in usd]
+        of = f"{estimate.runner}{' (output assumed)' * estimate.output_is_assumed}"
+        yield f"at the prices of {of}: {shown[0]}, cached {shown[1]}, batch {shown[2]}"
 
 
 def _failure_lines(failures: list[FailureGroupJson]) -> Iterator[str]:

@@ -20,11 +20,18 @@ from review.runners.api.provider import (
     not_run,
 )
 from review.runners.api.structured import SCHEMA
-from review.runners.cli.json_output import count, look, table, text
+from review.runners.cli.json_output import count, look, table, text, tokens_of
 from review.settings.file import RunnerSettings
 
 if TYPE_CHECKING:
     from anthropic.types.messages import MessageBatch
+
+_TOKENS = {
+    "input": ("input_tokens",),
+    "output": ("output_tokens",),
+    "cached_input": ("cache_read_input_tokens",),
+    "cache_write": ("cache_creation_input_tokens",),
+}
 
 
 class AnthropicProvider(ApiProvider):
@@ -33,7 +40,9 @@ class AnthropicProvider(ApiProvider):
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import anthropic
 
-        client = anthropic.Anthropic(api_key=key, base_url=settings.address or None, max_retries=0)
+        client = anthropic.Anthropic(
+            api_key=key or "none", base_url=settings.address or None, max_retries=0
+        )
         super().__init__(settings, key, client=client, errors=(anthropic.AnthropicError,))
         self._messages, self._batches = client.messages, client.messages.batches
 
@@ -72,12 +81,7 @@ class AnthropicProvider(ApiProvider):
         return Reply(
             text="".join(part for part in parts if isinstance(part, str)),
             model=text(document.get("model")) or "",
-            tokens=Tokens(
-                input=count(usage.get("input_tokens")) or 0,
-                output=count(usage.get("output_tokens")) or 0,
-                cached_input=count(usage.get("cache_read_input_tokens")) or 0,
-                cache_write=count(usage.get("cache_creation_input_tokens")) or 0,
-            ),
+            tokens=Tokens(**tokens_of(usage, _TOKENS)),
             stop=stop,
             refusal=details if stop == "refusal" else "",
             reply_id=text(document.get("id")),

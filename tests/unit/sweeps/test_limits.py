@@ -53,6 +53,20 @@ class TestCost:
         assert held.may_start(0)
         assert not held.may_start(1)
 
+    def test_many_workers_stay_within_it_though_some_jobs_cost_much_more(self):
+        held = policy(slots=16, max_cost_usd=Decimal(20))
+        costs, under_way, spent = iter([0.2, 1.0, *([0.1] * 30), *([1.0] * 99)]), [], 0.0
+
+        while held.reason is None:
+            while len(under_way) < 16 and held.may_start(len(under_way)):
+                under_way.append(next(costs))
+            if under_way:
+                cost = under_way.pop(0)
+                spent += cost
+                run(held, cost=cost)
+
+        assert 19 <= spent <= 20
+
     def test_past_jobs_tell_what_the_first_ones_may_cost(self):
         held = policy(max_cost_usd=Decimal(5), expected=1.0)
 
