@@ -20,6 +20,7 @@ from review.settings.file import ConfigRefused, read_settings
 MANIFEST_NAME = "manifest.toml"
 NOTES_FOLDER = "kb/notes"
 SETTINGS = "kb/review.toml"
+MCP_SETTINGS = ".mcp.json"
 _MARKERS = (
     (".obsidian", "obsidian"),
     ("dendron.yml", "dendron"),
@@ -75,19 +76,22 @@ class _Item:
         return content.replace(unset, f'flavour = "{self.flavour}"'.encode())
 
 
-def initialise(into: Path, *, dry_run: bool) -> InitJson:
+def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     """Copy what is missing of the starter set, and make the folder of the notes.
 
     All places are looked at first, so that a refusal leaves nothing half done; a second run
     finishes what a killed one began.
 
     :param into: the repository's root; made when it is missing.
+    :param mcp: write the settings of MCP clients that read them from the repository, too.
     :raises StarterMissing: there is no starter set in this installation.
     :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
     :raises ArtifactNotWritten: the system refused.
     """
     flavour = guess_flavour(into)
     items = [replace(item, flavour=flavour) for item in _items()]
+    if mcp:
+        items.append(_Item(MCP_SETTINGS, _source("mcp.json")))
     items.sort(key=lambda item: item.target)
     for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
         _refuse_taken(into, folder)

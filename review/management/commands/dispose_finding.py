@@ -10,11 +10,11 @@ from review import settings
 from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.command import ReviewCommand
 from review.management.kit.options import text, word
-from review.protocol.fix_answers import FORM, read_fix_answers
+from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
-from review.queue.triage import DispositionRequest, dispose_each, dispose_finding
+from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
 
 
@@ -50,29 +50,21 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if (options["fingerprint"] == "-") == bool(options["state"]):
             raise UsageRefused("give a fingerprint with --as, or - without it")
-        if options["state"]:
-            self._dispose_one(options)
-        else:
-            self._dispose_each(options)
-
-    def _dispose_each(self, options: dict[str, Any]) -> None:
-        text = decode_output(self.read_input("-"))
-        answers = read_fix_answers(text, source="standard input")
+        answers = self._answers(options)
         config = settings.current()
         with open_corpus(config) as corpus:
             done = dispose_each(
                 answers, actor=options["actor"], corpus=corpus, config=config, now=self.now
             )
-        self.show(DisposedAllJson(findings=done), map(_line, done))
+        document = done[0] if options["state"] else DisposedAllJson(findings=done)
+        self.show(document, map(_line, done))
 
-    def _dispose_one(self, options: dict[str, Any]) -> None:
-        config = settings.current()
-        request = request_of(DispositionRequest, options, reason=options["reason"] or "")
-        with open_corpus(config) as corpus:
-            result = dispose_finding(
-                options["fingerprint"], request, corpus=corpus, config=config, now=self.now
-            )
-        self.show(result, [_line(result)])
+    def _answers(self, options: dict[str, Any]) -> list[FixAnswer]:
+        if options["state"]:
+            state = DispositionState(options["state"])
+            return [FixAnswer(options["fingerprint"], state, options["reason"] or "")]
+        text = decode_output(self.read_input("-"))
+        return read_fix_answers(text, source="standard input")
 
 
 def _line(result: DisposedJson) -> str:

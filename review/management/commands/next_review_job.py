@@ -29,8 +29,8 @@ MAX_TOKENS = 7000
 
 class Command(ReviewCommand):
     help = (
-        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of this"
-        " scope: jobs are made of what is stale, a few at a time."
+        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of"
+        " this scope: jobs are made of what is stale, a few at a time."
     )
     schema = "next-review-job/1"
     examples = (
@@ -110,4 +110,6 @@ def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:
     )
     for job in taken.jobs:
         yield ""
+        if job.shares_with:
+            yield f"Job {job.review_job_id}: task and gates are those of job {job.shares_with}."
         yield from job.prompt.removesuffix("\n").split("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,16 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import path
 from review.setup.init import NOTES_FOLDER, InitJson, has_notes, initialise
 
+# Codex reads no settings of a repository, and does not wait for servers unless required.
+_CODEX = """\
+for Codex, in ~/.codex/config.toml:
+[mcp_servers.commonplace]
+command = "commonplace"
+args = ["mcp"]
+env = {{ COMMONPLACE_ROOT = {root} }}
+required = true
+default_tools_approval_mode = "approve"
+"""
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
     " under [notes]"
@@ -29,7 +40,11 @@ class Command(ReviewCommand):
     )
     schema = "review-init/1"
     store_use = store.Use.NONE
-    examples = ("commonplace review_init --dry-run", "commonplace review_init --into ~/notes")
+    examples = (
+        "commonplace review_init --dry-run",
+        "commonplace review_init --into ~/notes",
+        "commonplace review_init --mcp",
+    )
     exit_codes = {
         ExitCode.FAILED: "a file could not be written; run it again when that is mended",
         ExitCode.INPUT_REJECTED: "a file stands where a folder must be; nothing was written",
@@ -46,13 +61,20 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="say what would be created, write nothing"
         )
+        parser.add_argument(
+            "--mcp",
+            action="store_true",
+            help="write .mcp.json for MCP clients, and print the table for Codex",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         into: Path = options["into"] or settings.root_to_start()
-        done = initialise(into, dry_run=options["dry_run"])
+        done = initialise(into, dry_run=options["dry_run"], mcp=options["mcp"])
         self.show(done, _lines(done))
         if self.as_json:
             return
+        if options["mcp"]:
+            self.write_text(_CODEX.format(root=json.dumps(str(into))))
         if done.flavour != COMMONMARK.name:
             self.notice(_FLAVOUR.format(done.flavour))
         if not has_notes(into):

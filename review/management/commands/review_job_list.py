@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -47,12 +48,9 @@ class Command(ReviewCommand):
         wanted = job_ids if options["summary"] else part
         document = JobListJson(jobs=show_jobs(wanted, gates_folder=settings.current().gates_folder))
         if options["summary"]:
-            document.summary = count_by(
-                document.jobs,
-                status=lambda job: job.status,
-                partition=lambda job: job.model_partition,
-                lens=lambda job: job.lens,
-            )
+            words = {"status": "status", "partition": "model_partition", "lens": "lens"}
+            getters = {name: attrgetter(column) for name, column in words.items()}
+            document.summary = count_by(document.jobs, **getters)
             document.jobs = []
         document.next = part.next
         lines = (line for job in document.jobs for line in _lines(job))
