@@ -40,6 +40,9 @@ class Command(ReviewCommand):
         many: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
         add_scope_arguments(parser)
         add(
+            "--text", type=source, metavar="F", help="judge this in the place of the one note named"
+        )
+        add(
             "--since",
             type=text,
             metavar="REF",
@@ -70,11 +73,14 @@ class Command(ReviewCommand):
 
         if self.as_json and options["format"] not in (None, "json"):
             raise UsageRefused(f"--json and --format {options['format']} contradict each other")
+        if options["text"] and (len(options["note"] or ()) != 1 or not options["rules_only"]):
+            raise UsageRefused("--text goes with one --note, and with --rules-only")
         config, named = settings.current(), options["baseline"]
         has_store = store.is_there()
         request = CheckRequest(
             gates=() if options["all_gates"] else tuple(options["gates"]),
             notes=tuple(options["note"] or ()),
+            text=self.read_input(options["text"]) if options["text"] else None,
             current_only=options["current"],
             since=options["since"],
             new_only=options["new_only"],
