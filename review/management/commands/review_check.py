@@ -69,7 +69,7 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if self.as_json and options["format"] not in (None, "json"):
             raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-        if options["text"] and (len(options["note"] or ()) != 1 or not options["rules_only"]):
+        if options["text"] and (len(options["notes"]) != 1 or not options["rules_only"]):
             raise UsageRefused("--text goes with one --note, and with --rules-only")
         config, named = settings.current(), options["baseline"]
         has_store = store.is_there()
