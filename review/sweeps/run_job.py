@@ -291,29 +291,46 @@ def _close(
     require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
     last = outcomes[-1] if outcomes else RunnerOutcome()
-    text, telemetry, now = last.text, telemetry_of(outcomes), worker.clock()
+    outcome = replace(last, failure=failed, telemetry=telemetry_of(outcomes))
+    return close_job(
+        job,
+        outcome,
+        actor=worker.actor,
+        config=worker.config,
+        now=worker.clock(),
+        lease=lease,
+    )
+
+
+def close_job(
+    job: ReviewJob,
+    outcome: RunnerOutcome,
+    *,
+    actor: str,
+    config: Config,
+    now: datetime,
+    lease: Lease | None = None,
+) -> IngestedJobJson:
+    """Ingest what a job came to, or fail it; raises as `ingest_job` and `fail_job` do."""
+    text, telemetry, failed = outcome.text, outcome.telemetry, outcome.failure
     failure = None if failed is None else RunFailed(failed.code, failed.reason)
     if text is not None:
-        ArtifactStore(worker.config).keep_input(job.bundle_output_path, text)
+        ArtifactStore(config).keep_input(job.bundle_output_path, text)
         request = IngestRequest(
-            actor=worker.actor,
-            telemetry=telemetry,
-            failure=failure,
-            typed=last.typed,
-            lease=lease,
+            actor=actor, telemetry=telemetry, failure=failure, typed=outcome.typed, lease=lease
         )
         try:
-            return ingest_job(job.pk, request=request, config=worker.config, now=now)
+            return ingest_job(job.pk, request=request, config=config, now=now)
         except (NoOutput, NoBlocks) as refused:
-            failure = failure or _nothing_whole(job, text, refused, worker.config)
+            failure = failure or _nothing_whole(job, text, refused, config)
     to_fail = FailRequest(
         failure=failure or RunFailed(FailureCode.NO_OUTPUT, "the worker produced no output"),
-        actor=worker.actor,
-        telemetry=telemetry,
+        actor=actor,
+        telemetry=None if telemetry is None else dict(telemetry),
         raw=text,
         lease=lease,
     )
-    return fail_job(job.pk, request=to_fail, config=worker.config, now=now)
+    return fail_job(job.pk, request=to_fail, config=config, now=now)
 
 
 def _nothing_whole(
