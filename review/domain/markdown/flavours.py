@@ -29,7 +29,18 @@ class Flavour:
     anchors: str = ""
     site_root: str | None = None
 
+    @property
+    def has_addresses(self) -> bool:
+        """Whether a note may have an id or an address of its own, in its frontmatter."""
+        return self.name in ("dendron", *_SITES)
 
+    @property
+    def makes_pages(self) -> bool:
+        """Whether a site is made of the notes, whose links name addresses of pages."""
+        return self.name in _SITES
+
+
+_SITES = ("docusaurus", "hugo", "jekyll", "mkdocs", "zola")
 COMMONMARK = Flavour("commonmark")
 FLAVOURS: Mapping[str, Flavour] = MappingProxyType(
     {
