@@ -41,6 +41,14 @@ class OrphanJson(Document, kw_only=True):
     acceptances: int
 
 
+class SkipJson(Document, kw_only=True):
+    """A pair that a note takes itself out of, with `review_skip` in its frontmatter."""
+
+    note_path: str
+    gate_id: str
+    reason: str
+
+
 class StatusJson(Document, kw_only=True):
     """The answer of `review_status`.
 
@@ -66,6 +74,7 @@ class StatusJson(Document, kw_only=True):
     notices: list[str] = []
     renames: list[RenameJson] = []
     waiting_findings: int = 0
+    skips: list[SkipJson] = []
 
 
 class NotePairJson(Document, kw_only=True):

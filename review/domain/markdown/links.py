@@ -169,7 +169,8 @@ def _readings(target: str) -> Iterator[tuple[str, str]]:
     written = unicodedata.normalize("NFC", target)
     name, _, anchor = written.partition("#")
     anchor = unquote(anchor)
-    readings = dict.fromkeys(((written, ""), (name, anchor), (name.partition("?")[0], anchor)))
+    shorter = (name.partition("?")[0], anchor), (name.partition("^")[0], "")
+    readings = dict.fromkeys(((written, ""), (name, anchor), *shorter))
     for whole, rest in readings:
         yield whole, rest
         if "%" in whole:
@@ -197,13 +198,11 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
 
 def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:
     site_root = base.flavour.site_root
+    found: str | None = None
     if site_root is not None and name.startswith("../"):  # from a page's address
-        path = name.replace("../", "")
-        return next(
-            (found for root in _ASSETS if (found := f"{root[0]}/{path}") in base.known), None
-        )
-    found = None
-    if is_of_root and site_root is not None:  # sites write addresses in small letters
+        assets = (f"{root[0]}/{name.replace('../', '')}" for root in _ASSETS)
+        found = next((path for path in assets if path in base.known), None)
+    elif is_of_root and site_root is not None:  # sites write addresses in small letters
         found = _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
     elif not base.flavour.wikilinks and "." not in name:
         found = _by_stem(name, note_path, base.stems)

@@ -27,10 +27,7 @@ def status_lines(status: StatusJson) -> Iterator[str]:
     if status.abandoned_jobs:
         names = " ".join(map(str, status.abandoned_jobs))
         yield f"abandoned jobs: {names} (see: commonplace recover_review_jobs)"
-    for orphan in status.orphans:
-        yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
-    for rename in status.renames:
-        yield rename.line
+    yield from _names(status)
     if status.tripped:
         yield f"tripped: {status.tripped}"
     for partition in status.partitions:
@@ -38,6 +35,15 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield f"gates in {partition.model_partition}"
         rows = [("gate", *_HEADINGS), *map(_gate_cells, partition.gates)]
         yield from (f"  {line}" for line in _table(rows))
+
+
+def _names(status: StatusJson) -> Iterator[str]:
+    for skip in status.skips:
+        yield f"skipped by the note: {skip.gate_id} on {skip.note_path}: {skip.reason}"
+    for orphan in status.orphans:
+        yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
+    for rename in status.renames:
+        yield rename.line
 
 
 def _share(partition: PartitionStatusJson) -> str:

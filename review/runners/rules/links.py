@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from review.domain.markdown.links import LinkKind
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.inline import InlineLink, InlineLinkKind
 from review.runners.rules.lists import VAGUE_LINK_TEXTS
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, line_finding, link_finding, shown, warn
+from review.runners.rules.registry import Check, finding, line_finding, link_finding, shown
 from review.runners.rules.values import RuleLink
 from review.runners.rules.words import plain, word_count
 from review.vocabulary import Severity
@@ -26,14 +27,15 @@ _EXAMPLE_HOST = re.compile(
 # Names that nothing has: links to them show how a link is written.
 _MADE_UP = re.compile(
     r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo|esempio|exemplo|"
-    r"beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?|(?:url|link|path|path/to/.*|target|\w|\.{3}|…)",
+    r"beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
+_TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
 _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
     r"(?:\b(?:url|uri|address|endpoint)(?: is)?:?|\b(?:go|browse|points?|listens?|running|redirects?"
-    r"|naviga?\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
+    r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
     re.IGNORECASE,
 )
@@ -67,7 +69,18 @@ def _unresolved(page: Page) -> Iterator[TypedFinding]:
         and not _is_shown_as_code(page.quoted_line(link.line), link.target)
     ]
     for link in broken[:_MOST_BROKEN]:
-        yield line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
+        found = line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
+        yield replace(found, severity=Severity.INFO) if _is_doubtful(page, link) else found
+
+
+def _is_doubtful(page: Page, link: RuleLink) -> bool:
+    """Whether it may be no link, where no wikilink of the note is one, or a page of the site's own."""
+    flavour = page.given.flavour
+    if flavour.name == "commonmark" and link.kind is LinkKind.WIKILINK:
+        return not any(
+            other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
+        )
+    return flavour.makes_pages and _TOP_PAGE.fullmatch(link.target) is not None
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -93,12 +106,12 @@ def _bare_urls(page: Page) -> Iterator[TypedFinding]:
         for url in _outside_links(passage):
             has_slot = text.startswith("<", url.end)
             if not has_slot and not _EXAMPLE_HOST.match(url.target) and not _is_named(text, url):
-                found = link_finding(
+                naked = link_finding(
                     passage, url, "a naked address: a reader cannot tell what it leads to"
                 )
                 # The name of a site says it, and so does what the reader is told to type.
                 says = _HOST_ONLY.fullmatch(url.target) or _TYPED.search(text[: url.start])
-                yield replace(found, severity=Severity.INFO) if says else found
+                yield replace(naked, severity=Severity.INFO) if says else naked
 
 
 def _is_named(text: str, url: InlineLink) -> bool:
@@ -111,10 +124,11 @@ def _is_named(text: str, url: InlineLink) -> bool:
         return True  # to be cloned, or not the whole of it
     if "Copyright (c)" in text:
         return True
-    # A line of its own below its title.
+    # A line of its own below or above what it is.
     above, _, line = text[: url.start].rpartition("\n")
     rest = text[url.end :].partition("\n")[0]
-    return bool(above.strip()) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
+    others = above.strip() or text[url.end :].strip(" \\\n")
+    return bool(others) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
 
 
 def _outside_links(passage: Passage) -> Iterator[InlineLink]:
@@ -164,7 +178,7 @@ def _wall(run: Sequence[Passage], heading: str) -> Iterator[TypedFinding]:
         return  # a tree: the contents of something
     block = run[0].block
     said = f"{len(run)} links in a row, and no word on why to follow any"
-    yield warn(said, quote=block.excerpt(0), line=block.line)
+    yield finding(Severity.INFO, said, quote=block.excerpt(0), line=block.line)
 
 
 def _lists_contents(heading: str) -> bool:
