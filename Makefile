@@ -86,7 +86,7 @@ check-types: setup
 
 soak: setup  ## kills at every write, 8 processes at once for a minute, fifty killed sweeps of 200 jobs; one to two hours
 	env -u COMMONPLACE_TEST_DATABASE_URL COMMONPLACE_TEST_KILLS=50 $(PY) -m pytest tests/e2e/test_sweep_kills.py
-	env -u COMMONPLACE_TEST_DATABASE_URL COMMONPLACE_TEST_HISTORIES=1500 $(PY) -m pytest tests/unit/corpus/test_index_stateful.py
+	env -u COMMONPLACE_TEST_DATABASE_URL COMMONPLACE_TEST_HISTORIES=1500 $(PY) -m pytest tests/unit/knowledge_base/test_index_stateful.py
 	env -u COMMONPLACE_TEST_DATABASE_URL COMMONPLACE_TEST_SHAPES=1500 $(PY) -m pytest tests/fuzz/test_shapes.py
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -m soak tests --ignore=tests/crash
 	env -u COMMONPLACE_TEST_DATABASE_URL $(PY) -m pytest -n 2 --dist worksteal -m soak tests/crash

@@ -37,6 +37,30 @@ class JobNote(TextChoices):
     """What a job's log says of a moment that moved nothing."""
 
     PRUNED = "artifacts pruned"
+    TAKEN_OVER = "taken over"
+
+
+class JobPurpose(TextChoices):
+    """Why a job was made: to review notes, or to try a gate on its cases."""
+
+    REVIEW = "review"
+    TRIAL = "trial"
+
+
+class Expectation(TextChoices):
+    """How a gate is to answer one of its cases."""
+
+    FLAG = "flag"
+    PASS = "pass"
+
+
+class CaseOrigin(TextChoices):
+    """Where the text of a case comes from."""
+
+    EXAMPLE = "example"
+    SEED = "seed"
+    HISTORY = "history"
+    HAND = "hand"
 
 
 class Grouping(TextChoices):
@@ -139,6 +163,7 @@ class NotAccepted(TextChoices):
     DECISION_UNKNOWN = "decision-unknown"
     PARTITION_MISMATCH = "partition-mismatch"
     QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
+    TRIAL = "trial"
 
 
 class LookReason(TextChoices):
@@ -183,9 +208,11 @@ class ProblemCode(TextChoices):
     VANISHED = "vanished"
     EMPTY_GATE = "empty-gate"
     INVALID_GATE = "invalid-gate"
+    INVALID_CASE = "invalid-case"
     GATE_ID_MISMATCH = "gate-id-mismatch"
     UNKNOWN_KEY = "unknown-key"
     UNKNOWN_WATCH = "unknown-watch"
     UNKNOWN_RULE = "unknown-rule"
     IDLE_SKIP = "idle-skip"
     PROMPT_TOO_LARGE = "prompt-too-large"
+    DAMAGED_LOCK = "damaged-lock"

@@ -44,6 +44,10 @@ class PairNotCompleted(Conflict):
     """The pair has no review that could be decided."""
 
 
+class PairOfTrial(Conflict):
+    """The pair tries a gate on one of its cases: it decides nothing about a note."""
+
+
 class PairOfAnotherModel(Conflict):
     """Another model than the partition's wrote the review: it is evidence, never an acceptance."""
 
@@ -124,7 +128,7 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
     What the pair's texts were acked to or carried over to keeps its texts and takes the decision.
 
     :raises UsageRefused: no reason or no actor is given.
-    :raises UnknownPair, PairNotCompleted, PairOfAnotherModel: there is no review to decide.
+    :raises UnknownPair, PairNotCompleted, PairOfTrial, PairOfAnotherModel: there is no review to decide.
     """
     _require_words(reason=request.reason, actor=request.actor)
     pair = _require_pair(request.review_pair_id, config=config)
@@ -191,6 +195,11 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
         raise PairNotCompleted(
             f"pair {pair_id} is {pair.status}: it has no review to decide",
             hint=f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}",
+        )
+    if pair.not_accepted == NotAccepted.TRIAL:
+        raise PairOfTrial(
+            f"pair {pair_id} tries a gate on one of its cases: no note is reviewed by it",
+            hint="if the case expects the wrong answer, edit the case",
         )
     # An undecided pair of such a job is marked as undecided; the telemetry still tells.
     telemetry = pair.job.telemetry

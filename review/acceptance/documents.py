@@ -137,3 +137,10 @@ class DisposedJson(Document, kw_only=True):
     was: str | None
     reason: str
     note_sha256: str
+
+
+class DisposedAllJson(Document, kw_only=True):
+    """The answer of `dispose_finding -`, in the order of the lines."""
+
+    schema: str = "dispose-finding/1"
+    findings: list[DisposedJson]

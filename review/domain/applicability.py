@@ -14,8 +14,8 @@ class NoteKind:
     """What a note says it is; `type_path` as `resolve_type` gives it, `""` for none.
 
     `readable` is false when the frontmatter could not be read, so that nothing is known. `language`
-    is a code of two letters, `""` where it is not known; `skips` are the gates or lenses that the note
-    takes itself out of, with its reasons; `places` are the patterns of gates that its path fits.
+    is a code of two letters, `""` where it is not known; `skips` are the gates or lenses that the
+    note takes itself out of, with its reasons; `places` are the patterns of gates that its path fits.
     """
 
     type_path: str

@@ -24,15 +24,16 @@ def group_targets(
     items: Iterable[T],
     *,
     grouping: Grouping,
-    batch_size: int,
+    batch_size: int | None,
     note_of: Callable[[T], str],
     gate_of: Callable[[T], str],
     lens_of: Callable[[T], str],
 ) -> list[Group[T]]:
     """Pack items; the same set in any order gives the same groups.
 
-    Groups are sorted by note and lens, or by gate and first note. `batch_size` counts items of a
-    gate's job, and says nothing about a note's.
+    Groups are sorted by note and lens, or by gate and first note.
+
+    :param batch_size: items of a group; None is all.
     """
     by_note = grouping is Grouping.NOTE
     packed: dict[tuple[str, str], list[T]] = {}
@@ -40,7 +41,7 @@ def group_targets(
     for item in ordered:
         name = note_of(item) if by_note else gate_of(item)
         packed.setdefault((name, lens_of(item)), []).append(item)
-    size = len(ordered) if by_note else batch_size
+    size = batch_size or len(ordered)
     return [
         Group(grouping, key[1], tuple(packed[key][start : start + size]))
         for key in sorted(packed)

@@ -31,7 +31,10 @@ class QueueFindingJson(Document, kw_only=True):
 
 
 class QueueEntryJson(Document, kw_only=True):
-    """A (note, gate) pair that wants an edit, as its latest accepted review says."""
+    """A (note, gate) pair that wants an edit, as its latest accepted review says.
+
+    `noisy` says why it comes last, where the queue is sorted by priority.
+    """
 
     note_path: str
     gate_path: str
@@ -45,6 +48,7 @@ class QueueEntryJson(Document, kw_only=True):
     later_pass_in: tuple[str, ...]
     findings: list[QueueFindingJson]
     rationale: str | None
+    noisy: str | None = None
 
 
 class DispositionJson(Document, kw_only=True):
@@ -112,7 +116,9 @@ class LookJson(Document, kw_only=True):
 class QueueJson(Document, kw_only=True):
     """The answer of `warn_selector`; findings of notes that are gone stand apart.
 
-    `waiting_findings` are not among them: their gate changed, and they wait for a new review.
+    `next` is the cursor of the part behind this one; `summary` counts entries if asked for.
+    `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
+    `muted_findings`, of gates that `kb/review.toml` mutes.
     """
 
     schema: str = WARN_SCHEMA
@@ -120,12 +126,15 @@ class QueueJson(Document, kw_only=True):
     deleted_notes: list[QueueEntryJson]
     problems: list[ProblemJson]
     waiting_findings: int = 0
+    muted_findings: int = 0
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class QueuePageJson(QueueJson, kw_only=True):
     """A part of that answer; `next` is the address of the part after it, absent at the end."""
 
-    next: str | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class LooksJson(Document, kw_only=True):
@@ -134,12 +143,14 @@ class LooksJson(Document, kw_only=True):
     schema: str = WARN_SCHEMA
     needs_a_look: list[LookJson]
     problems: list[ProblemJson]
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class LooksPageJson(LooksJson, kw_only=True):
     """A part of that answer; `next` is the address of the part after it, absent at the end."""
 
-    next: str | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class FixPromptJson(Document, kw_only=True):

@@ -14,6 +14,7 @@ from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
 from review.protocol.output import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import locate_findings, quote_lines
+from review.protocol.sentinels import end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
 from review.settings.config import Config
 from review.vocabulary import Decision, DecisionSource, PairStatus
@@ -95,6 +96,18 @@ def typed_output(
     )
 
 
+def write_blocks(
+    reviews: Mapping[int, TypedReview], *, token: str, names: Mapping[int, tuple[str, str]]
+) -> bytes:
+    """Write reviews that came as data as blocks; `names`: note and gate id by ordinal."""
+    lines = []
+    for ordinal, review in sorted(reviews.items()):
+        sentinel = (token, ordinal, *names[ordinal])
+        text = render_typed_review(review).rstrip("\n")
+        lines += [start_line(*sentinel), text, end_line(*sentinel), ""]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
 def read_blocks(parsed: ParsedOutput, *, pairs: Sequence[ReviewPair]) -> dict[int, ReadReview]:
     """Read the blocks of the pairs that are not completed yet, by pair key."""
     return {
@@ -121,7 +134,13 @@ def make_reviews(
         if other is not None:
             problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
             decision = ParsedDecision(Decision.UNKNOWN, None, problem)
-        findings = _new_findings(pair, review.findings, known, earlier) if review.findings else ()
+        findings = identify_findings(
+            review.findings,
+            note_path=pair.note.path,
+            gate_path=pair.gate.path,
+            note_text=known.note_text(pair) if review.findings else "",
+            earlier=earlier.get((pair.note_id, pair.gate_id), []),
+        )
         reviews.append(NewReview(pair, review.text, decision, findings, other is not None))
     return tuple(reviews)
 
@@ -129,12 +148,16 @@ def make_reviews(
 def _read_block(block: ParsedBlock) -> ReadReview:
     if block.typed is None:
         return read_review(block.text)
-    findings = tuple(
-        ParsedFinding(number, found.severity, finding_text(found), found.quote, found.line or None)
-        for number, found in enumerate(block.typed.findings, 1)
-    )
     decision = ParsedDecision(block.typed.decision, DecisionSource.TYPED, "")
-    return ReadReview(block.text, decision, findings)
+    return ReadReview(block.text, decision, typed_findings(block.typed))
+
+
+def typed_findings(review: TypedReview) -> tuple[ParsedFinding, ...]:
+    """Return the findings of a review that came as data, as if they had been parsed."""
+    return tuple(
+        ParsedFinding(number, found.severity, finding_text(found), found.quote, found.line or None)
+        for number, found in enumerate(review.findings, 1)
+    )
 
 
 def read_review(text: str) -> ReadReview:
@@ -187,18 +210,23 @@ def _note_of_quotes(
     return None
 
 
-def _new_findings(
-    pair: ReviewPair,
+def identify_findings(
     raw: Sequence[ParsedFinding],
-    known: KnownFindings,
-    earlier: Mapping[tuple[int, int], list[KnownFinding]],
+    *,
+    note_path: str,
+    gate_path: str,
+    note_text: str,
+    earlier: Sequence[KnownFinding],
 ) -> tuple[NewFinding, ...]:
-    note_text = known.note_text(pair)
+    """Place the findings of a review in the note, and give each the fingerprint it is known by.
+
+    :param earlier: findings of the same note and gate, the newest first.
+    """
     findings = _without_repetitions(raw, note_text)
     lines = locate_findings(note_text, findings)
     fingerprints = choose_fingerprints(
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
+        note_path=note_path,
+        gate_path=gate_path,
         note_text=note_text,
         reported=[
             ReportedFinding(
@@ -210,7 +238,7 @@ def _new_findings(
             )
             for item, line in zip(findings, lines, strict=True)
         ],
-        earlier=earlier.get((pair.note_id, pair.gate_id), []),
+        earlier=earlier,
     )
     return tuple(
         NewFinding(

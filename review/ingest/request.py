@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from review.errors import Conflict, InputRejected
-from review.models import Provenance
+from review.models import Lease, Provenance
 from review.protocol.typed_review import TypedReview
 from review.vocabulary import FailureCode
 
@@ -57,6 +57,7 @@ class IngestRequest:
     :param telemetry: evidence from the parent's harness, kept as it is.
     :param failure: why the job fails, whatever its output holds.
     :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
+    :param lease: of the claim whose result this is; None where anybody may bring it.
     """
 
     actor: str
@@ -67,3 +68,4 @@ class IngestRequest:
     all_or_nothing: bool = False
     failure: RunFailed | None = None
     typed: Mapping[int, TypedReview] = field(default_factory=dict)
+    lease: Lease | None = None

@@ -30,6 +30,7 @@ from review.vocabulary import (
     ACCEPTING_DECISIONS,
     AcceptanceKind,
     Decision,
+    JobPurpose,
     JobStatus,
     NotAccepted,
     PairStatus,
@@ -128,7 +129,7 @@ def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bo
     first = alike[0]
     leaving = JobStatus(first.read.job.status)
     is_unclaimed = first.read.job.started_at is None
-    moved = ReviewJob.objects.close(
+    moved = ReviewJob.objects.held_by(request.lease).close(
         [plan.read.job for plan in alike],
         leaving=leaving,
         ending=first.ending,
@@ -147,7 +148,8 @@ def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bo
 
 def _is_as_it_was(plan: Plan) -> bool:
     was = sum(pair.status == PairStatus.COMPLETED for pair in plan.read.pairs)
-    return ReviewPair.objects.completed().filter(job=plan.read.job).count() == was
+    now = ReviewPair.objects.filter(job=plan.read.job, status=PairStatus.COMPLETED)
+    return now.count() == was
 
 
 def _keep_raw(plan: Plan, *, now: datetime) -> None:
@@ -179,7 +181,9 @@ def _accept(
     candidates = []
     for each in taken:
         decision = each.item.decision.decision
-        if each.item.of_another_note:
+        if each.plan.read.job.purpose == JobPurpose.TRIAL:
+            why_not[each.item.pair.pk] = NotAccepted.TRIAL
+        elif each.item.of_another_note:
             why_not[each.item.pair.pk] = NotAccepted.QUOTES_OF_ANOTHER_NOTE
         elif decision not in ACCEPTING_DECISIONS:
             why_not[each.item.pair.pk] = _UNDECIDED[decision]

@@ -20,6 +20,7 @@ from review.vocabulary import (
     Decision,
     FailureCode,
     Grouping,
+    JobPurpose,
     JobStatus,
     NotAccepted,
     PairStatus,
@@ -133,15 +134,20 @@ def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
 
 
 def list_job_ids(
-    *, statuses: Sequence[JobStatus] = (), model_partition: str = "", limit: int | None = None
+    *,
+    statuses: Sequence[JobStatus] = (),
+    model_partition: str = "",
+    purpose: JobPurpose | None = None,
 ) -> list[int]:
     """Return the ids of the jobs that match, oldest first."""
     jobs = ReviewJob.objects.order_by("pk")
+    if purpose is not None:
+        jobs = jobs.filter(purpose=purpose)
     if statuses:
         jobs = jobs.filter(status__in=statuses)
     if model_partition:
         jobs = jobs.of_partition(model_partition)
-    return list(jobs.values_list("pk", flat=True)[:limit])
+    return list(jobs.values_list("pk", flat=True))
 
 
 def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list[int]:
@@ -237,6 +243,7 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         model_partition=job.model_partition.name,
         grouping=job.grouping,
         lens=job.lens,
+        purpose=job.purpose,
         prompt_path=job.prompt_path,
         bundle_output_path=job.bundle_output_path,
         manifest_path=manifest_path(job.prompt_path),

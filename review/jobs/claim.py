@@ -22,9 +22,9 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, Provenance, ReviewJob
+from review.models import JobEvent, Lease, NamedKeys, Provenance, ReviewJob
 from review.settings.config import Config
-from review.vocabulary import JobStatus
+from review.vocabulary import JobPurpose, JobStatus
 
 
 class JobNotClaimable(Conflict):
@@ -37,9 +37,13 @@ class ClaimRequest:
 
     :param job_id: this one; None claims the oldest queued ones.
     :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
+    :param only: of these jobs alone; None claims of all.
+    :param max_prompt_tokens: of all prompts together; None is no limit.
     :param effort_unknown: the harness names its model but not the effort.
+    :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
         abandoned.
+    :param lease: of the one job; None where nobody will extend it.
     """
 
     actor: str
@@ -47,8 +51,12 @@ class ClaimRequest:
     job_id: int | None = None
     limit: int = 1
     model_partition: str | None = None
+    only: tuple[int, ...] | None = None
+    max_prompt_tokens: int | None = None
     effort_unknown: bool = False
+    purpose: JobPurpose = JobPurpose.REVIEW
     parent: Parent | None = None
+    lease: Lease | None = None
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
@@ -64,13 +72,17 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
     if request.job_id is not None:
         queued = queued.filter(pk=request.job_id)
+    else:
+        queued = queued.filter(purpose=request.purpose)
+    if request.only is not None:
+        queued = queued.filter(pk__in=NamedKeys(request.only))
     if request.model_partition is not None:
         queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
     fitting = _fitting_partitions(queued, request, config)
     claimed: list[int] = []
     if fitting:
         oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
-        claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
+        claimed = _claim(oldest.values_list("pk", "estimated_prompt_tokens"), request, now=now)
     if request.job_id is not None and not claimed:
         raise _not_claimable(require_job(request.job_id), request)
     jobs = show_jobs(claimed, gates_folder=config.gates_folder)
@@ -100,19 +112,27 @@ def _fitting_partitions(
     return fitting
 
 
-def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> list[int]:
-    """Claim up to `limit` of the jobs that are still queued, in their order; return which."""
+def _claim(jobs: Iterable[tuple[int, int]], request: ClaimRequest, *, now: datetime) -> list[int]:
+    """Claim up to `limit` of the jobs that are still queued, in their order; return which.
+
+    :param jobs: ids with the estimated tokens of their prompts.
+    """
     claimed: list[int] = []
+    room = request.max_prompt_tokens
     with transaction.atomic():
-        for job_id in job_ids:
+        for job_id, tokens in jobs:
+            if room is not None and tokens > room:
+                continue
             if ReviewJob.objects.claim(
                 job_id,
                 provenance=request.provenance,
                 claimed_by=request.actor,
                 parent=request.parent,
+                lease=request.lease,
                 now=now,
             ):
                 claimed.append(job_id)
+                room = None if room is None else room - tokens
             if len(claimed) == request.limit:
                 break
         JobEvent.objects.record(

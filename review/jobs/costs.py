@@ -45,11 +45,20 @@ def mean_cost(*, model_partition: str, runner: str) -> float | None:
     return sum(cost for cost, _estimated in past) / len(past) if past else None
 
 
+def mean_output_tokens(*, model_partition: str) -> float | None:
+    """The mean output of the latest jobs of the partition for a pair; None when none told it."""
+    rows = _run_jobs().filter(model_partition__name=model_partition).order_by("-pk")
+    latest = rows.values_list("telemetry", "pair_count")[:_PAST_JOBS]
+    told = [(usage_of(telemetry).output_tokens or 0, pairs) for telemetry, pairs in latest]
+    pairs = sum(pairs for output, pairs in told if output)
+    return sum(output for output, _pairs in told) / pairs if pairs else None
+
+
 def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
     """Cost and estimated prompt tokens of the latest jobs that reported all of their cost."""
     rows = _run_jobs().filter(model_partition__name=model_partition, runner=runner)
     latest = rows.order_by("-pk").values_list("telemetry", "estimated_prompt_tokens")[:_PAST_JOBS]
-    usages = [(_usage_of(telemetry), estimated) for telemetry, estimated in latest]
+    usages = [(usage_of(telemetry), estimated) for telemetry, estimated in latest]
     return [
         (usage.cost_usd, estimated)
         for usage, estimated in usages
@@ -63,18 +72,31 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
     if model_partition is not None:
         jobs = jobs.filter(model_partition__name=model_partition)
     books = {
-        name: dict[str, _Sum]() for name in ("total", "gates", "lenses", "partitions", "runners")
+        name: dict[str, _Sum]()
+        for name in ("total", "gates", "lenses", "partitions", "runners", "purposes", "days")
     }
     usages: dict[int, tuple[Usage, int]] = {}
-    columns = ("pk", "model_partition__name", "runner", "lens", "pair_count", "telemetry")
-    for job_id, partition, runner, lens, pairs, telemetry in jobs.values_list(*columns).iterator():
-        usage = _FREE if partition == RULES_PARTITION else _usage_of(telemetry)
+    columns = (
+        "pk",
+        "model_partition__name",
+        "runner",
+        "lens",
+        "purpose",
+        "completed_at",
+        "pair_count",
+        "telemetry",
+    )
+    for job_id, *names, pairs, telemetry in jobs.values_list(*columns).iterator():
+        partition, runner, lens, purpose, closed_at = names
+        usage = _FREE if partition == RULES_PARTITION else usage_of(telemetry)
         usages[job_id] = (usage, pairs)
         for book, name in (
             ("total", "total"),
             ("lenses", lens),
             ("partitions", partition),
             ("runners", runner or NO_RUNNER),
+            ("purposes", purpose),
+            ("days", closed_at.date().isoformat()),
         ):
             books[book].setdefault(name, _Sum()).add(usage, pairs=pairs)
     for gate_id, job_id, pairs in _gates_of(jobs, config):
@@ -94,6 +116,8 @@ class _Sum:
     jobs: int = 0
     pairs: int = 0
     jobs_without_cost: int = 0
+    prompt: float = 0.0
+    cached: float = 0.0
     known: dict[str, float] = field(default_factory=dict)
 
     def add(self, usage: Usage, *, pairs: int, share: float = 1.0) -> None:
@@ -104,6 +128,9 @@ class _Sum:
             value = getattr(usage, name)
             if value is not None:
                 self.known[name] = self.known.get(name, 0.0) + value * share
+        if usage.prompt_tokens:
+            self.prompt += usage.prompt_tokens * share
+            self.cached += (usage.cached_input_tokens or 0) * share
 
     def document(self, name: str) -> CostJson:
         tokens = {
@@ -117,6 +144,7 @@ class _Sum:
             cost_usd=_rounded(self.known.get("cost_usd"), 6),
             jobs_without_cost=self.jobs_without_cost,
             seconds=_rounded(self.known.get("seconds"), 3),
+            cached_share=round(self.cached / self.prompt, 4) if self.prompt else None,
             **tokens,
         )
 
@@ -127,7 +155,7 @@ def _run_jobs() -> QuerySet[ReviewJob]:
     return closed.filter(started_at__isnull=False) | closed.filter(telemetry__isnull=False)
 
 
-def _usage_of(telemetry: object) -> Usage:
+def usage_of(telemetry: object) -> Usage:
     return read_usage(telemetry if isinstance(telemetry, Mapping) else None)
 
 

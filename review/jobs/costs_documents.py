@@ -10,6 +10,7 @@ class CostJson(Document, kw_only=True):
 
     A number is null when no job says it, and is the sum of those that do: `jobs_without_cost` did
     not say what they cost. Of a job with several gates each has the share of its pairs.
+    `cached_share` is the part of the input that came from a cache, where the runner tells both.
     """
 
     name: str
@@ -21,6 +22,25 @@ class CostJson(Document, kw_only=True):
     output_tokens: int | None
     cached_input_tokens: int | None
     seconds: float | None
+    cached_share: float | None = None
+
+
+class PricedEstimateJson(Document, kw_only=True):
+    """What planned jobs would cost with a model API, at its declared prices.
+
+    `cached_tokens` are read from the provider's cache where it works throughout. Output tokens are by
+    past jobs of the partition, or assumed. A null cost needs a price that is not declared.
+    """
+
+    runner: str
+    prompt_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    output_is_assumed: bool
+    cost_usd: float | None
+    cached_cost_usd: float | None
+    batch_cost_usd: float | None
+    cached_batch_cost_usd: float | None
 
 
 class CostsJson(Document, kw_only=True):
@@ -31,3 +51,5 @@ class CostsJson(Document, kw_only=True):
     lenses: list[CostJson]
     partitions: list[CostJson]
     runners: list[CostJson]
+    purposes: list[CostJson]
+    days: list[CostJson] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -32,6 +32,7 @@ from review.vocabulary import Grouping, ProblemCode
 
 DEFAULT_BATCH_SIZE = 8
 JOBS_PER_TRANSACTION = 50
+MAX_LENS_LENGTH = 200
 DUPLICATE = "duplicate"
 NOT_APPLICABLE = "not-applicable"
 
@@ -42,6 +43,7 @@ class CreateRequest:
 
     :param selection: selector JSON; `source` is what messages call it.
     :param batch_size: notes in a job of grouping `gate`; None is the default.
+    :param across_lenses: a note's job holds gates of several lenses, up to the configured number.
     :param max_prompt_tokens: larger prompts are split by pairs, and a pair that is larger alone is
         skipped; None is the configured limit. Embedded rules read no prompt: only splitting is theirs.
     :param omit: leave out pairs that are `ALREADY_QUEUED` in an open job of the partition, or that
@@ -53,6 +55,7 @@ class CreateRequest:
     grouping: Grouping
     actor: str
     batch_size: int | None = None
+    across_lenses: bool = False
     max_prompt_tokens: int | None = None
     omit: frozenset[str] = frozenset({ALREADY_QUEUED})
     dry_run: bool = False
@@ -69,8 +72,11 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
     :raises ForeignJobFolder: another store has a folder of an id that was to be handed out.
     :raises ArtifactNotWritten: the system refused to write a file.
     """
-    if request.batch_size is not None and request.grouping is not Grouping.GATE:
+    by_gate = request.grouping is Grouping.GATE
+    if request.batch_size is not None and not by_gate:
         raise UsageRefused("--batch-size goes with --grouping gate: a note's job has all its gates")
+    if request.across_lenses and by_gate:
+        raise UsageRefused("--across-lenses goes with --grouping note: a gate has one lens")
     corpus = Corpus(config)
     partition, targets = read_selection(
         request.selection, source=request.source, config=config, catalog=corpus.gates
@@ -82,7 +88,16 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
     pairs = [pair for target in targets if (pair := admission.admit(target)) is not None]
     factory = JobFactory(partition, corpus=corpus, config=config, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
-    groups = _pack(pairs, request, admission, factory, limit=limit)
+    size = config.max_gates if request.across_lenses else None
+    packed = group_targets(
+        pairs,
+        grouping=request.grouping,
+        batch_size=size or (request.batch_size or DEFAULT_BATCH_SIZE if by_gate else None),
+        note_of=lambda pair: pair.note.path,
+        gate_of=lambda pair: pair.gate.path,
+        lens_of=lambda pair: "" if request.across_lenses else pair.gate.lens,
+    )
+    groups = _split(map(_named, packed), admission, factory, limit=limit)
     jobs: list[JobJson | PlannedJobJson]
     if request.dry_run:
         jobs = [_planned(group, factory) for group in groups]
@@ -167,23 +182,20 @@ class TargetAdmission:
         return DraftPair(note, gate)
 
 
-def _pack(
-    pairs: Sequence[DraftPair],
-    request: CreateRequest,
+def _named(group: Group[DraftPair]) -> Group[DraftPair]:
+    """Name a group by the lenses of its gates."""
+    lenses = dict.fromkeys(sorted(pair.gate.lens for pair in group.items))
+    return replace(group, lens="+".join(lenses)[:MAX_LENS_LENGTH])
+
+
+def _split(
+    groups: Iterable[Group[DraftPair]],
     admission: TargetAdmission,
     factory: JobFactory,
     *,
     limit: int,
 ) -> Iterator[Group[DraftPair]]:
     """Yield the pairs of each job, with a prompt below the limit; skip what is larger alone."""
-    groups = group_targets(
-        pairs,
-        grouping=request.grouping,
-        batch_size=request.batch_size or DEFAULT_BATCH_SIZE,
-        note_of=lambda pair: pair.note.path,
-        gate_of=lambda pair: pair.gate.path,
-        lens_of=lambda pair: pair.gate.lens,
-    )
     for group in groups:
         if factory.estimate(group.items) <= limit:
             yield group
@@ -195,7 +207,7 @@ def _pack(
             or admission.fits(pair, factory.estimate([pair]), limit=limit)
         ]
         for part in split_by_cost(fitting, cost=factory.estimate, limit=limit):
-            yield replace(group, items=tuple(part))
+            yield _named(replace(group, items=tuple(part)))
 
 
 def _planned(group: Group[DraftPair], factory: JobFactory) -> PlannedJobJson:

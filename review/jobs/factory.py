@@ -42,7 +42,7 @@ from review.protocol.prompt import (
 from review.protocol.sentinels import token_is_free
 from review.selection.note_cache import CachedNote, DraftPair, gate_snapshot
 from review.settings.config import Config
-from review.vocabulary import JobStatus, PairStatus
+from review.vocabulary import JobPurpose, JobStatus, PairStatus
 
 ALREADY_QUEUED = "already-queued"
 FRESH = "fresh"
@@ -79,6 +79,7 @@ class JobFactory:
         *,
         omit: Collection[str] = (),
         replaces: int | None = None,
+        purpose: JobPurpose = JobPurpose.REVIEW,
     ) -> CreatedJobs:
         """Create a job for each group, in one transaction; a group without a pair becomes none.
 
@@ -105,6 +106,7 @@ class JobFactory:
                     pk=job_id,
                     model_partition=partition,
                     status=JobStatus.QUEUED,
+                    purpose=purpose,
                     grouping=group.grouping,
                     lens=group.lens,
                     sentinel_token=token,

@@ -21,7 +21,10 @@ class PairJson(Document, kw_only=True):
 
 
 class JobJson(Document, kw_only=True):
-    """A job as create, claim and list show it; paths are root-relative where they are below it."""
+    """A job as create, claim and list show it; paths are root-relative where they are below it.
+
+    `purpose` is `review`, or `trial` for a job that tries a gate on its cases.
+    """
 
     review_job_id: int
     status: str
@@ -45,6 +48,7 @@ class JobJson(Document, kw_only=True):
     failure_reason: str | None = None
     replaces: int | None = None
     replaced_by: int | None = None
+    purpose: str = "review"
 
 
 class PlannedPairJson(Document, kw_only=True):
@@ -96,15 +100,46 @@ class ClaimedJson(Document, kw_only=True):
     jobs: list[JobJson]
 
 
+class TakenJobJson(Document, kw_only=True):
+    """A job that was taken, with its prompt."""
+
+    review_job_id: int
+    model_partition: str
+    lens: str
+    pair_count: int
+    estimated_prompt_tokens: int
+    prompt_path: str
+    bundle_output_path: str
+    prompt: str
+
+
+class TakenJson(Document, kw_only=True):
+    """The answer of `next_review_job`.
+
+    `created` jobs were made for it, of `skipped` targets none could be made (the first ones), and
+    `queued` jobs of the partition wait now.
+    """
+
+    schema: str = "next-review-job/1"
+    jobs: list[TakenJobJson]
+    created: int
+    skipped: list[SkippedJson]
+    queued: int
+
+
 class JobListJson(Document, kw_only=True):
+    """The answer of `review_job_list`; `next` is the cursor of the part behind this one."""
+
     schema: str = "review-job-list/1"
     jobs: list[JobJson]
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class JobListPageJson(JobListJson, kw_only=True):
     """The newest jobs of that answer, in its order; `next` is the address of those before them."""
 
-    next: str | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class FindingJson(Document, kw_only=True):
@@ -159,10 +194,14 @@ class LeftQueuedJson(Document, kw_only=True):
 
 
 class RanJson(Document, kw_only=True):
-    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for."""
+    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for.
+
+    `watched` has the jobs of `--watch`, which are not listed, by their ending.
+    """
 
     schema: str = "run-review-jobs/1"
     jobs: list[IngestedJobJson]
     left_queued: list[LeftQueuedJson]
     refused: list[RefusalJson]
     stopped_because: str | None = None
+    watched: dict[str, int] | None = None

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path, sha256_hex
 from review.domain.problems import Problem
+from review.knowledge_base.gate_cases import (
+    GateCase,
+    GateCases,
+    cases_folder,
+    read_cases,
+)
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, GateCatalog, UnknownGate
 from review.knowledge_base.gate_loader import load_gates
 from review.knowledge_base.index import FileIndex
@@ -25,7 +31,7 @@ from review.knowledge_base.notes import (
     read_note_text,
     typed,
 )
-from review.knowledge_base.places import Places
+from review.knowledge_base.places import NotePlacing
 from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import ScanRules
 from review.settings.config import REPORTS_FOLDER
@@ -42,6 +48,8 @@ __all__ = [
     "AmbiguousGate",
     "Corpus",
     "Gate",
+    "GateCase",
+    "GateCases",
     "GateCatalog",
     "NoSuchNote",
     "NoteFacts",
@@ -93,6 +101,7 @@ class Corpus:
             roots=tuple(normalise_path(root) for root in config.note_roots),
             excludes=config.excludes,
             pruned=_pruned(self._root, config.artifacts),
+            gates_folder=self._gates_folder,
         )
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._folder_types = config.folder_types
@@ -100,6 +109,7 @@ class Corpus:
         self._disk_paths = DiskPaths(self._root)
         self._folders: dict[str, str] = {}
         self._strip_comments = config.strips_comments
+        self.muted = config.muted
         self.flavour = flavour_of(
             config.flavour, anchors=config.anchors, site_root=config.site_root
         )
@@ -162,7 +172,11 @@ class Corpus:
     @cached_property
     def gates(self) -> GateCatalog:
         """All gates of the gates folder, read once."""
-        rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(self._gates_folder,))
+        rules = ScanRules(
+            max_bytes=self._rules.max_bytes,
+            roots=(self._gates_folder,),
+            gates_folder=self._gates_folder,
+        )
         scanner = PathScanner(self._root, rules, self._disk_paths)
         scanner.add_roots()
         return load_gates(
@@ -172,6 +186,14 @@ class Corpus:
             index=self._index,
             known_rules=self._known_rules,
         )
+
+    def cases(self, gate: Gate) -> GateCases:
+        """Read the cases of a gate, which lie in a folder beside it."""
+        folder = cases_folder(gate.path)
+        rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(folder,))
+        scanner = PathScanner(self._root, rules, self._disk_paths)
+        scanner.add_roots()
+        return read_cases(scanner.result(), folder=folder, read=self._read)
 
     def gate(self, path: str) -> Gate:
         """Return the gate whose file is at `path`.
@@ -198,8 +220,8 @@ class Corpus:
         )
 
     @cached_property
-    def _places(self) -> Places:
-        return Places(self.gates.gates)
+    def _places(self) -> NotePlacing:
+        return NotePlacing(self.gates.gates)
 
     def _placed(self, found: NoteList) -> NoteList:
         notes = tuple(self._places.place(found.notes))

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from review.knowledge_base.notes import NoteFacts
 
 
-class Places:
-    """Places notes by the gates of one catalog."""
+class NotePlacing:
+    """NotePlacing notes by the gates of one catalog."""
 
     def __init__(self, gates: tuple[Gate, ...]) -> None:
         self._gates = gates
         self._placed = cache(lambda kind, places: replace(kind, places=places))
 
     def place(self, notes: Iterable[NoteFacts]) -> Iterator[NoteFacts]:
-        """Give each note the patterns that its path fits, and a problem for a skip without effect."""
+        """Give each note the patterns that its path fits, and problems for idle skips."""
         for note in notes:
             kind = note.kind
             if self._patterns:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 MARKDOWN = ".md"
+# Ends the name of the folder that holds a gate's cases.
+CASES = ".cases"
 # What else people call a Markdown file: in any case, `.MD` among them.
 _MISNAMED = (MARKDOWN, ".markdown")
 # Copies that Dropbox, Nextcloud and Syncthing make of a file that was changed in two places.
@@ -60,6 +62,7 @@ class ScanRules:
     :param roots: root-relative folders that a walk starts in unless others are named.
     :param excludes: root-relative patterns, as in `.gitignore`.
     :param pruned: root-relative folders that hold no notes whatever links to them.
+    :param gates_folder: cases below it are neither notes nor gates; "" takes them as files.
     :param max_bytes: bytes; a larger file is a problem.
     :param suffix: what names of files end with; `""` takes all.
     """
@@ -69,6 +72,7 @@ class ScanRules:
     roots: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     pruned: frozenset[str] = frozenset()
+    gates_folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -263,7 +267,10 @@ class Scanner:
             for name in self._rules.pruned
             for real in (folder.path, folder.real)
         )
-        if not pruned:
+        is_cases = folder.path.endswith(CASES) and folder.path.startswith(
+            f"{self._rules.gates_folder}/"
+        )
+        if not (pruned or is_cases):
             self._stack.append(folder)
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance
-from review.models.expressions import JoinedKeys, NamedKeys
+from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys
 from review.models.finding_states import FindingState
 from review.models.findings import Disposition, Finding
-from review.models.jobs import Claim, Ending, Evidence, JobEvent, JobOutput, Provenance, ReviewJob
+from review.models.jobs import (
+    Claim,
+    Ending,
+    Evidence,
+    JobEvent,
+    JobOutput,
+    Lease,
+    Provenance,
+    ReviewJob,
+)
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
@@ -15,6 +24,7 @@ __all__ = [
     "Acceptance",
     "Claim",
     "CurrentAcceptance",
+    "DatabaseClock",
     "DecisionEvent",
     "Disposition",
     "Ending",
@@ -27,6 +37,7 @@ __all__ = [
     "JobOutput",
     "JoinedKeys",
     "KbPath",
+    "Lease",
     "ModelPartition",
     "NamedKeys",
     "PairReview",

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Aggregate, IntegerField, TextField
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Now
 
 
 class JoinedKeys(Aggregate):
@@ -31,3 +32,10 @@ class NamedKeys(RawSQL):
         """Take keys; anything but an integer raises here."""
         listed = ",".join(str(int(key)) for key in keys)
         super().__init__(listed or "NULL", (), IntegerField())
+
+
+class DatabaseClock(Now):
+    """The time at the database, the one clock that all machines share, when the row is written."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **extra)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.processes import Parent
+from review.models.expressions import DatabaseClock
 from review.models.paths import ModelPartition
 from review.protocol.telemetry import kept_telemetry
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus
+from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobPurpose, JobStatus
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,17 @@ class Provenance:
     runner: str | None = None
     runner_model: str | None = None
     runner_effort: str | None = None
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Time for which a claim holds a job; its worker extends it while it runs.
+
+    :param token: of this claim alone: what its worker stores is guarded by it.
+    """
+
+    token: str
+    length: timedelta = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,10 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
     def open(self) -> ReviewJobQuerySet:
         return self.filter(status__in=OPEN_JOB_STATUSES)
 
+    def reviews(self) -> ReviewJobQuerySet:
+        """Jobs that review notes; trials of gates are none."""
+        return self.filter(purpose=JobPurpose.REVIEW)
+
     def of_partition(self, name: str) -> ReviewJobQuerySet:
         return self.filter(model_partition__name=name)
 
@@ -70,23 +86,41 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         provenance: Provenance,
         claimed_by: str,
         parent: Parent | None = None,
+        lease: Lease | None = None,
         now: datetime,
     ) -> int:
         """`queued` to `running`; 0 when somebody else was first.
 
         :param parent: the process that will see to the job, if it stays until the job is closed.
+        :param lease: None where nobody will extend it.
         """
         return self.filter(pk=job_id, status=JobStatus.QUEUED).update(
             status=JobStatus.RUNNING,
             started_at=now,
-            claimed_by=claimed_by,
-            parent_host=parent.host if parent else "",
-            parent_pid=parent.pid if parent else None,
-            parent_started_at=parent.started_at if parent else None,
-            runner=provenance.runner,
-            runner_model=provenance.runner_model,
-            runner_effort=provenance.runner_effort,
+            **asdict(provenance),
+            **_holder(claimed_by, parent, lease),
         )
+
+    def take_over(
+        self, job: ReviewJob, *, claimed_by: str, parent: Parent, lease: Lease, now: datetime
+    ) -> int:
+        """Give a running job to another worker; 0 when it was moved since it was read."""
+        held = self.filter(pk=job.pk, status=JobStatus.RUNNING, claim_token=job.claim_token)
+        return held.update(started_at=now, **_holder(claimed_by, parent, lease))
+
+    def lapsed(self) -> ReviewJobQuerySet:
+        """Running jobs whose lease ran out."""
+        return self.filter(status=JobStatus.RUNNING, leased_until__lt=DatabaseClock())
+
+    def held_by(self, lease: Lease | None) -> ReviewJobQuerySet:
+        """Jobs of the claim that has this lease; without a lease, all."""
+        return self if lease is None else self.filter(claim_token=lease.token)
+
+    def extend(self, leases: Mapping[int, Lease], *, by: timedelta) -> int:
+        """Extend the leases of these jobs, of those that are held still; how many they were."""
+        tokens = [lease.token for lease in leases.values()]
+        held = self.filter(pk__in=leases, claim_token__in=tokens, leased_until__isnull=False)
+        return held.update(leased_until=DatabaseClock() + by)
 
     def close(
         self,
@@ -107,6 +141,7 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
             "completed_at": now,
             "failure_code": ending.code or "",
             "failure_reason": ending.reason,
+            "leased_until": None,
         }
         if evidence.telemetry is not None:
             fields["telemetry"] = kept_telemetry(evidence.telemetry)
@@ -132,15 +167,33 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         return self.filter(~Exists(ReviewJob.objects.filter(replaces=OuterRef("pk"))))
 
 
+def _holder(claimed_by: str, parent: Parent | None, lease: Lease | None) -> dict[str, Any]:
+    """Columns that say who has a job, and for how long."""
+    return {
+        "claimed_by": claimed_by,
+        "parent_host": parent.host if parent else "",
+        "parent_pid": parent.pid if parent else None,
+        "parent_started_at": parent.started_at if parent else None,
+        "claim_token": lease.token if lease else "",
+        "leased_until": DatabaseClock() + lease.length if lease else None,
+    }
+
+
 class ReviewJob(models.Model):
     """One invocation: the pairs of one prompt, and what became of them.
 
     `runner`, `runner_model` and `runner_effort` are dispatch-time provenance: what the parent
     said when it claimed the job. NULL means that its harness does not expose it.
+
+    `claim_token` is that of the last claim with a lease. `leased_until`, by the database's clock,
+    is NULL where nobody extends it: a claim without a lease, or one that is asked to end.
     """
 
     model_partition = models.ForeignKey(ModelPartition, models.PROTECT, related_name="+")
     status = models.CharField(max_length=12, choices=JobStatus, default=JobStatus.QUEUED)
+    purpose = models.CharField(
+        max_length=8, choices=JobPurpose, default=JobPurpose.REVIEW, db_default=JobPurpose.REVIEW
+    )
     grouping = models.CharField(max_length=8, choices=Grouping)
     lens = models.CharField(max_length=200)
     sentinel_token = models.CharField(max_length=8)
@@ -157,6 +210,8 @@ class ReviewJob(models.Model):
     parent_host = models.CharField(max_length=255, blank=True, default="")
     parent_pid = models.PositiveBigIntegerField(null=True)
     parent_started_at = models.DateTimeField(null=True)
+    claim_token = models.CharField(max_length=32, blank=True, default="", db_default="")
+    leased_until = models.DateTimeField(null=True)
     runner = models.CharField(max_length=200, null=True)  # noqa: DJ001
     runner_model = models.CharField(max_length=200, null=True)  # noqa: DJ001
     runner_effort = models.CharField(max_length=200, null=True)  # noqa: DJ001
@@ -164,6 +219,9 @@ class ReviewJob(models.Model):
     self_reported_model = models.CharField(max_length=200, blank=True, default="")
     failure_code = models.CharField(max_length=24, choices=FailureCode, blank=True, default="")
     failure_reason = models.TextField(blank=True, default="")
+    # Of a job in a provider's batch: its id there once it is known, and the end of its time.
+    batch_id = models.CharField(max_length=200, blank=True, default="", db_default="")
+    batch_until = models.DateTimeField(null=True)
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
 
     objects: ClassVar[ReviewJobQuerySet] = ReviewJobQuerySet.as_manager()  # type: ignore[assignment]
@@ -204,6 +262,14 @@ class ReviewJob(models.Model):
             models.CheckConstraint(
                 condition=~Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at=None),
                 name="review_job_open_has_no_completed_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(leased_until=None) | (Q(status=JobStatus.RUNNING) & ~Q(claim_token="")),
+                name="review_job_lease_of_a_running_claim",
+            ),
+            models.CheckConstraint(
+                condition=Q(batch_id="") | Q(batch_until__isnull=False),
+                name="review_job_batch_has_an_end",
             ),
             models.CheckConstraint(
                 condition=~Q(replaces=models.F("pk")), name="review_job_not_its_own_replacement"

@@ -19,6 +19,7 @@ from review.vocabulary import (
     OPEN_JOB_STATUSES,
     Decision,
     DecisionSource,
+    JobPurpose,
     NotAccepted,
     PairStatus,
 )
@@ -62,18 +63,22 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
     def in_flight(self, model_partition: str) -> ReviewPairQuerySet:
         """Pairs that an open job of the partition will answer."""
         return self.filter(
-            job__status__in=OPEN_JOB_STATUSES, job__model_partition__name=model_partition
+            job__status__in=OPEN_JOB_STATUSES,
+            job__purpose=JobPurpose.REVIEW,
+            job__model_partition__name=model_partition,
         )
 
     def completed(self) -> ReviewPairQuerySet:
-        return self.filter(status=PairStatus.COMPLETED)
+        """Completed pairs of notes; those of trials are none."""
+        return self.filter(status=PairStatus.COMPLETED).exclude(not_accepted=NotAccepted.TRIAL)
 
     def undecided(self) -> ReviewPairQuerySet:
         """Pairs whose review has no decision that could be accepted; there are few."""
         # Written out: SQLite takes an index of some rows only where the statement itself says that no
         # other is wanted, and not for what a parameter holds.
         words = ", ".join(f"'{word.value}'" for word in UNDECIDED)
-        return self.filter(decision__in=RawSQL(words, (), models.TextField()))  # noqa: S611
+        undecided = self.filter(decision__in=RawSQL(words, (), models.TextField()))  # noqa: S611
+        return undecided.exclude(not_accepted=NotAccepted.TRIAL)
 
     def complete(self, reviews: Sequence[tuple[ReviewPair, PairReview]], *, now: datetime) -> bool:
         """Pending or missing pairs to `completed`, on the rows and in memory.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from review.calibration.documents import AgreementJson, GateRecordJson
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
 from review.findings.documents import QueueFindingJson
@@ -49,13 +50,22 @@ class SkipJson(Document, kw_only=True):
     reason: str
 
 
+class StepJson(Document, kw_only=True):
+    """Something to do, and the command for it; a word in capitals is for the caller to fill in."""
+
+    what: str
+    count: int
+    command: str
+
+
 class StatusJson(Document, kw_only=True):
     """The answer of `review_status`.
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
     `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
-    the numbers do not tell; `renames` are orphans of which there is a note under another path.
+    the numbers do not tell; `renames` are orphans of which there is a note under another path;
+    `next_steps` are what to do, in order.
     """
 
     schema: str = "review-status/1"
@@ -75,6 +85,7 @@ class StatusJson(Document, kw_only=True):
     renames: list[RenameJson] = []
     waiting_findings: int = 0
     skips: list[SkipJson] = []
+    next_steps: list[StepJson] = []
 
 
 class NotePairJson(Document, kw_only=True):
@@ -184,7 +195,10 @@ class ExampleJson(Document, kw_only=True):
 
 
 class GatePageJson(Document, kw_only=True):
-    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
+    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used.
+
+    `records` are those of `review_calibration`, with `agreement` where it was asked for.
+    """
 
     schema: str = "gate/1"
     gate_id: str
@@ -194,6 +208,8 @@ class GatePageJson(Document, kw_only=True):
     texts: list[GateTextJson]
     examples: list[ExampleJson]
     problems: list[ProblemJson]
+    records: list[GateRecordJson] = []
+    agreement: list[AgreementJson] | None = None
 
 
 class FolderJson(Document, kw_only=True):

@@ -50,13 +50,6 @@ class GatePage:
     gate: Gate | None
     change: WordDiff | None
 
-    @property
-    def precision(self) -> int | None:
-        """Percent of the settled findings that were fixed, not rejected; None where none is settled."""
-        fixed = self.document.dispositions[DispositionState.FIXED]
-        settled = fixed + self.document.dispositions[DispositionState.REJECTED]
-        return round(100 * fixed / settled) if settled else None
-
 
 def read_gate_page(
     corpus: Corpus,

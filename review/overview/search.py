@@ -197,6 +197,7 @@ def find_jumps(query: str) -> list[JumpJson]:
 def _review_entries(job_ids: Collection[int]) -> Iterator[Entry]:
     """Yield the texts and findings of jobs; of a finding reported again the latest stays."""
     paths = ("pair__note__path", "pair__gate__path")
+    job_ids = list(ReviewJob.objects.reviews().filter(pk__in=job_ids).values_list("pk", flat=True))
     texts = ReviewText.objects.filter(pair__job_id__in=job_ids).order_by("pk")
     for pair_id, note, gate, text in texts.values_list("pk", *paths, "text"):
         yield Entry(SearchKind.REVIEW, str(pair_id), f"{note} {gate}", text)

@@ -21,6 +21,7 @@ from review.overview.documents import (
     SkipJson,
     StatusJson,
 )
+from review.overview.next_steps import next_steps
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
@@ -28,7 +29,7 @@ from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pa
 from review.runners.process.table import ProcessTable
 from review.selection.orphans import is_there, live_acceptances
 from review.selection.renames import find_renames
-from review.settings.config import Config
+from review.settings.config import RULES_PARTITION, Config
 from review.store.errors import store_name
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision, JobStatus, Staleness
 
@@ -77,6 +78,8 @@ def read_status(
     if any(orphan.kind == "note" for orphan in status.orphans):
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     status.notices = list(_notices(status, config=config))
+    stale_rules = count_uncovered(states, partition=RULES_PARTITION)
+    status.next_steps = next_steps(status, stale_rules=stale_rules, model=model_partition)
     return status
 
 
@@ -152,8 +155,8 @@ def count_uncovered(states: PairStates, *, partition: str = BEST) -> int:
 
 
 def count_jobs() -> dict[str, int]:
-    """Jobs by status; a status without jobs counts 0."""
-    rows = ReviewJob.objects.values_list("status").annotate(Count("pk")).order_by()
+    """Jobs that review notes, by status; a status without jobs counts 0."""
+    rows = ReviewJob.objects.reviews().values_list("status").annotate(Count("pk")).order_by()
     return {status.value: 0 for status in JobStatus} | dict(rows)
 
 

@@ -89,4 +89,7 @@ def _json(value: object) -> str:
 
 def _scalar(value: str | int | None) -> str:
     """Return a YAML scalar: one of JSON, without the characters that only JSON takes raw."""
-    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in _json(value))
+    text = _json(value)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)

@@ -14,11 +14,12 @@ _COST = ("cost_usd", "total_cost_usd")
 _TOKENS: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("input_tokens", "inputTokens"),
     "output_tokens": ("output_tokens", "outputTokens"),
+    "prompt_tokens": ("prompt_tokens",),
     "cached_input_tokens": ("cached_input_tokens", "cache_read_input_tokens", "cacheReadInputTokens"),
 }  # fmt: skip
 _SUMMED = (
     "duration_seconds", "turns", "input_tokens", "output_tokens", "cached_input_tokens",
-    "cache_write_tokens", "reasoning_tokens", "cost_usd",
+    "cache_write_tokens", "prompt_tokens", "reasoning_tokens", "cost_usd",
 )  # fmt: skip
 _MODELS_USAGE = ("models_usage", "modelUsage")
 _WITHOUT_COST = "runs_without_cost"
@@ -48,6 +49,7 @@ _MASK = "…"
 class Usage:
     """What is known of a run's or a job's cost; None is unknown, and never zero.
 
+    :param prompt_tokens: all of the input, what a cache held included.
     :param whole: False when a part of it is known not to be in `cost_usd`.
     """
 
@@ -55,6 +57,7 @@ class Usage:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_input_tokens: int | None = None
+    prompt_tokens: int | None = None
     seconds: float | None = None
     whole: bool = True
 

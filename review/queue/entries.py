@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import groupby
 
 from django.db.models import Count, Q
@@ -34,6 +35,7 @@ class WarnQueue:
 
     :param problems: of the notes of entries, and of gates that cannot be used.
     :param hidden: how many reviews by such gates there are, by decision.
+    :param muted: findings of muted gates, which are left out.
     :param waiting: findings that are not listed since their gate changed: they wait for a review.
     """
 
@@ -42,6 +44,7 @@ class WarnQueue:
     problems: tuple[Problem, ...]
     hidden: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
+    muted: int = 0
     count_entries: Callable[[], Mapping[str, int]] = dict
 
 
@@ -70,7 +73,11 @@ class QueueNote:
 
 
 def read_warn_queue(
-    corpus: Corpus, wanted: QueueFilter, *, listed: NoteList | None = None
+    corpus: Corpus,
+    wanted: QueueFilter,
+    *,
+    listed: NoteList | None = None,
+    now: datetime | None = None,
 ) -> WarnQueue:
     """Return what needs an edit now: the latest accepted review of each note and gate.
 
@@ -78,6 +85,7 @@ def read_warn_queue(
 
     :param wanted: its gates are ids, paths and bundle names.
     :param listed: the notes on disk; by default those of the queue are read.
+    :param now: where it is sorted by age.
     :raises UnknownGate: a gate filter does not resolve.
     """
     catalog = corpus.gates
@@ -95,7 +103,9 @@ def read_warn_queue(
     if wanted.gates:
         gates = gates or _NO_GATE
     wanted = replace(wanted, gates=gates, since=tuple(NoteNow.values))
-    queue = Queue(wanted, gates=catalog, digests_of=digests, is_whole=False)
+    queue = Queue(
+        wanted, gates=catalog, digests_of=digests, muted=corpus.muted, now=now, is_whole=False
+    )
     others = set(queue.notes.paths.values()) - queue.note_paths if notes.problems else set()
     problems_of_notes = [problem for problem in notes.problems if problem.path not in others]
     return WarnQueue(
@@ -104,6 +114,7 @@ def read_warn_queue(
         problems=in_order([*unusable, *problems_of_notes]),
         hidden=_hidden([problem.path for problem in unusable], wanted.partitions),
         waiting=queue.waiting,
+        muted=queue.muted,
         count_entries=queue.count_entries,
     )
 
@@ -140,6 +151,7 @@ def make_entry(
         later_pass_in=queue.passed_in(first),
         findings=[_finding(line, quotes) for line in lines],
         rationale=rationale,
+        noisy=queue.why_last(first),
     )
 
 
@@ -170,11 +182,11 @@ def read_entry_page(
     """Read the next whole entries, of at most `limit` lines together or one of more."""
     found = queue.after(after, limit + 1)
     if len(found) > limit:
-        last = found[-1].event_id
-        found = [line for line in found if line.event_id != last] or list(
-            queue.lines(queue.rows().filter(event_id=last))
+        last = found[-1]
+        found = [line for line in found if line.cursor[:3] != last.cursor[:3]] or list(
+            queue.lines(queue.rows().filter(Q(rank=last.rank), event_id=last.event_id))
         )
-    end = (*found[-1].cursor[:2], _LAST_ORDINAL) if found else None
+    end = (*found[-1].cursor[:3], _LAST_ORDINAL) if found else None
     return list(read_entries(queue, corpus, found)), end if end and queue.after(end, 1) else None
 
 

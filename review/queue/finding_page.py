@@ -132,7 +132,8 @@ def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
     current = shown.filter(queue.filters["gate_now"].condition)
     found = list(queue.lines(current))
     if found:
-        return found[0], "its note is gone" if found[0].since == NoteNow.GONE else ""
+        is_gone = found[0].since == NoteNow.GONE
+        return found[0], queue.why_muted(found[0]) or ("its note is gone" if is_gone else "")
     rows = queue.every_row().filter(fingerprint=fingerprint).order_by("-event_id")
     found = sorted(queue.lines(rows), key=lambda line: line.event_id, reverse=True)
     if not found:

@@ -14,15 +14,17 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from review.domain.paths import lens_of
 from review.knowledge_base.gate_catalog import GateCatalog
 from review.models import FindingState, ModelPartition, NamedKeys
+from review.queue.conditions import ColumnFilter, beyond, flagged_by, values_below
 from review.queue.notes import DigestReader, gate_keys, read_note_states
+from review.queue.sorting import QueueSort, Ranking, make_ranking
 from review.selection.orphans import carried_away
-from review.selection.path_filters import gate_label, within
+from review.selection.path_filters import gate_label
 from review.selection.snapshot_cache import FilesNow, digests_now, files_now
 from review.settings.config import Config
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
 
-# Note path, gate path and ordinal: what the queue is sorted by.
-QueueCursor = tuple[str, str, int]
+# Rank, note path, gate path and ordinal: what the queue is sorted by.
+QueueCursor = tuple[int, str, str, int]
 
 AGES = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 OLDER = "older"
@@ -37,6 +39,7 @@ class QueueFilter:
     :param gates: gate ids.
     :param since: of `NoteNow`; without it, all but `gone`.
     :param words: stands in the note's path, the gate's id, the finding or its quote.
+    :param confirmed_by: a partition whose current review of the pair warns or fails, too.
     """
 
     notes: tuple[str, ...] = ()
@@ -51,19 +54,8 @@ class QueueFilter:
     ages: tuple[str, ...] = ()
     since: tuple[str, ...] = ()
     words: str = ""
-
-
-@dataclass(frozen=True)
-class ColumnFilter:
-    """The values of a column that a filter lets through."""
-
-    column: str
-    values: Sequence[Any]
-
-    @property
-    def condition(self) -> Q:
-        is_key = self.column.endswith("_id")
-        return Q(**{f"{self.column}__in": NamedKeys(self.values) if is_key else self.values})
+    confirmed_by: str = ""
+    sort: QueueSort = QueueSort.PLACE
 
 
 class QueueLine(NamedTuple):
@@ -93,10 +85,11 @@ class QueueLine(NamedTuple):
     quote: str | None
     line: int | None
     accepted_at: datetime
+    rank: int = 0
 
     @property
     def cursor(self) -> QueueCursor:
-        return self[:3]
+        return self.rank, self.note_path, self.gate_path, self.ordinal
 
     @property
     def row_id(self) -> str:
@@ -128,11 +121,13 @@ class Queue:
         *,
         gates: GateCatalog,
         digests_of: DigestReader,
+        muted: Mapping[str, str],
         now: datetime | None = None,
         is_whole: bool = True,
     ) -> None:
         """Look at the gates, and at the notes of all rows.
 
+        :param muted: gate ids to reasons; their findings are left out unless a filter names them.
         :param now: where ages matter.
         :param is_whole: false where no facet is wanted: then notes that do not match stay unread.
         """
@@ -140,6 +135,12 @@ class Queue:
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
         self._folder = gates.folder
         self.gates, gate_texts = gate_keys(gates.gates)
+        self._order = _ORDER if wanted.sort is QueueSort.PLACE else ("rank", *_ORDER)
+        self._muted = {
+            key: muted[gate_id]
+            for key, path in self.gates.items()
+            if (gate_id := self.gate_id(path)) in muted and gate_id not in wanted.gates
+        }
         self.filters = self._stored_filters()
         rows = FindingState.objects.all()
         if not is_whole:
@@ -156,6 +157,10 @@ class Queue:
     def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
         """Return the rows under all filters but these; none of a gate that is gone."""
         kept = [found.condition for name, found in self.filters.items() if name not in without]
+        if self._muted and "muted" not in without:
+            kept.append(~Q(gate_id__in=NamedKeys(self._muted)))
+        if self.wanted.confirmed_by:
+            kept.append(flagged_by(self.wanted.confirmed_by))
         if self.wanted.words:
             kept.append(self._with(self.wanted.words))
         if "gate_now" in without:
@@ -166,29 +171,35 @@ class Queue:
 
     def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
         """Return the lines of some rows, or of all that match, in the order of the queue."""
-        found = (self.rows() if rows is None else rows).order_by(*_ORDER).values_list(*_COLUMNS)
+        found = (
+            (self.rows() if rows is None else rows).order_by(*self._order).values_list(*_COLUMNS)
+        )
         return map(QueueLine._make, found.iterator(chunk_size=2000))
 
     def after(self, cursor: QueueCursor | None, limit: int) -> list[QueueLine]:
         """Return the next matching lines after a cursor."""
-        rows = self.rows() if cursor is None else self.rows().filter(_beyond(cursor, "gt"))
-        return [QueueLine(*row) for row in rows.order_by(*_ORDER).values_list(*_COLUMNS)[:limit]]
+        rows = (
+            self.rows() if cursor is None else self.rows().filter(beyond(self._order, cursor, "gt"))
+        )
+        ordered = rows.order_by(*self._order).values_list(*_COLUMNS)
+        return [QueueLine(*row) for row in ordered[:limit]]
 
     def next(self, cursor: QueueCursor) -> QueueLine | None:
         return next(iter(self.after(cursor, 1)), None)
 
     def before(self, cursor: QueueCursor) -> QueueLine | None:
-        rows = self.rows().filter(_beyond(cursor, "lt")).order_by(*(f"-{name}" for name in _ORDER))
+        backwards = [f"-{name}" for name in self._order]
+        rows = self.rows().filter(beyond(self._order, cursor, "lt")).order_by(*backwards)
         return next((QueueLine(*row) for row in rows.values_list(*_COLUMNS)[:1]), None)
 
     def rank(self, cursor: QueueCursor) -> int:
         """Return the number of matching lines before a cursor."""
-        return self.rows().filter(_beyond(cursor, "lt")).count()
+        return self.rows().filter(beyond(self._order, cursor, "lt")).count()
 
     def page_start(self, cursor: QueueCursor, size: int) -> QueueCursor | None:
         """Return the cursor before the page that has a line, if each page has `size` lines."""
         first = self.rank(cursor) // size * size
-        cursors = self.rows().order_by(*_ORDER).values_list(*_ORDER)
+        cursors = self.rows().order_by(*self._order).values_list("rank", *_ORDER)
         return cursors[first - 1] if first else None
 
     def of(self, fingerprints: Iterable[str]) -> list[QueueLine]:
@@ -197,7 +208,7 @@ class Queue:
 
     def fingerprints(self) -> list[str]:
         """Return the fingerprints of all matching findings, each once, in order."""
-        found = self.rows().order_by(*_ORDER).values_list("fingerprint", flat=True)
+        found = self.rows().order_by(*self._order).values_list("fingerprint", flat=True)
         return list(dict.fromkeys(found))
 
     @cached_property
@@ -220,6 +231,36 @@ class Queue:
     def waiting(self) -> int:
         """Findings that wait for a new review: they would match, had their gate not changed."""
         return self.rows(without=["gate_now"]).count() - self.total
+
+    @cached_property
+    def muted(self) -> int:
+        """Findings of muted gates, which would match."""
+        return self.rows(without=["muted"]).count() - self.total if self._muted else 0
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        return make_ranking(
+            self.wanted.sort,
+            self.filters["gate_now"].values,
+            gates_folder=self._folder,
+            steps_of_age=(*AGES, OLDER) if self._as_of else (),
+        )
+
+    def why_last(self, line: QueueLine) -> str | None:
+        """Say why a line comes after those of other gates, if it does."""
+        return self.ranking.sinks_because.get((self._gate_key(line), line.partition_id))
+
+    def why_muted(self, line: QueueLine) -> str:
+        why = self._muted.get(self._gate_key(line))
+        return f"its gate is muted: {why}" if why else ""
+
+    def _gate_key(self, line: QueueLine) -> int:
+        return next((key for key, path in self.gates.items() if path == line.gate_path), 0)
+
+    def first_cursor(self, fingerprints: Collection[str]) -> QueueCursor | None:
+        """Return the cursor of the first of these findings, whatever is filtered."""
+        rows = self.every_row().filter(fingerprint__in=fingerprints).order_by(*self._order)
+        return rows.values_list("rank", *_ORDER).first()
 
     def count_by_gate(self) -> dict[str, int]:
         """Return gate ids with the number of matching lines, the most frequent first."""
@@ -270,7 +311,7 @@ class Queue:
             ),
             shown=Case(When(self._latest(), then=Value(1)), default=Value(0)),
             **self._age(),
-        )
+        ).annotate(rank=self.ranking.rank)
 
     def _age(self) -> dict[str, Case]:
         since = self._as_of
@@ -286,8 +327,8 @@ class Queue:
         gates, lenses = set(wanted.gates), set(wanted.lenses)
         columns: dict[str, tuple[str, Sequence[Any]]] = {
             "shown": ("shown", (1,)),
-            "notes": ("note_id", _at_or_below(wanted.notes, "note_path", "note_id")),
-            "folders": ("folder", _at_or_below(wanted.folders, "folder", "folder")),
+            "notes": ("note_id", values_below(wanted.notes, "note_path", "note_id")),
+            "folders": ("folder", values_below(wanted.folders, "folder", "folder")),
             "gates": ("gate_id", self._gate_keys(lambda gate_id: gate_id in gates)),
             "lenses": ("gate_id", self._gate_keys(lambda gate_id: lens_of(gate_id) in lenses)),
             "partitions": (
@@ -333,32 +374,6 @@ class Queue:
         )
 
 
-def _at_or_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
-    """Return the values of a column in rows whose path is at or below one of these paths."""
-    if not paths:  # the filter is not set
-        return []
-    is_wanted = within(paths)
-    found = FindingState.objects.order_by().values_list(path, value).distinct()
-    return [kept for found_path, kept in found if is_wanted(found_path)] or [0]
-
-
-def _beyond(cursor: QueueCursor, way: str) -> Q:
-    """Return the condition of rows after a cursor (`gt`) or before it (`lt`)."""
-    note, gate, ordinal = cursor
-    # The first condition lets the database start in the index.
-    return Q(**{f"note_path__{way}e": note}) & (
-        Q(**{f"note_path__{way}": note})
-        | Q(**{f"gate_path__{way}": gate})
-        | Q(gate_path=gate, **{f"ordinal__{way}": ordinal})
-    )
-
-
-def first_cursor(fingerprints: Collection[str]) -> QueueCursor | None:
-    """Return the cursor of the first of these findings, whatever is filtered."""
-    rows = FindingState.objects.filter(fingerprint__in=fingerprints).order_by(*_ORDER)
-    return rows.values_list(*_ORDER).first()
-
-
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> tuple[Queue, FilesNow]:
     """Return the queue as a page shows it, and the scan of the files that it is based on."""
     look = files_now(config, now=now)
@@ -366,4 +381,5 @@ def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> tuple[Qu
     def digests_of(paths: Collection[str]) -> Mapping[str, str]:
         return {**look.files.digests, **digests_now(config, look.files, paths)}
 
-    return Queue(wanted, gates=look.files.gates, digests_of=digests_of, now=now), look
+    gates, muted = look.files.gates, config.muted
+    return Queue(wanted, gates=gates, digests_of=digests_of, muted=muted, now=now), look

@@ -18,6 +18,7 @@ from review.findings.lookup import find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition, FindingState, ReviewStore, batched
+from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
 from review.selection.path_filters import digests_of
 from review.settings.config import Config
@@ -108,6 +109,26 @@ def dispose_finding(
         reason=row.reason,
         note_sha256=row.note_sha256,
     )
+
+
+def dispose_each(
+    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
+) -> list[DisposedJson]:
+    """Append the disposition of each answer, or of none.
+
+    :raises UnknownFinding: a fingerprint is unknown; nothing is recorded.
+    """
+    with transaction.atomic():
+        return [
+            dispose_finding(
+                answer.fingerprint,
+                DispositionRequest(state=answer.state, actor=actor, reason=answer.reason),
+                corpus=corpus,
+                config=config,
+                now=now,
+            )
+            for answer in answers
+        ]
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:

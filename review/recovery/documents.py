@@ -36,6 +36,8 @@ class RecoveryListJson(Document, kw_only=True):
     abandoned: list[RecoverableJson]
     ready: list[RecoverableJson]
     failed: list[RecoverableJson]
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class LeftOutJson(Document):

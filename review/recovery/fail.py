@@ -16,7 +16,7 @@ from review.ingest.request import JobMoved, RunFailed
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import rewrite_job_files
-from review.models import Ending, Evidence, JobEvent, JobOutput, ReviewJob, ReviewPair
+from review.models import Ending, Evidence, JobEvent, JobOutput, Lease, ReviewJob, ReviewPair
 from review.settings.config import Config
 from review.vocabulary import JobStatus
 
@@ -27,6 +27,7 @@ class FailRequest:
 
     :param leaving: the state it is failed from; a job that was moved meanwhile is left alone.
     :param raw: bytes that hold no review of the job, kept all the same.
+    :param lease: of the claim whose job it is; None where anybody may fail it.
     """
 
     failure: RunFailed
@@ -34,6 +35,7 @@ class FailRequest:
     leaving: JobStatus = JobStatus.RUNNING
     telemetry: dict[str, Any] | None = None
     raw: bytes | None = None
+    lease: Lease | None = None
 
 
 def fail_job(
@@ -68,7 +70,7 @@ def move_to_failed(
     """
     failure = request.failure
     # First, so that a job somebody else moved stops us before any other write.
-    moved = ReviewJob.objects.close(
+    moved = ReviewJob.objects.held_by(request.lease).close(
         [job],
         leaving=request.leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),

@@ -10,17 +10,20 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from review.domain.grouping import Group
+from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import RefusedJob, ingest_job
 from review.ingest.parse import OutputReader
-from review.ingest.request import IngestRequest, NoOutput, RunFailed
+from review.ingest.request import IngestRequest, JobMoved, NoOutput, RunFailed
 from review.job_files import ArtifactStore
 from review.jobs.abandonment import abandoned_jobs, parent_is_alive
 from review.jobs.board import require_job
 from review.jobs.factory import JobFactory
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
+from review.jobs.leases import new_lease
 from review.jobs.left_runs import left_outcomes, run_folders
 from review.jobs.mirror import rewrite_job_files
 from review.jobs.output_states import output_state
@@ -141,8 +144,9 @@ def recover(
 
 
 def orphaned_jobs(processes: Processes) -> list[int]:
-    """Return running jobs whose parent on this host is gone, oldest first."""
-    running = ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_host=processes.host)
+    """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
+    of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
+    running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
     return [
         job.pk
         for job in running.order_by("pk")
@@ -151,7 +155,7 @@ def orphaned_jobs(processes: Processes) -> list[int]:
 
 
 def salvage_job(
-    job_id: int, *, actor: str, config: Config, now: datetime
+    job_id: int, *, actor: str, parent: Parent, config: Config, now: datetime
 ) -> IngestedJobJson | RefusedJob:
     """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
 
@@ -159,6 +163,12 @@ def salvage_job(
     """
     try:
         job = require_job(job_id)
+        # So that no worker takes it over while what it left is ended and read.
+        lease = new_lease(config.lease)
+        if not ReviewJob.objects.take_over(
+            job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
+        ):
+            raise JobMoved(f"job {job_id} was moved by another process; look at it again")
         results = collect_output(job, config=config)
         document = _close(job, results, actor=actor, config=config, now=now)
     except ReviewError as refused:
@@ -228,8 +238,8 @@ class _Recovery:
         """Recover one job, or say what would become of it."""
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
             raise ParentAlive(
-                f"job {job.pk} is at work: its parent, process {job.parent_pid} on this host, is"
-                " alive",
+                f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
+                f" {_place(job, self.processes)}, is alive",
                 hint="wait for it, or end that process first",
             )
         action = self.request.action
@@ -330,6 +340,10 @@ class _Recovery:
             reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
             raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
         return tuple(pairs), left_out
+
+
+def _place(job: ReviewJob, processes: Processes) -> str:
+    return "this host" if job.parent_host == processes.host else job.parent_host
 
 
 def _refuse_closed(job: ReviewJob) -> None:

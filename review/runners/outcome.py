@@ -24,6 +24,7 @@ class RunnerFailure:
         would fail in the same way.
     :param misread: the model answered that it was asked nothing: worth one more run.
     :param is_attempt: whether a model had answered; nothing else says anything about the pairs.
+    :param retry_after: seconds after which the service takes requests again, where it told them.
     """
 
     code: FailureCode
@@ -33,6 +34,7 @@ class RunnerFailure:
     unusable: bool = False
     misread: bool = False
     is_attempt: bool = True
+    retry_after: float | None = None
 
     @property
     def concerns_all(self) -> bool:
@@ -50,7 +52,7 @@ class RunnerOutcome:
         of the text.
     :param telemetry: what is known and nothing else: `duration_seconds`, and where the CLI says so
         `models`, `session_id`, `turns`, `input_tokens`, `output_tokens`, `cached_input_tokens`,
-        `cache_write_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`, `notices`. None:
+        `cache_write_tokens`, `prompt_tokens`, `reasoning_tokens`, `cost_usd`, `models_usage`, `notices`. None:
         nothing ran.
     :param said: the CLI's final words, for people; bounded, never a review.
     """

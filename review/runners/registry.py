@@ -12,7 +12,7 @@ from review.domain.paths import near_matches
 from review.errors import InputRejected
 from review.runners.spec import Access, Dialect, Reading, RunnerSpec
 from review.settings.config import Config
-from review.settings.file import ConfigRefused, RunnerOutput, RunnerSettings
+from review.settings.file import ApiKind, ConfigRefused, RunnerOutput, RunnerSettings
 
 RULES_RUNNER = "rules"
 _DIALECTS = {
@@ -120,7 +120,7 @@ def installed_runner(
 
     :raises RunnerNotInstalled: it is not there.
     """
-    if spec.in_process:
+    if spec.in_process or spec.api is not None:
         return spec
     named = spec.command[0]
     if "/" in named:
@@ -135,6 +135,8 @@ def installed_runner(
 
 
 def _declared(settings: RunnerSettings) -> RunnerSpec:
+    if settings.kind is not None or settings.address:
+        return _from_kind(settings)
     like = settings.like or (settings.name if settings.name in BUILT_IN else "")
     if not like:
         return _from_command(settings)
@@ -163,6 +165,25 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
         environment={**base.environment, **settings.environment},
         writes_file=writes_file,
         model=settings.model,
+    )
+
+
+def _from_kind(settings: RunnerSettings) -> RunnerSpec:
+    if settings.kind is None:
+        raise _refused(settings, "kind", f"`address` needs one of {', '.join(ApiKind)}")
+    of_commands = ("like", "command", "options", "model_options", "effort_options", "output")
+    for name in (*of_commands, "fields", "where", "join", "edits", "environment"):
+        if getattr(settings, name):
+            raise _refused(settings, name, f"a runner of kind {settings.kind.value!r} has none")
+    return RunnerSpec(
+        name=settings.name,
+        dialect=Dialect.API,
+        access={Access.READ: ()},
+        # Says that a model is needed and that an effort can be told.
+        options=("{model}",),
+        effort_options=("{effort}",),
+        model=settings.model,
+        api=settings,
     )
 
 

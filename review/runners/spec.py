@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from review.errors import UsageRefused
-from review.settings.file import PLACEHOLDERS
+from review.settings.file import PLACEHOLDERS, RunnerSettings
 
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 
@@ -36,6 +36,7 @@ class Dialect(StrEnum):
     JSON = "json"
     JSON_LINES = "jsonl"
     IN_PROCESS = "in-process"
+    API = "api"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class RunnerSpec:
     :param writes_file: the review is expected in the file that the prompt names; else it is the
         CLI's final answer, and the worker may only read.
     :param model: the model to name where only its partition is known, as the CLI calls it.
+    :param api: the settings of a model API, which is called instead of a command.
     """
 
     name: str
@@ -76,6 +78,7 @@ class RunnerSpec:
     reading: Reading = field(default_factory=Reading)
     writes_file: bool = False
     model: str = ""
+    api: RunnerSettings | None = None
 
     @property
     def in_process(self) -> bool:

@@ -87,3 +87,5 @@ class SelectionJson(Document, kw_only=True):
     problems: list[ProblemJson]
     renames: list[RenameJson] = []
     left_out: dict[str, int] = {}
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}

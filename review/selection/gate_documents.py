@@ -32,3 +32,5 @@ class GatesJson(Document, kw_only=True):
     gates: list[GateJson]
     not_applicable: list[str]
     problems: list[ProblemJson]
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from django.db.models.functions import Coalesce
 
 from review.documents.base import timestamp
+from review.documents.paging import cursor_of, key_of
 from review.documents.problems import problem_json
 from review.domain.diffs.lines import unified_diff
 from review.domain.diffs.words import changed_words, word_diff
@@ -36,8 +37,10 @@ from review.selection.freshness import (
 )
 from review.selection.rename_documents import RenameJson
 from review.selection.renames import find_renames
+from review.selection.sampling import only_flagged, to_repeat
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
+BEFORE = "before-after"
 _CHUNK_NOTES = 200
 
 
@@ -50,7 +53,9 @@ class SelectionRequest:
     :param model_partition: None asks for pairs that no partition has reviewed.
     :param rules_only: only gates that name a rule; `skip_rules`: only the others. One that names
         a rule there is not is in neither: no rule judges it, and nobody asked a model to.
+    :param flagged_by: keep pairs that this partition flags; `repeat`: fresh ones (see `sampling`).
     :param reasons: keep targets whose first reason is one of these; none keeps all.
+    :param after: the cursor that an earlier selection gave; only the targets behind it.
     """
 
     gates: tuple[str, ...] = ()
@@ -65,6 +70,9 @@ class SelectionRequest:
     skip_trivial: bool = False
     with_diffs: bool = False
     limit: int | None = None
+    flagged_by: str = ""
+    repeat: bool = False
+    after: str | None = None
 
 
 class _Baseline(NamedTuple):
@@ -84,9 +92,10 @@ class Selection:
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
 
     :param left_out: what the filters kept from being a target: notes (`not-named`, `not-current`, of
-        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`other-reason`,
-        and, once the targets were read, `trivial` and `over-limit`).
+        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`not-flagged`,
+        `other-reason`, and, once the targets were read, `trivial`, `before-after` and `over-limit`).
     :param has_notes: whether there is a note where it looked, whatever its status.
+    :param next: the cursor of the targets behind the last one; None where there are none.
     """
 
     request: SelectionRequest
@@ -97,6 +106,7 @@ class Selection:
     _corpus: Corpus = field(repr=False)
     _listed: Sequence[NoteFacts] = field(repr=False)
     _open_jobs: dict[tuple[str, str], int] = field(repr=False)
+    next: str | None = None
     _new: list[NoteFacts] = field(default_factory=list, repr=False)
     _stale: list[NoteStaleness] = field(default_factory=list, repr=False)
     _changed: set[tuple[str, str]] = field(default_factory=set, repr=False)
@@ -106,8 +116,10 @@ class Selection:
         for given, target in enumerate(self._all_targets(), 1):
             yield target
             if given == self.request.limit:
-                seen = given + self.left_out.get("trivial", 0)
+                seen = given + sum(self.left_out.get(why, 0) for why in ("trivial", BEFORE))
                 _add(self.left_out, "over-limit", self._count_wanted() - seen)
+                if self.left_out.get("over-limit"):
+                    self.next = cursor_of((target.note_path, target.gate_path))
                 return
 
     def diffs(self) -> Iterator[DiffJson]:
@@ -154,6 +166,7 @@ class Selection:
 
     def _all_targets(self) -> Iterator[TargetJson]:
         changes = ChangeReader(self._corpus)
+        start = key_of(self.request.after) if self.request.after else ()
         for chunk in batched(self._stale, _CHUNK_NOTES):
             baselines = _read_baselines(chunk, self.request.model_partition)
             for item in chunk:
@@ -166,6 +179,9 @@ class Selection:
                     }
                 )
                 for stale in _wanted(item, self.request):
+                    if (item.note.path, stale.gate.path) <= start:
+                        _add(self.left_out, BEFORE, 1)
+                        continue
                     target = self._target(item.note, stale, accepted.get(stale.gate.path), changes)
                     if self.request.skip_trivial and is_trivial(target):
                         _add(self.left_out, "trivial", 1)
@@ -255,6 +271,10 @@ def _count(selection: Selection, scope: Scope) -> None:
         items = uncovered(scope)
     else:
         items = partition_staleness(scope, model_partition=request.model_partition)
+    if request.flagged_by:
+        items = only_flagged(items, by=request.flagged_by, left_out=selection.left_out)
+    if request.repeat:
+        items = to_repeat(items, partition=request.model_partition, limit=request.limit)
     for item in items:
         counts["fresh"] += len(item.fresh)
         for stale in item.stale:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from review.errors import ExitCode, InputRejected, ReviewError
-from review.settings.file import Partition, RunnerSettings, read_settings
+from review.settings.file import Partition, RunnerSettings, WorkerSettings, read_settings
 
 MAX_SWEEP_JOBS = 64
 REPORTS_FOLDER = "kb/reports"
@@ -24,6 +24,7 @@ _ENVIRONMENT = (
     "COMMONPLACE_REVIEW_ARTIFACTS",
     "COMMONPLACE_ACTOR",
     "REVIEW_SWEEP_JOBS",
+    "COMMONPLACE_BROKER_URL",
 )
 
 
@@ -50,9 +51,14 @@ class Config:
     :param flavour: dialect of Markdown the notes are written in; `anchors`: how headings become
         anchors, empty for the flavour's way; `site_root`: root-relative folder of links from `/`.
     :param strips_comments: whether comments are kept from models.
+    :param max_gates: gates in a job that holds gates of several lenses.
     :param uses_cache: whether a file's stat may answer for its text; not on a network share.
     :param sweep_jobs: how many jobs a sweep runs at once; `sweep_timeout` is that of each.
+    :param muted: gate id to the reason why its findings are kept out of the queue.
     :param sweep_attempts: how often a pair is tried on the same texts, over all sweeps.
+    :param lease: how long a job is held by a worker that shows no sign of life.
+    :param broker_url: where job ids are sent; may hold a password.
+    :param workers: model partition to its runner on machines that take jobs from the broker.
     """
 
     root: Path
@@ -75,8 +81,13 @@ class Config:
     anchors: str = ""
     site_root: str | None = None
     strips_comments: bool = False
+    max_gates: int = 18
+    muted: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     runners: Mapping[str, RunnerSettings] = field(default_factory=dict)
+    lease: timedelta = timedelta(minutes=1)
+    broker_url: str = field(default="", repr=False)
+    workers: Mapping[str, WorkerSettings] = field(default_factory=dict)
 
     @property
     def uses_sqlite(self) -> bool:
@@ -176,7 +187,7 @@ def _current_folder() -> Path:
 
 @lru_cache(maxsize=8)
 def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
-    _named_root, database, artifacts, actor, sweep_jobs = environment
+    _named_root, database, artifacts, actor, sweep_jobs, broker_url = environment
     if not database:
         database = str(root / REPORTS_FOLDER / "review-store.sqlite")
     elif "://" not in database:
@@ -192,6 +203,8 @@ def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
         base = replace(base, **read_settings(root / "kb" / "review.toml"))
     if artifacts:
         _refuse_among_notes(base)
+    if broker_url:
+        base = replace(base, broker_url=broker_url)
     return replace(base, sweep_jobs=_jobs(sweep_jobs)) if sweep_jobs else base
 
 

@@ -41,6 +41,13 @@ class RunnerOutput(StrEnum):
     FILE = "file"
 
 
+class ApiKind(StrEnum):
+    """Protocol that a model API speaks."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
 # Types that are checked by more than their shape: `_value` reads them.
 class _Duration(timedelta): ...
 
@@ -55,9 +62,12 @@ class _Argument(str): ...
 
 
 _Name = Annotated[str, Meta(min_length=1)]
+_Reason = Annotated[str, Meta(pattern=r"\S")]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_VariableOrNone = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
 _RunnerField = Annotated[str, Meta(pattern=f"^({'|'.join(RUNNER_FIELDS)})$")]
 _Positive = Annotated[int, Meta(ge=1)]
+_Price = Annotated[float, Meta(ge=0)]
 # The names in `domain/flavours`, which this module must not import.
 _Flavour = Literal[
     "commonmark",
@@ -86,6 +96,19 @@ class Partition(Struct, frozen=True, forbid_unknown_fields=True):
     any_effort: bool = False
 
 
+class Prices(Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens; None is unknown.
+
+    :param batch: the part of each price that a batch pays.
+    """
+
+    input: _Price | None = None
+    output: _Price | None = None
+    cached_input: _Price | None = None
+    cache_write: _Price | None = None
+    batch: _Price | None = None
+
+
 class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A declared runner, or changes to a built-in one.
 
@@ -94,6 +117,9 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     :param fields: where a JSON answer holds what (`RUNNER_FIELDS`), as dotted paths.
     :param where: dotted path to the value that an answer's JSON object has.
     :param edits: whether the command may be used to edit a note in its working directory.
+    :param kind: of a model API instead of a command; what follows it is for these.
+    :param key: the environment variable of the key; empty sends none, None is the usual one.
+    :param structured: whether the server can be asked for structured output.
     """
 
     name: str = msgspec.field(name="")
@@ -109,6 +135,29 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     join: bool = False
     edits: bool = False
     environment: Mapping[_Variable, _Argument] = {}
+    kind: ApiKind | None = None
+    address: str = ""
+    key: _VariableOrNone | None = None
+    max_output_tokens: _Positive = 16_000
+    structured: bool = True
+    prices: Prices = Prices()
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The runner of a model partition on machines that a broker hands jobs to.
+
+    :param model: as the runner calls it, where it is not the partition's name.
+    :param rate: jobs that a machine starts at most, as Celery writes it: `10/m`; empty: no limit.
+    """
+
+    name: str = msgspec.field(name="")
+    runner: _Name
+    model: _Name | None = None
+    rate: Annotated[str, Meta(pattern=r"^([1-9][0-9]*/[smh])?$")] = ""
+
+
+class _Broker(Struct, forbid_unknown_fields=True, rename={"broker_url": "url"}):
+    broker_url: _Name | UnsetType = UNSET
 
 
 class _Notes(
@@ -127,6 +176,7 @@ class _Notes(
 
 class _Prompt(Struct, forbid_unknown_fields=True, rename={"strips_comments": "strip_comments"}):
     strips_comments: bool | UnsetType = UNSET
+    max_gates: _Positive | UnsetType = UNSET
 
 
 class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder"}):
@@ -136,6 +186,7 @@ class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder
 class _Jobs(Struct, forbid_unknown_fields=True):
     abandoned_after: _Duration | UnsetType = UNSET
     max_prompt_tokens: _Positive | UnsetType = UNSET
+    lease: _Duration | UnsetType = UNSET
 
 
 class _Sweeps(
@@ -156,9 +207,13 @@ class _Sweeps(
 
 _SECTIONS: Mapping[str, type[Struct]] = {
     "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
+    "broker": _Broker,
 }  # fmt: skip
 _FOLDER_TYPES = "types"
-_TABLES: Mapping[str, type[Struct]] = {"partitions": Partition, "runners": RunnerSettings}
+_MUTED = "muted"
+_TABLES: Mapping[str, type[Struct]] = {
+    "partitions": Partition, "runners": RunnerSettings, "workers": WorkerSettings,
+}  # fmt: skip
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -178,12 +233,14 @@ def read_settings(path: Path) -> dict[str, Any]:
             types = _converted(path, section, values, dict[str, _Name])
             folders = _converted(path, section, list(types), list[_Folder])
             changes["folder_types"] = dict(zip(folders, types.values(), strict=True))
+        elif section == _MUTED:
+            changes["muted"] = _converted(path, section, values, dict[_Name, _Reason])
         elif section in _SECTIONS:
             found = _converted(path, section, values, _SECTIONS[section])
             fields = msgspec.structs.asdict(found).items()
             changes.update({name: value for name, value in fields if value is not UNSET})
         else:
-            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, *_TABLES])
+            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, _MUTED, *_TABLES])
     _refuse_shared_aliases(path, changes.get("partitions", {}))
     return changes
 
@@ -239,7 +296,8 @@ def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
     for word, plain in _PLAIN_WORDS.items():
         said = said.replace(f"`{word}`", plain)
     if said.startswith("Invalid enum value"):
-        said += f"; expected one of {', '.join(RunnerOutput)}"
+        words = ApiKind if below == ".kind" else RunnerOutput
+        said += f"; expected one of {', '.join(words)}"
     return ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT)
 
 

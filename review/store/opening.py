@@ -66,6 +66,12 @@ def ensure_store(
     )
 
 
+def is_there(using: str = DEFAULT_DB_ALIAS) -> bool:
+    """Return whether there is a store to be opened; that of a server is taken to be there."""
+    file = sqlite_file.file_of(using) if connections[using].vendor == "sqlite" else None
+    return file is None or sqlite_file.has_content(file)
+
+
 def prepare_migration(*, before_making: Callable[[], None] | None = None) -> None:
     """Make the store when it is missing, and refuse any but an older one, as `ensure_store` does."""
     with suppress(StoreOlder):

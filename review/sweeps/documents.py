@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
+from review.jobs.costs_documents import PricedEstimateJson
 from review.jobs.job_documents import SkippedJson
 
 
@@ -20,7 +21,7 @@ class PlanJson(Document, kw_only=True):
     """Jobs that a sweep would run: new ones, and queued ones that hold pairs of its scope.
 
     `estimated_cost_usd` is by `estimated_from_jobs` past jobs of the runner and partition; null
-    when none of them told what it cost.
+    when none of them told what it cost. `estimates` are for new jobs, by model API with prices.
     """
 
     new_jobs: int
@@ -30,6 +31,7 @@ class PlanJson(Document, kw_only=True):
     estimated_prompt_tokens: int
     estimated_cost_usd: float | None
     estimated_from_jobs: int
+    estimates: list[PricedEstimateJson] = []
 
 
 class FailureGroupJson(Document, kw_only=True):

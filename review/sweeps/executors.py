@@ -5,21 +5,22 @@ A job is prepared before it is claimed: what cannot be run here stays queued for
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from review.domain.paths import gate_id_of
 from review.errors import Conflict
-from review.job_files import ArtifactStore
+from review.ingest.parse import gate_ids_of, write_blocks
 from review.jobs.left_runs import run_folder
+from review.jobs.prompts import read_job_prompt
 from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob, ReviewPair
-from review.protocol.sentinels import end_line, start_line
-from review.protocol.typed_review import render_typed_review
+from review.runners.api.provider import ModelCall
+from review.runners.api.run import ApiJob, Provider, run_api
 from review.runners.outcome import RunnerOutcome
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
@@ -58,13 +59,13 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
         raise CannotRun(f"no rule judges {', '.join(without)}")
 
     def run(_number: int, _stop: threading.Event) -> RunnerOutcome:
-        reviews, lines = {}, []
-        for pair, gate_id, rule in pairs:
-            review = reviews[pair.ordinal] = judge(rule, _rule_input(pair, linker))
-            names = (job.sentinel_token, pair.ordinal, pair.note.path, gate_id)
-            text = render_typed_review(review).rstrip("\n")
-            lines += [start_line(*names), text, end_line(*names), ""]
-        return RunnerOutcome(text="\n".join(lines).encode("utf-8", "replace"), typed=reviews)
+        reviews = {}
+        for pair, _gate_id, rule in pairs:
+            given = rule_input(pair.note_snapshot.text, note_path=pair.note.path, linker=linker)
+            reviews[pair.ordinal] = judge(rule, given)
+        names = {pair.ordinal: (pair.note.path, gate_id) for pair, gate_id, _rule in pairs}
+        text = write_blocks(reviews, token=job.sentinel_token, names=names)
+        return RunnerOutcome(text=text, typed=reviews)
 
     return run
 
@@ -82,13 +83,7 @@ def prepare_process(
 
     :raises CannotRun: the prompt is not what the job was made with.
     """
-    prompt = ArtifactStore(config).read_output(job.prompt_path)
-    if prompt is None or hashlib.sha256(prompt).hexdigest() != job.prompt_sha256:
-        what = "gone" if prompt is None else "not what the job was made with"
-        raise CannotRun(
-            f"its prompt {job.prompt_path} is {what}",
-            hint="make it again: commonplace review_doctor --repair",
-        )
+    prompt = _read_prompt(job, config)
     pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
     notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
     reading = read_linked_files(notes.items(), linker=linker, root=str(config.root))
@@ -114,14 +109,64 @@ def prepare_process(
     return run
 
 
+def api_job(job: ReviewJob, call: ModelCall, *, timeout: timedelta, config: Config) -> ApiJob:
+    """A call of a model API for a job, and how its reply is read."""
+    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    gate_ids = gate_ids_of(pairs, gates_folder=config.gates_folder)
+    names = {pair.ordinal: (pair.note.path, gate_ids[pair.pk]) for pair in pairs}
+    return ApiJob(
+        call=call,
+        ordinals=list(names),
+        write=partial(write_blocks, token=job.sentinel_token, names=names),
+        timeout=timeout.total_seconds(),
+    )
+
+
+def prepare_api(
+    job: ReviewJob,
+    *,
+    provider: Provider,
+    provenance: Provenance,
+    timeout: timedelta,
+    config: Config,
+) -> Execution:
+    """Have a model judge the job through its provider's API.
+
+    :raises CannotRun: the prompt is not what the job was made with.
+    """
+    call = model_call(job, provenance=provenance, config=config)
+    to_run = api_job(job, call, timeout=timeout, config=config)
+    return lambda _number, stop: run_api(provider, to_run, stop=stop)
+
+
+def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> ModelCall:
+    """The job's prompt for a model.
+
+    :raises CannotRun: the prompt is not what the job was made with.
+    """
+    prompt = _read_prompt(job, config).decode()
+    return ModelCall(prompt, provenance.runner_model or "", provenance.runner_effort)
+
+
+def _read_prompt(job: ReviewJob, config: Config) -> bytes:
+    prompt = read_job_prompt(job, config=config)
+    if prompt is None:
+        raise CannotRun(
+            f"its prompt {job.prompt_path} is not what the job was made with, or is gone and cannot"
+            " be rendered again: its notes link to files that this checkout has not",
+            hint="make it again: commonplace review_doctor --repair",
+        )
+    return prompt
+
+
 def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
     gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
     text = pair.gate_snapshot.text
     return gate_id, read_gate(path=pair.gate.path, gate_id=gate_id, text=text).rule
 
 
-def _rule_input(pair: ReviewPair, linker: Linker) -> RuleInput:
-    text, note_path = pair.note_snapshot.text, pair.note.path
+def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
+    """A text as rules read it, with its links resolved."""
     links = []
     for link in linker.links(text):
         found = linker.resolve(link.target, note_path=note_path, kind=link.kind)

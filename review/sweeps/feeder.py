@@ -238,10 +238,11 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
     """The targets as they will share jobs."""
+    by_gate = request.grouping is Grouping.GATE
     return group_targets(
         targets,
         grouping=request.grouping,
-        batch_size=request.batch_size or DEFAULT_BATCH_SIZE,
+        batch_size=request.batch_size or DEFAULT_BATCH_SIZE if by_gate else None,
         note_of=lambda target: target.note_path,
         gate_of=lambda target: target.gate_path,
         lens_of=lambda target: lens_of(target.gate_id),

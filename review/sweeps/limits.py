@@ -48,6 +48,7 @@ class StopPolicy:
     """Watches the jobs of a sweep; the first reason to end it stands.
 
     :param expected_cost: of one job, by earlier ones; None where nothing is known.
+    :param sent: jobs that a provider's batches hold, which are still to be paid.
     """
 
     limits: Limits
@@ -56,21 +57,21 @@ class StopPolicy:
     expected_cost: float | None = None
     reason: StopReason | None = None
     because: str = ""
+    sent: int = 0
     _codes: Counter[str | None] = field(default_factory=Counter)
     _mismatches: int = 0
     _spent: float = 0.0
     _assumed: float = 0.0
-    _priced: int = 0
     _unpriced: int = 0
 
     def may_start(self, under_way: int) -> bool:
         """Return whether another job may start beside those under way."""
         if self.stop.is_set():
             self.end(StopReason.INTERRUPTED, "asked to end")
-        max_jobs = self.limits.max_jobs
-        if max_jobs is not None and self._codes.total() + under_way >= max_jobs:
+        max_jobs, unpaid = self.limits.max_jobs, under_way + self.sent
+        if max_jobs is not None and self._codes.total() + unpaid >= max_jobs:
             reason, because = StopReason.MAX_JOBS, f"{max_jobs} jobs were run (--max-jobs)"
-        elif not self._affords(under_way + 1):
+        elif not self._affords(unpaid + 1):
             reason, because = (
                 StopReason.MAX_COST,
                 f"${self._spent:.2f} are spent of ${self.limits.max_cost_usd:.2f}"
@@ -92,8 +93,9 @@ class StopPolicy:
     ) -> None:
         """Take note of a job that ended; without a failure code it succeeded."""
         self._codes[code] += 1
-        # Also where every job was under way by then, and none is asked for any more.
-        if code == FailureCode.INTERRUPTED:
+        # Also where every job was under way by then, and none is asked for any more. A worker on
+        # another machine that was stopped is no reason to end.
+        if code == FailureCode.INTERRUPTED and self.stop.is_set():
             self.end(StopReason.INTERRUPTED, "asked to end")
         if failure is not None and failure.concerns_all:
             exhausted = StopReason.ACCOUNT_EXHAUSTED
@@ -124,8 +126,8 @@ class StopPolicy:
         """Add a job's cost; one that does not say it is taken for as dear as the others."""
         if usage.cost_usd is not None:
             self._spent += usage.cost_usd
-            self._priced += 1
-            self.expected_cost = self._spent / self._priced
+            # The dearest so far: with many at once a mean would be exceeded.
+            self.expected_cost = max(self.expected_cost or 0.0, usage.cost_usd)
         if usage.cost_usd is None or not usage.whole:
             self._unpriced += 1
             self._assumed += self.expected_cost or 0.0

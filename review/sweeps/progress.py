@@ -11,13 +11,14 @@ from review.documents.problems import ProblemJson
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson
+from review.jobs.leases import LeaseLost
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
 from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
 from review.vocabulary import Decision, JobStatus, PairStatus
 
-NOT_STARTED, TAKEN, IN_PART = "not-started", "taken", "in-part"
+NOT_STARTED, TAKEN, IN_PART, SENT = "not-started", "taken", "in-part", "sent"
 GIVEN_UP = "too-many-attempts"
 _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
@@ -42,6 +43,15 @@ class RunAgain:
     review_job_id: int
     reason: str
     pause: timedelta
+
+
+@dataclass(frozen=True)
+class JobSent:
+    """A job was sent to a provider as a part of a batch."""
+
+    review_job_id: int
+    batch_id: str
+    pair_count: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ class JobRun:
 
 
 JobOutcome = JobRun | LeftQueuedJson | RefusedJob
-JobUpdate = JobStarted | RunAgain | JobOutcome
+JobUpdate = JobStarted | JobSent | RunAgain | JobOutcome
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,8 @@ def event_of(update: JobUpdate) -> SweepEvent:
         case JobStarted():
             name = "job-started"
             fields = {"lens": update.lens, "pair_count": update.pair_count}
+        case JobSent():
+            name, fields = "job-sent", {"batch_id": update.batch_id}
         case RunAgain():
             name = "run-again"
             fields = {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
@@ -155,11 +167,14 @@ class Tally:
         match update:
             case JobStarted():
                 self.running.add(update.review_job_id)
+            case JobSent():
+                self.jobs[SENT] += 1
+                self.pairs_done += update.pair_count
             case JobRun():
                 self._count_run(update)
             case LeftQueuedJson():
                 self.jobs["left-queued"] += 1
-            case RefusedJob(error=JobNotClaimable()):
+            case RefusedJob(error=JobNotClaimable() | LeaseLost()):
                 self.jobs[TAKEN] += 1
             case RefusedJob():
                 self.jobs["refused"] += 1

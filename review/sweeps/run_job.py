@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from review.domain.processes import Parent
@@ -16,14 +16,18 @@ from review.job_files import ArtifactStore
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
-from review.jobs.left_runs import run_folder
-from review.models import Provenance, ReviewJob
+from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_lease, take_over
+from review.jobs.left_runs import run_folder, run_folders
+from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import FailRequest, closed_job, fail_job
+from review.recovery.recover import collect_output
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
+from review.runners.process.table import Processes, ProcessTable
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
+from review.sweeps.beats import Beats
 from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobStarted, JobUpdate, RunAgain
 from review.vocabulary import FailureCode, JobStatus
@@ -36,6 +40,8 @@ _GROWTH = 3
 _MOST_GROWTH = 1000
 _AFTER_RESET = timedelta(minutes=1)
 _AFTER_LIMIT = timedelta(seconds=1)
+# A job that ends its workers is not to end them all.
+_MOST_TAKEOVERS = 5
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class RetryPolicy:
         if failure.code not in (FailureCode.ACCOUNT_EXHAUSTED, FailureCode.RATE_LIMITED):
             return None
         reset = read_reset_time(failure.reason, now=now)
+        if failure.retry_after is not None:
+            reset = now + timedelta(seconds=failure.retry_after)
         margin = _AFTER_RESET if failure.exhausted else _AFTER_LIMIT
         return None if reset is None else max(reset - now, timedelta()) + margin
 
@@ -91,6 +99,7 @@ class Worker:
     :param parent: the process that stays until the jobs are closed.
     :param clock: read when something happens: jobs take time.
     :param stop: ends the work when it is set: no new job, and the children of running ones ended.
+    :param hands_on: a job that `stop` ended before it had a review is left to another worker.
     """
 
     prepare: Callable[[ReviewJob], Execution]
@@ -103,6 +112,24 @@ class Worker:
     config: Config
     clock: Callable[[], datetime]
     stop: threading.Event
+    hands_on: bool = False
+    processes: Processes = field(default_factory=ProcessTable)
+    beats: Beats = field(default_factory=Beats)
+
+
+@dataclass(frozen=True)
+class TakenJob:
+    """A job that is ours.
+
+    :param lost: how many workers it was taken over from.
+    :param runs_before: the number of the last run that a worker before has left on this host.
+    """
+
+    job: ReviewJob
+    execution: Execution
+    lease: Lease
+    lost: int = 0
+    runs_before: int = 0
 
 
 def run_job(
@@ -110,27 +137,71 @@ def run_job(
 ) -> JobRun | LeftQueuedJson:
     """Run a queued job to its end; when `stop` is set, what is complete is kept and the job fails.
 
+    A job whose worker is gone is taken over: what it has left is ingested, or it runs again.
+
     :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
-    :raises JobMoved, JobReplaced: it was taken from us meanwhile.
+    :raises LeaseLost, JobMoved, JobReplaced: it was taken from us meanwhile.
     """
-    job = require_job(job_id)
-    if job.status != JobStatus.QUEUED:
-        raise JobNotClaimable(f"job {job.pk} is {job.status}, not queued")
+    lease = new_lease(worker.beats.length)
     try:
-        execution = worker.prepare(job)
+        taken = retry_while_busy(lambda: take_job(job_id, lease, worker=worker), stop=worker.stop)
     except CannotRun as refused:
         return LeftQueuedJson(review_job_id=job_id, reason=refused.message)
-    request = ClaimRequest(worker.actor, worker.provenance, job_id=job_id, parent=worker.parent)
-    retry_while_busy(
-        lambda: claim(request, config=worker.config, now=worker.clock()), stop=worker.stop
-    )
-    began = worker.clock()
-    on_update(JobStarted(job_id, job.lens, job.pair_count))
-    outcomes, failure = _run(job, execution, worker=worker, on_update=on_update)
-    document = retry_while_busy(lambda: _close(job, outcomes, failure, worker), stop=worker.stop)
+    return run_taken(taken, worker=worker, on_update=on_update)
+
+
+def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
+    """Claim a queued job, or take a running one over whose worker is gone.
+
+    :raises CannotRun: this worker cannot run it; nothing moved.
+    :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
+    """
+    job = require_job(job_id)
+    if job.claim_token == lease.token:  # by a try whose answer was lost
+        return TakenJob(job, worker.prepare(job), lease)
+    is_orphan = may_take_over(job, processes=worker.processes)
+    if job.status != JobStatus.QUEUED and not is_orphan:
+        raise JobNotClaimable(f"job {job.pk} is {job.status}, not queued")
+    execution = worker.prepare(job)
+    if not is_orphan:
+        request = ClaimRequest(
+            worker.actor, worker.provenance, job_id=job_id, parent=worker.parent, lease=lease
+        )
+        claim(request, config=worker.config, now=worker.clock())
+        return TakenJob(job, execution, lease)
+    lost = take_over(job, actor=worker.actor, parent=worker.parent, lease=lease, now=worker.clock())
+    if lost is None:
+        raise JobNotClaimable(f"job {job.pk} is {job.claimed_by}'s still, or another worker's")
+    folders = run_folders(job, config=worker.config)
+    runs_before = int(folders[-1].name.rpartition("-")[2]) if folders else 0
+    return TakenJob(job, execution, lease, lost, runs_before)
+
+
+def run_taken(
+    taken: TakenJob, *, worker: Worker, on_update: Callable[[JobUpdate], None]
+) -> JobRun | LeftQueuedJson:
+    """Run a job that is ours to its end; raises as `run_job` does."""
+    job, began = taken.job, worker.clock()
+    on_update(JobStarted(job.pk, job.lens, job.pair_count))
+    with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
+        outcomes, failure = _left_runs(taken, worker)
+        runs = 0
+        if not outcomes:
+            outcomes, failure = _run(taken, worker=worker, stop=stop, on_update=on_update)
+            runs = len(outcomes)
+        if (
+            worker.hands_on
+            and worker.stop.is_set()
+            and _is_without_review(taken, outcomes, failure, worker)
+        ):
+            give_up_lease(job.pk, taken.lease)
+            return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
+        document = retry_while_busy(
+            lambda: _close(taken, outcomes, failure, worker), stop=worker.stop
+        )
     if failure is None:
         # What the last run's folder holds was taken in, and stands in the job's output too.
-        folder = run_folder(job, len(outcomes), config=worker.config)
+        folder = run_folder(job, taken.runs_before + runs, config=worker.config)
         shutil.rmtree(folder, ignore_errors=True)
     return JobRun(
         document=document,
@@ -141,18 +212,48 @@ def run_job(
     )
 
 
+def _left_runs(taken: TakenJob, worker: Worker) -> tuple[list[RunnerOutcome], RunnerFailure | None]:
+    """What the worker before has left on this host, where that ends the job; else nothing."""
+    job, text, telemetry = taken.job, None, None
+    if taken.lost and job.parent_host == worker.parent.host:
+        left = collect_output(job, config=worker.config)
+        text, telemetry = left.text, left.telemetry
+        if left.is_complete:
+            return [RunnerOutcome(text=text, telemetry=telemetry)], None
+    if text is None and taken.lost <= _MOST_TAKEOVERS:
+        return [], None
+    times = f" ({taken.lost} workers were)" if taken.lost > 1 else ""
+    reason = f"its worker {job.claimed_by} was gone before it ended{times}"
+    failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
+    return [RunnerOutcome(text=text, failure=failure, telemetry=telemetry)], failure
+
+
+def _is_without_review(
+    taken: TakenJob,
+    outcomes: Sequence[RunnerOutcome],
+    failure: RunnerFailure | None,
+    worker: Worker,
+) -> bool:
+    """Return whether a run that was ended had not written one whole review."""
+    if failure is None or failure.code is not FailureCode.INTERRUPTED:
+        return False
+    text = outcomes[-1].text if outcomes else None
+    reader = OutputReader(taken.job, config=worker.config)
+    return text is None or not reader.read(text).has_own_blocks
+
+
 def _run(
-    job: ReviewJob,
-    execution: Execution,
+    taken: TakenJob,
     *,
     worker: Worker,
+    stop: threading.Event,
     on_update: Callable[[JobUpdate], None],
 ) -> tuple[list[RunnerOutcome], RunnerFailure | None]:
     """Every run of a job, in order, and why the job fails; None: the last run succeeded."""
-    outcomes: list[RunnerOutcome] = []
+    job, outcomes = taken.job, list[RunnerOutcome]()
     failures: list[RunnerFailure] = []
-    while not worker.stop.is_set():
-        outcome = execution(len(outcomes) + 1, worker.stop)
+    while not stop.is_set():
+        outcome = taken.execution(taken.runs_before + len(outcomes) + 1, stop)
         outcomes.append(outcome)
         failure, now = outcome.failure, worker.clock()
         if failure is None:
@@ -179,11 +280,15 @@ def _run(
 
 
 def _close(
-    job: ReviewJob,
+    taken: TakenJob,
     outcomes: Sequence[RunnerOutcome],
     failed: RunnerFailure | None,
     worker: Worker,
 ) -> IngestedJobJson:
+    job, lease = taken.job, taken.lease
+    if ReviewJob.objects.held_by(lease).filter(pk=job.pk, status=JobStatus.COMPLETED):
+        return closed_job(job.pk, config=worker.config)  # by a try whose answer was lost
+    require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
     last = outcomes[-1] if outcomes else RunnerOutcome()
     text, telemetry, now = last.text, telemetry_of(outcomes), worker.clock()
@@ -191,7 +296,11 @@ def _close(
     if text is not None:
         ArtifactStore(worker.config).keep_input(job.bundle_output_path, text)
         request = IngestRequest(
-            actor=worker.actor, telemetry=telemetry, failure=failure, typed=last.typed
+            actor=worker.actor,
+            telemetry=telemetry,
+            failure=failure,
+            typed=last.typed,
+            lease=lease,
         )
         try:
             return ingest_job(job.pk, request=request, config=worker.config, now=now)
@@ -202,6 +311,7 @@ def _close(
         actor=worker.actor,
         telemetry=telemetry,
         raw=text,
+        lease=lease,
     )
     return fail_job(job.pk, request=to_fail, config=worker.config, now=now)
 

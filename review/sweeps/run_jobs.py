@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,18 +20,21 @@ from review.models import ReviewJob
 from review.settings.config import Config
 from review.store.errors import translate_db_errors
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
-from review.sweeps.run_job import Worker, run_job
+from review.sweeps.run_job import TakenJob, Worker, run_job, run_taken
 from review.vocabulary import JobStatus
 
+# Takes the jobs of a sweep until none is left or may start: called as `drive` is.
+Dispatch = Callable[..., None]
 _Updates = queue.SimpleQueue[JobUpdate | Exception]
 
 
 def drive(
-    next_job: Callable[[], int | None],
+    next_job: Callable[[], int | TakenJob | None],
     worker: Worker,
     *,
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
+    poll: float | None = None,
 ) -> None:
     """Run jobs, up to `worker.slots` at once, until none is left and none is under way.
 
@@ -38,6 +42,7 @@ def drive(
     A fault of a worker is raised when the others have ended.
 
     :param next_job: gives None when there is none now; it is asked again when a job has ended.
+    :param poll: seconds until it is asked again in any case, for as long as another may start.
     :param may_start: asked before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
     """
@@ -47,47 +52,54 @@ def drive(
         try:
             while True:
                 while under_way < worker.slots and may_start(under_way):
-                    job_id = next_job()
-                    if job_id is None:
+                    job = next_job()
+                    if job is None:
                         break
                     under_way += 1
                     if worker.in_process:
-                        _run(job_id, worker, updates)
+                        _run(job, worker, updates)
                     else:
-                        pool.submit(_run_in_thread, job_id, worker, updates)
-                if not under_way:
+                        pool.submit(_run_in_thread, job, worker, updates)
+                if not under_way and (poll is None or not may_start(0)):
                     break
-                update = _receive(updates)
-                under_way -= isinstance(update, JobOutcome)
-                on_update(update)
+                update = _receive(updates, poll)
+                if update is not None:
+                    under_way -= isinstance(update, JobOutcome)
+                    on_update(update)
         except BaseException:
             worker.stop.set()
             raise
 
 
-def _receive(updates: _Updates) -> JobUpdate:
-    update = updates.get()
+def _receive(updates: _Updates, timeout: float | None) -> JobUpdate | None:
+    try:
+        update = updates.get(timeout=timeout)
+    except queue.Empty:
+        return None
     if isinstance(update, Exception):
         raise update
     return update
 
 
-def _run(job_id: int, worker: Worker, updates: _Updates) -> None:
+def _run(job: int | TakenJob, worker: Worker, updates: _Updates) -> None:
     """Run a job; the last of its updates is a `JobOutcome`, or the fault that ended it."""
     outcome: JobOutcome | Exception
     try:
         with translate_db_errors():
-            outcome = run_job(job_id, worker=worker, on_update=updates.put)
+            if isinstance(job, TakenJob):
+                outcome = run_taken(job, worker=worker, on_update=updates.put)
+            else:
+                outcome = run_job(job, worker=worker, on_update=updates.put)
     except ReviewError as refused:
-        outcome = RefusedJob(job_id, refused)
+        outcome = RefusedJob(job.job.pk if isinstance(job, TakenJob) else job, refused)
     except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
         outcome = error
     updates.put(outcome)
 
 
-def _run_in_thread(job_id: int, worker: Worker, updates: _Updates) -> None:
+def _run_in_thread(job: int | TakenJob, worker: Worker, updates: _Updates) -> None:
     try:
-        _run(job_id, worker, updates)
+        _run(job, worker, updates)
     finally:
         connection.close()
 
@@ -97,12 +109,14 @@ class RunResult:
     """Results of each job, sorted by id.
 
     :param stopped_because: a failure of one job that all others would have.
+    :param counts: of jobs by their ending, where so many may be run that none is kept.
     """
 
     jobs: list[IngestedJobJson] = field(default_factory=list)
     left_queued: list[LeftQueuedJson] = field(default_factory=list)
     refused: list[RefusedJob] = field(default_factory=list)
     stopped_because: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, update: JobUpdate) -> None:
         match update:
@@ -125,9 +139,9 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     """
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)
-    jobs = ReviewJob.objects.filter(
-        **({"pk__in": job_ids} if job_ids else {"status": JobStatus.QUEUED})
-    )
+    jobs = ReviewJob.objects.filter(pk__in=job_ids)
+    if not job_ids:
+        jobs = ReviewJob.objects.reviews().filter(status=JobStatus.QUEUED)
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
         raise UsageRefused(

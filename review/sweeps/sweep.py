@@ -18,8 +18,9 @@ from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson, SkippedJson
+from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
+from review.jobs.priced_estimates import measure_load, priced_estimates
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
@@ -42,6 +43,7 @@ from review.sweeps.limits import StopPolicy, StopReason
 from review.sweeps.progress import (
     NOT_STARTED,
     JobRun,
+    JobSent,
     JobUpdate,
     OnEvent,
     SweepEvent,
@@ -49,7 +51,7 @@ from review.sweeps.progress import (
     event_of,
 )
 from review.sweeps.run_job import Worker
-from review.sweeps.run_jobs import drive
+from review.sweeps.run_jobs import Dispatch, drive
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
 
@@ -60,10 +62,13 @@ def sweep(
     worker: Worker,
     processes: Processes,
     on_event: OnEvent,
+    dispatch: Dispatch = drive,
 ) -> SweepJson:
     """Review what is stale, within the limits.
 
-    Jobs of parents on this host that are gone are closed first, with what their runs had left.
+    Jobs of parents that are gone are closed first, with what their runs had left on this host.
+
+    :param dispatch: runs the jobs, or sends them away.
 
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
@@ -72,10 +77,11 @@ def sweep(
     if partition == RULES_PARTITION:
         limits = replace(limits, max_cost_usd=None)
     runner = worker.provenance.runner or ""
-    policy = StopPolicy(
-        limits, worker.stop, worker.slots, mean_cost(model_partition=partition, runner=runner)
-    )
-    run = _Sweep(worker, policy, on_event)
+    expected = mean_cost(model_partition=partition, runner=runner)
+    if expected is None and limits.max_cost_usd is not None:
+        expected = _expected_cost(request, corpus, worker)
+    policy = StopPolicy(limits, worker.stop, worker.slots, expected)
+    run = _Sweep(worker, policy, on_event, dispatch)
     run.salvage(orphaned_jobs(processes))
     finish_job_files(config=worker.config)
     targets = _select(corpus, request, run.tally)
@@ -106,6 +112,12 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     tally.add_problems(created.problems)
     answer = _answer(request, tally, worker, began)
     answer.plan = _plan(created, request, runner=answer.runner)
+    planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
+    answer.plan.estimates = priced_estimates(
+        measure_load(planned, corpus),
+        model_partition=request.model_partition,
+        config=worker.config,
+    )
     return answer
 
 
@@ -116,12 +128,13 @@ class _Sweep:
     worker: Worker
     policy: StopPolicy
     on_event: OnEvent
+    dispatch: Dispatch
     tally: Tally = field(default_factory=Tally)
 
     def go(self, feeder: Feeder) -> None:
         """Run until nothing is left, or nothing may start any more."""
         policy = self.policy
-        drive(
+        self.dispatch(
             feeder.next_job,
             self.worker,
             # A limit that is reached with the last job cuts nothing off.
@@ -151,7 +164,12 @@ class _Sweep:
         worker = self.worker
         for job_id in job_ids:
             salvage = partial(
-                salvage_job, job_id, actor=worker.actor, config=worker.config, now=worker.clock()
+                salvage_job,
+                job_id,
+                actor=worker.actor,
+                parent=worker.parent,
+                config=worker.config,
+                now=worker.clock(),
             )
             document = retry_while_busy(salvage, stop=worker.stop)
             if isinstance(document, RefusedJob):
@@ -170,6 +188,7 @@ class _Sweep:
 
     def _on_update(self, update: JobUpdate, feeder: Feeder) -> None:
         self.tally.add(update)
+        self.policy.sent += isinstance(update, JobSent)
         if isinstance(update, JobRun):
             document = update.document
             self.policy.note(
@@ -230,6 +249,16 @@ def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime
         seconds=round((worker.clock() - began).total_seconds(), 3),
         problems=tally.problems(),
     )
+
+
+def _expected_cost(request: SweepRequest, corpus: Corpus, worker: Worker) -> float | None:
+    """The cost of a job at the runner's prices, where no job has told it yet."""
+    plan = plan_sweep(replace(request, dry_run=True), corpus=corpus, worker=worker).plan
+    if plan is None or not plan.new_jobs:
+        return None
+    costs = {item.runner: item.cost_usd for item in plan.estimates}
+    cost = costs.get(worker.provenance.runner or "")
+    return None if cost is None else cost / plan.new_jobs
 
 
 def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJson:

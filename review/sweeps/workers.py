@@ -23,11 +23,13 @@ from review.jobs.provenance import (
 )
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
+from review.runners.api.run import open_provider
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner, installed_runner
 from review.runners.spec import Access, RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.executors import prepare_process, prepare_rules
+from review.sweeps.beats import Beats
+from review.sweeps.executors import prepare_api, prepare_process, prepare_rules
 from review.sweeps.run_job import RetryPolicy, Worker
 
 
@@ -44,6 +46,7 @@ class WorkerRequest:
     :param slots: how many jobs at once.
     :param actor: the name on its claims; empty: that of a sweep in this process.
     :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
+    :param hands_on: as `Worker` has it.
     """
 
     runner: str
@@ -54,6 +57,7 @@ class WorkerRequest:
     model: str | None = None
     effort: str | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    hands_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,13 +114,23 @@ def build_worker(
     """A worker for the partition; raises as `resolve_runner` does.
 
     :param dry_run: it runs nothing, so its program need not be there.
-    :raises RunnerNotInstalled: the runner's program is not on this machine.
+    :raises RunnerNotInstalled: the runner's program or package is not on this machine.
+    :raises KeyNotSet: the environment has no key for the runner's API.
     """
     resolved = resolve_runner(request, config=config)
     spec, retry = resolved.spec, request.retry
     prepare = partial(prepare_rules, linker=linker, config=config)
     if spec.in_process:
         retry = replace(retry, runs=1)
+    elif spec.api is not None:
+        if not dry_run:
+            prepare = partial(
+                prepare_api,
+                provider=open_provider(spec.api),
+                provenance=resolved.provenance,
+                timeout=request.timeout,
+                config=config,
+            )
     else:
         prepare = partial(
             prepare_process,
@@ -138,6 +152,8 @@ def build_worker(
         config=config,
         clock=clock,
         stop=stop,
+        hands_on=request.hands_on,
+        beats=Beats(config.lease),
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from django.db import transaction
 
 from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
-from review.domain.paths import gate_id_of, sha256_hex
 from review.job_files import ArtifactNotWritten, ArtifactStore
+from review.jobs.prompts import render_job_prompt
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewJob, ReviewStore, batched
-from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
 from review.settings.config import Config
 from review.upkeep.checks import CheckResult, CheckState, check_faults
 from review.upkeep.invariants import UNAPPLIED_EVENTS, UNFOUNDED_ACCEPTANCES
@@ -53,13 +52,9 @@ def check_queue(*, repair: bool) -> CheckResult:
 
 
 def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
-    """Render the job's prompt again, and write it; return False if it cannot be made or written.
-
-    The texts, the token and the order are the store's. The table of links is not: where a note
-    that was linked to has come or gone since, the prompt would be another.
-    """
-    data = render_prompt(_request(job, corpus, config.gates_folder)).encode()
-    if sha256_hex(data) != job.prompt_sha256:
+    """Render the job's prompt again, and write it; return False if it cannot be made or written."""
+    data = render_job_prompt(job, linker=corpus.linker, config=config)
+    if data is None:
         return False
     if write:
         try:
@@ -67,20 +62,3 @@ def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: boo
         except ArtifactNotWritten:
             return False
     return True
-
-
-def _request(job: ReviewJob, corpus: Corpus, gates_folder: str) -> PromptRequest:
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
-    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
-    gates = {pair.gate.path: pair.gate_snapshot.text for pair in pairs}
-    gate_ids = {path: gate_id_of(path, gates_folder=gates_folder) for path in gates}
-    return PromptRequest(
-        token=job.sentinel_token,
-        bundle_output_path=job.bundle_output_path,
-        pairs=[
-            PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
-        ],
-        notes=[corpus.linker.prompt_note(path, text) for path, text in notes.items()],
-        gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
-    )

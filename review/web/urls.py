@@ -5,6 +5,7 @@ from __future__ import annotations
 from review.web.auth import login as entering
 from review.web.core import preferences
 from review.web.pages import (
+    costs,
     diffs,
     events,
     findings,
@@ -22,7 +23,21 @@ from review.web.pages import pair_actions as picking
 from review.web.render import raw_text as texts
 
 _PAGES = (
-    *(start, jobs, events, looks, reviews, texts, picking, diffs, notes, matrix, gates, search),
+    *(
+        start,
+        jobs,
+        events,
+        looks,
+        reviews,
+        texts,
+        picking,
+        diffs,
+        notes,
+        matrix,
+        gates,
+        search,
+        costs,
+    ),
     *(queue, findings, entering, preferences),
 )
 urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

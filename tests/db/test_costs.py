@@ -70,6 +70,7 @@ class TestCosts:
             "prose/x": (1, 0.2, 0),
             "prose/y": (1, 0.2, 0),
         }
+        assert said(costs.days) == {"2026-01-31": (2, 0.4, 1)}
         assert said(costs.lenses) == {"links": (1, None, 1), "prose": (1, 0.4, 0)}
         assert said(costs.partitions) == {PARTITION: (2, 0.4, 1)}
         assert said(costs.runners) == {"claude-code": (1, 0.4, 0), "codex": (1, None, 1)}
@@ -147,3 +148,12 @@ class TestStatus:
         assert rows["in all"][4] == "0.40+"
         assert rows["runner codex"][4] == "-"
         assert lines[-1] == "jobs that did not say what they cost: 1"
+
+
+def test_the_share_that_a_cache_held_is_told_where_all_of_the_input_is(root):
+    reviewed(root, "prose/x", telemetry={"prompt_tokens": 1000, "cached_input_tokens": 900})
+    reviewed(root, "prose/y", telemetry={"input_tokens": 500, "cached_input_tokens": 100})
+
+    (runner,) = read_costs(config=make_config(root)).runners
+
+    assert runner.cached_share == 0.9

@@ -68,6 +68,7 @@ class TestEntries:
                 }
             ],
             "rationale": WARN,
+            "noisy": None,
         }
 
     def test_a_fail_is_in_the_queue_and_a_pass_is_not(self, root):

@@ -10,7 +10,9 @@ from django.core.management.base import CommandParser
 from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, positive_int, word
+from review.management.kit.options import partition, positive_int
+from review.management.kit.provenance_options import add_provenance_options, provenance_of
+from review.vocabulary import JobPurpose
 
 if TYPE_CHECKING:
     from review.jobs.claim import ClaimRequest
@@ -48,21 +50,11 @@ class Command(ReviewCommand):
             help="with --next: only jobs of this one",
         )
         parser.add_argument(
-            "--runner", type=word, required=True, metavar="R", help="the harness that will run it"
-        )
-        parser.add_argument(
-            "--runner-model",
-            type=word,
-            metavar="M",
-            help="its model, which must make the job's partition; leave out when it is not exposed",
-        )
-        effort = parser.add_mutually_exclusive_group()
-        effort.add_argument("--runner-effort", type=word, metavar="E", help="its reasoning effort")
-        effort.add_argument(
-            "--effort-unknown",
+            "--trial",
             action="store_true",
-            help="the model is known and the effort is not: compare the model only",
+            help="with --next: jobs of review_gate_test, which are passed over otherwise",
         )
+        add_provenance_options(parser, required=True)
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -78,18 +70,18 @@ class Command(ReviewCommand):
 
 def _request(options: dict[str, Any]) -> ClaimRequest:
     from review.jobs.claim import ClaimRequest
-    from review.models import Provenance
 
-    for name in ("limit", "model_partition"):
-        if options["review_job_id"] is not None and options[name] is not None:
+    for name in ("limit", "model_partition", "trial"):
+        if options["review_job_id"] is not None and options[name]:
             raise UsageRefused(f"--{name.replace('_', '-')} goes with --next only")
     return ClaimRequest(
         actor=options["actor"],
-        provenance=Provenance(options["runner"], options["runner_model"], options["runner_effort"]),
+        provenance=provenance_of(options),
         job_id=options["review_job_id"],
         limit=options["limit"] or 1,
         model_partition=options["model_partition"],
         effort_unknown=options["effort_unknown"],
+        purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
     )
 
 

@@ -57,6 +57,12 @@ class Command(ReviewCommand):
             help="with --grouping gate: notes in a job (default 8)",
         )
         parser.add_argument(
+            "--across-lenses",
+            action="store_true",
+            help="with --grouping note: gates of several lenses in a job, up to max_gates of"
+            " kb/review.toml; for workers that read prompts whole",
+        )
+        parser.add_argument(
             "--max-prompt-tokens",
             type=positive_int,
             metavar="N",
@@ -69,6 +75,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="show jobs, pairs and tokens, write nothing"
         )
+        parser.add_argument("--summary", action="store_true", help="the totals alone")
         self.add_actor_option(parser)
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
@@ -80,6 +87,8 @@ class Command(ReviewCommand):
 
         request = _request(options, self.read_input(options["input"]))
         result = planning.create_jobs(request, config=settings.current(), now=self.now)
+        if options["summary"]:
+            result.jobs = []
         if self.as_json:
             self.write_json(result)
         else:
@@ -101,6 +110,7 @@ def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
         grouping=Grouping(options["grouping"]),
         actor=options["actor"],
         batch_size=options["batch_size"],
+        across_lenses=options["across_lenses"],
         max_prompt_tokens=options["max_prompt_tokens"],
         omit=frozenset() if options["force"] else frozenset({ALREADY_QUEUED}),
         dry_run=options["dry_run"],
@@ -123,5 +133,5 @@ def _lines(result: CreatedJson) -> Iterator[str]:
         yield f"skipped: {item.note_path} {item.gate_id} ({item.reason}{has})"
     for problem in result.problems:
         yield f"problem: {problem.path}: {problem.message} ({problem.code})"
-    if not result.jobs:
+    if not result.totals.jobs:
         yield "no job"

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.errors import ExitCode
+from review.errors import ExitCode, UsageRefused
+from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import text, word
+from review.protocol.fix_answers import FORM, read_fix_answers
+from review.protocol.output import decode_output
 from review.vocabulary import DispositionState
 
 if TYPE_CHECKING:
@@ -25,25 +28,52 @@ class Command(ReviewCommand):
     store_use = store.Use.WRITE
     examples = (
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
+        "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
     )
-    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint; near ones are named"}
+    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint, or a line that is no answer"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "fingerprint", type=word, metavar="FINGERPRINT", help="as warn_selector shows it"
+            "fingerprint",
+            type=word,
+            metavar="FINGERPRINT",
+            help="as warn_selector shows it; - reads many from standard input, one line each:"
+            f" {FORM}",
         )
         parser.add_argument(
             "--as",
             dest="state",
             choices=DispositionState.values,
-            required=True,
-            help="what becomes of it",
+            help="what becomes of it; not with -, whose lines say it",
         )
         parser.add_argument("--reason", type=text, metavar="R", help="why")
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.knowledge_base.opening import open_corpus
+        if (options["fingerprint"] == "-") == bool(options["state"]):
+            raise UsageRefused("give a fingerprint with --as, or - without it")
+        if options["state"]:
+            self._dispose_one(options)
+        else:
+            self._dispose_each(options)
+
+    def _dispose_each(self, options: dict[str, Any]) -> None:
+        from review.acceptance.documents import DisposedAllJson
+        from review.queue.triage import dispose_each
+
+        text = decode_output(self.read_input("-"))
+        answers = read_fix_answers(text, source="standard input")
+        config = settings.current()
+        with open_corpus(config) as corpus:
+            done = dispose_each(
+                answers, actor=options["actor"], corpus=corpus, config=config, now=self.now
+            )
+        if self.as_json:
+            self.write_json(DisposedAllJson(findings=done))
+        else:
+            self.write_lines(map(_line, done))
+
+    def _dispose_one(self, options: dict[str, Any]) -> None:
         from review.queue.triage import DispositionRequest, dispose_finding
 
         config = settings.current()

@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
+from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source
 from review.management.kit.output_files import refuse_knowledge_base, refuse_to_overwrite
@@ -19,10 +20,11 @@ from review.settings.config import REPORTS_FOLDER, Config
 if TYPE_CHECKING:
     from review.reviews.documents import ExportedJson
 
-MARKDOWN, CSV = "markdown", "csv"
+MARKDOWN, CSV, LOCK = "markdown", "csv", "lock"
 _DEFAULTS = {
     MARKDOWN: f"{REPORTS_FOLDER}/reviews/gates",
     CSV: f"{REPORTS_FOLDER}/reviews/csv/gate_reviews.csv",
+    LOCK: "kb/review.lock",
 }
 _SHOWN = 20
 
@@ -30,8 +32,8 @@ _SHOWN = 20
 class Command(ReviewCommand):
     help = (
         "Write every current acceptance with its review, from the store alone: a Markdown file for"
-        " each note, gate and partition, or one CSV index. Files of an earlier export that belong"
-        " to no acceptance any more are named and left."
+        " each note, gate and partition, one CSV index, or the review lock. Files of an earlier"
+        " export that belong to no acceptance any more are named and left."
     )
     schema = "export-reviews/1"
     store_use = store.Use.READ
@@ -39,29 +41,35 @@ class Command(ReviewCommand):
         "commonplace export_reviews --format markdown",
         "commonplace export_reviews --format csv --output -",
         "commonplace export_reviews --format markdown --output reviews/ --json",
+        "commonplace export_reviews --format lock",
     )
     exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--format", choices=(MARKDOWN, CSV), required=True, help="Markdown files or a CSV index"
+            "--format",
+            choices=(MARKDOWN, CSV, LOCK),
+            required=True,
+            help="Markdown files, a CSV index, or the lock that is committed for review_check",
         )
         parser.add_argument(
             "--output",
             type=source,
             metavar="DIR|FILE",
             help=f"the folder of the Markdown files (default: {_DEFAULTS[MARKDOWN]}), or the CSV"
-            f" file, - for standard output (default: {_DEFAULTS[CSV]})",
+            f" file, - for standard output (default: {_DEFAULTS[CSV]}); the lock has its place",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         config, chosen = settings.current(), options["format"]
+        if chosen == LOCK and options["output"]:
+            raise UsageRefused(f"the lock is written to {_DEFAULTS[LOCK]}, without --output")
         if options["output"] == "-":
             self._print_csv(chosen, config)
             return
         path = Path(options["output"] or config.root / _DEFAULTS[chosen])
-        export = _export_markdown if chosen == MARKDOWN else _export_csv
-        done = export(path, config)
+        exports = {MARKDOWN: _export_markdown, CSV: _export_csv, LOCK: _export_lock}
+        done = exports[chosen](path, config)
         if self.as_json:
             self.write_json(done)
             return
@@ -103,3 +111,17 @@ def _export_csv(path: Path, config: Config) -> ExportedJson:
 
     write_whole(path, encoded())
     return ExportedJson(format=CSV, output=str(path), reviews=rows, written=1, unchanged=0, left=[])
+
+
+def _export_lock(path: Path, config: Config) -> ExportedJson:
+    from review.check.lock import lock_text
+    from review.check.stored import stored_lock
+    from review.reviews.documents import ExportedJson
+
+    with open_corpus(config) as corpus:
+        lock = stored_lock(corpus, corpus.notes().notes)
+    write_whole(path, lock_text(lock).encode())
+    reviews = sum(len(found.decisions) for line in lock.notes.values() for found in line.reviews)
+    return ExportedJson(
+        format=LOCK, output=str(path), reviews=reviews, written=1, unchanged=0, left=[]
+    )

@@ -16,7 +16,8 @@ from review.jobs.job_documents import IngestedJson
 from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import positive_int, source, word
+from review.management.kit.options import positive_int, source
+from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.management.output.ingest import (
     exit_code,
     job_lines,
@@ -63,7 +64,8 @@ class Command(ReviewCommand):
             "--input-file",
             type=source,
             metavar="F|-",
-            help="the output, where it is not in the job's own file (one job); - is standard input",
+            help="the output of the jobs that are named, where it is not in their own files;"
+            " - is standard input",
         )
         parser.add_argument(
             "--ready",
@@ -75,14 +77,7 @@ class Command(ReviewCommand):
             action="store_true",
             help="with --ready: jobs of all actors, and those nobody claimed",
         )
-        parser.add_argument("--runner", type=word, help="of a job nobody claimed: who ran it")
-        parser.add_argument("--runner-model", type=word, help="the model that ran")
-        parser.add_argument("--runner-effort", type=word, help="its reasoning effort")
-        parser.add_argument(
-            "--effort-unknown",
-            action="store_true",
-            help="the effort is not known: compare the model",
-        )
+        add_provenance_options(parser, required=False)
         parser.add_argument(
             "--telemetry-json",
             type=source,
@@ -123,11 +118,12 @@ class Command(ReviewCommand):
             raise UsageRefused("--all-actors goes with --ready")
         if options["input_file"] == options["telemetry_json"] == "-":
             raise UsageRefused("--input-file and --telemetry-json cannot both read standard input")
-        outputs = {}
+        outputs: dict[int, bytes] = {}
         if options["input_file"]:
-            if len(job_ids) != 1:
-                raise UsageRefused("--input-file goes with one --review-job-id")
-            outputs[job_ids[0]] = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
+            if not job_ids:
+                raise UsageRefused("--input-file goes with --review-job-id")
+            data = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
+            outputs = dict.fromkeys(job_ids, data)
         return IngestRequest(
             actor=options["actor"],
             outputs=outputs,
@@ -155,9 +151,7 @@ def _each_once(job_ids: list[int] | None) -> list[int]:
 
 
 def _provenance(options: dict[str, Any]) -> Provenance | None:
-    named = {key: options[key] for key in ("runner", "runner_model", "runner_effort")}
-    if not any(named.values()):
-        return None
-    if not named["runner"]:
+    given = provenance_of(options)
+    if given.runner is None and (given.runner_model or given.runner_effort):
         raise UsageRefused("--runner-model and --runner-effort need --runner")
-    return Provenance(**named)
+    return given if given.runner else None

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
+from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import duration, positive_int, text
 from review.vocabulary import JobStatus
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from review.settings.config import Config
 
 LIST = "list"
+_LISTS = ("abandoned", "ready", "failed")
 ACTIONS = (LIST, "ingest", "fail", "replace")
 
 _OF_THE_MACHINE = (ExitCode.FAILED, ExitCode.TRY_AGAIN)
@@ -61,6 +63,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--older-than", type=duration, metavar="2h", help="how long a job may run"
         )
+        add_listing_options(parser)
         parser.add_argument("--reason", type=text, metavar="R", help="why it is failed or replaced")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done")
         self.add_actor_option(parser)
@@ -101,10 +104,12 @@ class Command(ReviewCommand):
             now=self.now,
             job_ids=options["job_ids"],
         )
+        _cut(found, options)
         if self.as_json:
             self.write_json(found)
         else:
-            self.write_lines(_list_lines(found))
+            lines = () if found.summary else _list_lines(found)
+            self.write_lines((*lines, *tail_lines(found.summary, found.next)))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
         from review.knowledge_base.opening import open_corpus
@@ -125,8 +130,21 @@ class Command(ReviewCommand):
             )
 
 
+def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
+    """Keep the part that is asked for; a job that stands in two lists counts once."""
+    lists = {name: getattr(found, name) for name in _LISTS}
+    if options["summary"]:
+        found.summary = {"list": {name: len(entries) for name, entries in lists.items()}}
+    job_ids = sorted({entry.review_job_id for entries in lists.values() for entry in entries})
+    part = part_of(job_ids, options, lambda job_id: (job_id,))
+    kept = set(part)
+    for name, entries in lists.items():
+        setattr(found, name, [entry for entry in entries if entry.review_job_id in kept])
+    found.next = part.next
+
+
 def _list_lines(found: RecoveryListJson) -> Iterator[str]:
-    for name in ("abandoned", "ready", "failed"):
+    for name in _LISTS:
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
             detail = f": {entry.output_detail}" if entry.output_detail else ""

@@ -11,6 +11,7 @@ from review import settings, store
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
+from review.management.kit.listing import add_listing_options, cut, tail_lines
 from review.management.kit.options import text
 from review.management.output.problems import problem_lines
 
@@ -44,6 +45,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--note", type=text, metavar="PATH", help="only gates that apply to this note"
         )
+        add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         from review.selection.gate_names import list_gates
@@ -53,10 +55,11 @@ class Command(ReviewCommand):
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)
             )
+        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens=lambda gate: gate.lens)
         if self.as_json:
             self.write_json(listed)
         else:
-            self.write_lines(_lines(listed.gates))
+            self.write_lines((*_lines(listed.gates), *tail_lines(listed.summary, listed.next)))
             for line in problem_lines(listed.problems):
                 self.warn(line)
 

@@ -101,7 +101,10 @@ def _next(into: Path, *, dry_run: bool) -> str:
 
 def _lines(done: Initialised, *, dry_run: bool) -> Iterator[str]:
     verb = "would create" if dry_run else "created"
-    yield from (f"{verb}: {name}" for name in done.created)
+    # The cases of a gate by their folder: they are more than all other files.
+    parts = (name.partition(".cases/") for name in done.created)
+    names = (f"{head}{folder}" for head, folder, _name in parts)
+    yield from (f"{verb}: {name}" for name in dict.fromkeys(names))
     for name in done.kept:
         differs = " (differs from the starter)" if name in done.differing else ""
         yield f"kept: {name}{differs}"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.paging import count_by
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, positive_int
+from review.management.kit.listing import add_listing_options, part_of, tail_lines
+from review.management.kit.options import partition
 from review.vocabulary import JobStatus
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--model-partition", type=partition, metavar="P", help="only jobs of this partition"
         )
-        parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N jobs")
+        add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         from review.jobs.board import list_job_ids, show_jobs
@@ -43,13 +45,24 @@ class Command(ReviewCommand):
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",
-            limit=options["limit"],
         )
-        jobs = show_jobs(job_ids, gates_folder=settings.current().gates_folder)
+        part = part_of(job_ids, options, lambda job_id: (job_id,))
+        wanted = job_ids if options["summary"] else part
+        document = JobListJson(jobs=show_jobs(wanted, gates_folder=settings.current().gates_folder))
+        if options["summary"]:
+            document.summary = count_by(
+                document.jobs,
+                status=lambda job: job.status,
+                partition=lambda job: job.model_partition,
+                lens=lambda job: job.lens,
+            )
+            document.jobs = []
+        document.next = part.next
         if self.as_json:
-            self.write_json(JobListJson(jobs=jobs))
+            self.write_json(document)
         else:
-            self.write_lines(line for job in jobs for line in _lines(job))
+            self.write_lines(line for job in document.jobs for line in _lines(job))
+            self.write_lines(tail_lines(document.summary, document.next))
 
 
 def _lines(job: JobJson) -> Iterator[str]:

@@ -28,6 +28,7 @@ class Command(ReviewCommand):
         "commonplace review_status --model claude-opus-4-6 --json",
         "commonplace review_status --fail-on fail stale",
         "commonplace review_status --costs",
+        "commonplace review_status --next",
     )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
 
@@ -52,10 +53,23 @@ class Command(ReviewCommand):
             help="and what reviews cost, by gate, lens, partition and runner, as far as it is known",
         )
 
+        shorter = parser.add_mutually_exclusive_group()
+        shorter.add_argument(
+            "--next",
+            action="store_true",
+            help="only what to do next, at most fifteen lines, each with its command",
+        )
+        shorter.add_argument(
+            "--summary",
+            action="store_true",
+            help="without the tables of gates; --json: without gates",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, print, and trip."""
         from review.jobs.costs import read_costs
         from review.management.output.status import cost_lines, status_lines
+        from review.overview.next_steps import step_lines
         from review.overview.status import FailOn, read_status
 
         config = settings.current()
@@ -69,8 +83,13 @@ class Command(ReviewCommand):
             )
         if options["costs"]:
             status.costs = read_costs(model_partition=options["model"], config=config)
+        if options["next"] or options["summary"]:
+            for part in status.partitions:
+                part.gates = []
         if self.as_json:
             self.write_json(status)
+        elif options["next"]:
+            self.write_lines(step_lines(status.next_steps))
         else:
             self.write_lines((*status_lines(status), *cost_lines(status.costs)))
             for line in problem_lines(status.problems):

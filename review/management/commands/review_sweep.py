@@ -89,6 +89,8 @@ def _check(options: dict[str, Any]) -> None:
         raise UsageRefused("--batch-size goes with --grouping gate")
     if options["apply"] and not options["fix"]:
         raise UsageRefused("--apply goes with --fix")
+    if options["batch"] and options["fix"]:
+        raise UsageRefused("--fix edits notes; a batch cannot")
     if options["model"] is None and not options["fix"]:
         raise UsageRefused(
             "a sweep reviews for one model partition",

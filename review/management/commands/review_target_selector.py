@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.paging import Counts, count_by
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
+from review.management.kit.listing import add_listing_options, tail_lines
 from review.management.kit.options import partition
 from review.management.kit.scope_options import (
     add_scope_arguments,
@@ -20,7 +24,8 @@ from review.management.kit.scope_options import (
 )
 from review.management.output.problems import problem_lines
 from review.management.output.selection import left_out_lines, summary_line, text_lines
-from review.selection.select import select_targets
+from review.selection.documents import TargetJson
+from review.selection.select import Selection, select_targets
 
 _CHUNK = 500
 
@@ -54,6 +59,7 @@ class Command(ReviewCommand):
             help="with diffs from the accepted texts (--json has them unless --no-diff)",
         )
         parser.add_argument("--no-diff", action="store_false", dest="diff", help="without diffs")
+        add_listing_options(parser, limit=False)
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = selection_request(
@@ -61,15 +67,17 @@ class Command(ReviewCommand):
             model_partition=options["model"],
             with_diffs=self.as_json if options["diff"] is None else options["diff"],
         )
+        if options["summary"]:
+            request = replace(request, with_diffs=False)
         config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
+            summary = _count(selection) if options["summary"] else {}
             if self.as_json:
-                document = selection.document()
-                arrays = (selection.targets(), selection.diffs())
-                self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
+                self._write_document(selection, summary)
             else:
-                self.write_lines(text_lines(selection))
+                self.write_lines(() if summary else text_lines(selection))
+                self.write_lines(tail_lines(summary, selection.next))
                 for line in problem_lines(selection.problems):
                     self.warn(line)
                 for rename in selection.renames():
@@ -79,3 +87,23 @@ class Command(ReviewCommand):
                 self.notice(summary_line(selection))
         if not selection.has_notes:
             self.notice(no_note_found(request.notes or config.note_roots))
+
+    def _write_document(self, selection: Selection, summary: Counts) -> None:
+        document = selection.document()
+        document.summary = summary
+
+        def targets() -> Iterator[TargetJson]:
+            yield from () if summary else selection.targets()
+            document.next = selection.next
+
+        arrays = (targets(), selection.diffs())
+        self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
+
+
+def _count(selection: Selection) -> Counts:
+    return count_by(
+        selection.targets(),
+        reason=lambda target: target.reason,
+        lens=lambda target: target.lens,
+        gate=lambda target: target.gate_id,
+    )

@@ -29,6 +29,7 @@ class Command(ReviewCommand):
         "commonplace run_review_jobs --all --runner rules",
         "commonplace run_review_jobs 7 8 --runner claude-code --json",
         "commonplace run_review_jobs --all --runner codex --runner-model gpt-5.1-codex --jobs 2",
+        "commonplace run_review_jobs --watch --runner codex --runner-model gpt-5.1-codex",
     )
     exit_codes = {
         ExitCode.FAILED: "a job ended failed",
@@ -42,6 +43,11 @@ class Command(ReviewCommand):
             "job_ids", nargs="*", type=positive_int, metavar="JOB_ID", help="queued jobs"
         )
         parser.add_argument("--all", action="store_true", help="every queued job of the partition")
+        parser.add_argument(
+            "--watch",
+            action="store_true",
+            help="run jobs as they are queued, on any number of machines, until asked to stop",
+        )
         add_runner_option(parser)
         parser.add_argument(
             "--model-partition",
@@ -58,23 +64,30 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from review.jobs.job_documents import RanJson
         from review.management.kit.interrupt import stop_on_signals
-        from review.management.kit.sweep_command import run_chosen_jobs
+        from review.management.kit.sweep_command import run_chosen_jobs, run_watch
         from review.management.output.ingest import exit_code, refusal_documents
 
-        if bool(options["job_ids"]) == options["all"]:
-            raise UsageRefused("name the jobs to run, or give --all")
+        if bool(options["job_ids"]) + options["all"] + options["watch"] != 1:
+            raise UsageRefused("name the jobs to run, or give --all or --watch")
         with stop_on_signals() as stop:
-            result = run_chosen_jobs(options, stop=stop, config=settings.current())
+            if options["watch"]:
+                result = run_watch(self, options, stop=stop, config=settings.current())
+            else:
+                result = run_chosen_jobs(options, stop=stop, config=settings.current())
         if self.as_json:
             document = RanJson(
                 jobs=result.jobs,
                 left_queued=result.left_queued,
                 refused=refusal_documents(result.refused),
                 stopped_because=result.stopped_because,
+                watched=dict(result.counts) if options["watch"] else None,
             )
             self.write_json(document)
         else:
             self._print(result)
+        if options["watch"]:  # which ends by being stopped, or for what every job would fail for
+            self.finish(ExitCode.FAILED if result.stopped_because else ExitCode.DONE)
+            return
         self.finish(
             ExitCode.INTERRUPTED if stop.is_set() else exit_code(result.jobs, result.refused)
         )
@@ -87,5 +100,9 @@ class Command(ReviewCommand):
             self.write_lines([f"job {left.review_job_id}: left queued: {left.reason}"])
         if result.stopped_because is not None:
             self.warn(f"stopped: {result.stopped_because}")
-        if not (result.jobs or result.left_queued or result.refused):
+        if result.counts:
+            self.write_lines(
+                [", ".join(f"{number} {word}" for word, number in result.counts.items())]
+            )
+        elif not (result.jobs or result.left_queued or result.refused):
             self.notice("no queued job")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.paging import Counts, Key, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
@@ -22,15 +23,22 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.json_stream import encode_filled
+from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
 from review.management.output.problems import problem_lines
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
+from review.queue.sorting import QueueSort
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
-FORMATS = ("text", "json", "csv")
+FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
 _ENTRIES_A_CHUNK = 200
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "decision": lambda entry: entry.decision,
+    "gate": lambda entry: entry.gate_id,
+    "note": lambda entry: entry.note_path,
+}
 
 
 class Command(ReviewCommand):
@@ -76,10 +84,24 @@ class Command(ReviewCommand):
             help="findings in this state (default: open)",
         )
         parser.add_argument(
+            "--confirmed-by",
+            type=partition,
+            metavar="PARTITION",
+            help="findings of pairs that this partition's current review warns or fails, too",
+        )
+        parser.add_argument(
+            "--sort",
+            choices=[sort.value for sort in QueueSort],
+            default=QueueSort.PLACE.value,
+            help="priority: severity, precision of the gate, age; noisy gates last. labels: where a"
+            " decision tells most about a gate",
+        )
+        parser.add_argument(
             "--needs-a-look",
             action="store_true",
             help="instead, reviews without a decision, and passes whose findings say warn or fail",
         )
+        add_listing_options(parser)
         parser.add_argument("--format", choices=FORMATS, help="default: text; --json is json")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -89,27 +111,45 @@ class Command(ReviewCommand):
             paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
                 looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
+                cut(looks, "needs_a_look", options, _look_key, why=lambda look: look.why, **_WORDS)
                 self._print_looks(looks, shape)
             else:
-                self._print_queue(read_warn_queue(corpus, _wanted(options, paths)), shape)
+                queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
+                summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
+                part = part_of(queue.entries, options, _key)
+                if shape in FORMATS[3:]:
+                    from review.check.stored import queue_report
+                    from review.management.output.check import write_report
 
-    def _print_queue(self, queue: WarnQueue, shape: str) -> None:
+                    report = queue_report(part, queue.problems, corpus, config=config)
+                    write_report(self, report, shape=shape)
+                else:
+                    self._print_queue(queue, part, shape, summary)
+
+    def _print_queue(
+        self, queue: WarnQueue, part: Listed[QueueEntryJson], shape: str, summary: Counts
+    ) -> None:
+        # Notes that are gone are few, and end the listing.
+        gone_entries = () if summary else queue.deleted_notes
         if shape == "json":
-            self.write_json_chunks(queue_chunks(queue))
+            self.write_json_chunks(queue_chunks(queue, part, gone_entries, summary))
         elif shape == "csv":
             from review.queue.csv import queue_csv
 
-            self.write_raw(queue_csv(chain(queue.entries, queue.deleted_notes)))
+            self.write_raw(queue_csv(chain(part, gone_entries)))
+        elif summary:
+            self.write_lines(tail_lines(summary, None))
         else:
-            lines = list(_queue_lines(queue.entries))
-            gone = list(_queue_lines(queue.deleted_notes))
+            lines = list(_queue_lines(part))
+            gone = list(_queue_lines(gone_entries)) if part.next is None else []
             self.write_lines(lines)
             if gone:
                 self.write_lines(["", "notes that are gone:", *gone])
+            self.write_lines(tail_lines(summary, part.next))
             if not lines and not gone:
                 self.notice("the queue is empty")
-            if queue.waiting:
-                self.notice(_waiting_line(queue.waiting))
+            for line in _left_out_lines(queue):
+                self.notice(line)
             for line in problem_lines(queue.problems):
                 self.warn(line)
 
@@ -118,26 +158,52 @@ class Command(ReviewCommand):
             self.write_json(document)
             return
         self.write_lines(_look_lines(document.needs_a_look))
-        if not document.needs_a_look:
+        self.write_lines(tail_lines(document.summary, document.next))
+        if not (document.needs_a_look or document.summary):
             self.notice("nothing needs a look")
         for line in problem_lines(document.problems):
             self.warn(line)
 
 
-def queue_chunks(queue: WarnQueue) -> Iterator[str]:
+def queue_chunks(
+    queue: WarnQueue,
+    part: Listed[QueueEntryJson],
+    gone: Iterable[QueueEntryJson],
+    summary: Counts,
+) -> Iterator[str]:
     """Encode the document in chunks: as a whole it is tens of megabytes."""
     problems = [problem_json(problem) for problem in queue.problems]
     frame = QueueJson(
-        entries=[], deleted_notes=[], problems=problems, waiting_findings=queue.waiting
+        entries=[],
+        deleted_notes=[],
+        problems=problems,
+        waiting_findings=queue.waiting,
+        muted_findings=queue.muted,
+        summary=summary,
     )
-    return encode_filled(frame, queue.entries, queue.deleted_notes, at_once=_ENTRIES_A_CHUNK)
+
+    def last() -> Iterator[QueueEntryJson]:
+        frame.next = part.next
+        yield from gone if part.next is None else ()
+
+    return encode_filled(frame, part, last(), at_once=_ENTRIES_A_CHUNK)
+
+
+def _key(entry: QueueEntryJson) -> Key:
+    return entry.note_path, entry.gate_path
+
+
+def _look_key(look: LookJson) -> Key:
+    return look.note_path, look.gate_path, look.review_pair_id
 
 
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-    if options["needs_a_look"] and options["format"] == "csv":
+    if options["needs_a_look"] and options["format"] in FORMATS[2:]:
         raise UsageRefused("--needs-a-look is given as text or json")
+    if options["after"] and options["sort"] != QueueSort.PLACE:
+        raise UsageRefused("--after goes on in a list that is sorted by place")
     of_queue = [f"--{name}" for name in ("decision", "severity", "status") if options[name]]
     if options["needs_a_look"] and of_queue:
         raise UsageRefused(f"--needs-a-look is asked for without {', '.join(of_queue)}")
@@ -169,12 +235,17 @@ def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:
         decisions=tuple(options["decision"]),
         severities=tuple(options["severity"]),
         states=tuple(options["status"]),
+        confirmed_by=options["confirmed_by"] or "",
+        sort=QueueSort(options["sort"]),
     )
 
 
-def _waiting_line(number: int) -> str:
-    findings = "finding waits" if number == 1 else "findings wait"
-    return f"{number} {findings} for a new review: the gate changed since"
+def _left_out_lines(queue: WarnQueue) -> Iterator[str]:
+    if queue.waiting:
+        findings = "finding waits" if queue.waiting == 1 else "findings wait"
+        yield f"{queue.waiting} {findings} for a new review: the gate changed since"
+    if queue.muted:
+        yield f"findings of muted gates, left out: {queue.muted} (see --gate)"
 
 
 def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
@@ -191,6 +262,8 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             f"  {entry.decision.upper()} {entry.gate_id}"
             f" (pair {entry.review_pair_id}, {entry.model_partition}{changed}{passed})"
         )
+        if entry.noisy:
+            yield f"    {entry.noisy}"
         for finding in entry.findings:
             location = _location(note_path, finding)
             again = ", regressed" if finding.regressed else ""

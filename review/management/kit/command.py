@@ -105,12 +105,16 @@ class ReviewCommand(BaseCommand):
         return self.store_use
 
     def add_actor_option(self, parser: CommandParser) -> None:
-        """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else `human:<user>`."""
+        """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else the user.
+
+        At a terminal that is `human:<user>`. Elsewhere nobody said who acts: `unnamed:<user>`, which
+        counts as no person.
+        """
         parser.add_argument(
             "--actor",
             type=word,
             metavar="A",
-            help="who does this, such as human:ana or agent:name (default: COMMONPLACE_ACTOR, else human:<user>)",
+            help="who does this, such as human:ana or agent:name (default: COMMONPLACE_ACTOR, else human:<user>, or unnamed:<user> where no terminal is)",
         )
 
     def answer(
@@ -226,7 +230,8 @@ class ReviewCommand(BaseCommand):
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
         if "actor" in options and not options["actor"]:
-            options["actor"] = _named_actor(settings.current().actor) or f"human:{_user_name()}"
+            kind = "human" if _has_terminal() else "unnamed"
+            options["actor"] = _named_actor(settings.current().actor) or f"{kind}:{_user_name()}"
 
     def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
         as_json = "--json" in arguments
@@ -246,6 +251,11 @@ def _named_actor(name: str) -> str:
         return word(name) if name else ""
     except ArgumentTypeError as error:
         raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
+
+
+def _has_terminal() -> bool:
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return any(stream is not None and not stream.closed and stream.isatty() for stream in streams)
 
 
 def _user_name() -> str:

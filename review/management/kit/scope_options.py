@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from review.management.kit.options import positive_int, text
+from review.management.kit.options import partition, positive_int, text
 from review.vocabulary import REQUESTED, STALE, Staleness
 
 if TYPE_CHECKING:
@@ -56,6 +56,18 @@ def add_selection_options(parser: CommandParser | _ArgumentGroup) -> None:
         action="extend",
         help="only pairs whose first reason is one of these",
     )
+    parser.add_argument(
+        "--flagged-by",
+        type=partition,
+        metavar="PARTITION",
+        help="only pairs that this model partition's current review warns or fails",
+    )
+    parser.add_argument(
+        "--repeat",
+        action="store_true",
+        help="instead of stale pairs, fresh ones that were reviewed once: to see whether the model"
+        " decides alike again (needs --model; --limit takes a sample)",
+    )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
         "--rules-only", action="store_true", help="only gates that name a rule: judged for free"
@@ -90,11 +102,14 @@ def selection_request(
         notes=tuple(options["note"] or ()),
         current_only=options["current"],
         model_partition=model_partition,
-        mode=options.get("mode", STALE),
+        mode=REQUESTED if options.get("repeat") else options.get("mode", STALE),
         reasons=tuple(Staleness(reason) for reason in options.get("reason") or ()),
         rules_only=options.get("rules_only", False),
         skip_rules=options.get("skip_rules", False),
         skip_trivial=options.get("skip_trivial", False),
         with_diffs=with_diffs,
         limit=options.get("limit"),
+        flagged_by=options.get("flagged_by") or "",
+        repeat=options.get("repeat", False),
+        after=options.get("after"),
     )

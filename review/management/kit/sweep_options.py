@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from review.sweeps.workers import WorkerRequest
 
 LOCAL = "local"
+CELERY = "celery"
 
 
-def add_runner_option(parser: _ActionsContainer) -> None:
+def add_runner_option(parser: _ActionsContainer, *, required: bool = True) -> None:
     """Add the runner, and the model and effort that it is told."""
-    parser.add_argument("--runner", type=word, required=True, metavar="R", help="who reviews")
+    parser.add_argument("--runner", type=word, required=required, metavar="R", help="who reviews")
     parser.add_argument(
         "--runner-model",
         type=word,
@@ -46,7 +47,10 @@ def add_runner_options(parser: CommandParser, *, model_required: bool) -> None:
         help="the model, as the runner calls it, or its partition: what to be fresh for",
     )
     group.add_argument(
-        "--dispatch", choices=(LOCAL,), default=LOCAL, help="where the jobs run: on this machine"
+        "--dispatch",
+        choices=(LOCAL, CELERY),
+        default=LOCAL,
+        help="where the jobs run: on this machine, or where workers of Celery are",
     )
 
 
@@ -83,6 +87,11 @@ def add_sweep_options(parser: CommandParser) -> None:
         help="where a limit of the account tells when it ends, wait until then and go on",
     )
     group.add_argument("--dry-run", action="store_true", help="say what would be run and may cost")
+    group.add_argument(
+        "--batch",
+        action="store_true",
+        help="send the jobs to a model API as batches and leave; then: review_batches --collect",
+    )
 
 
 def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:

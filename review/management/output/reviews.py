@@ -23,6 +23,8 @@ _NOT_ACCEPTED = {
     " review came in. It is kept as evidence.",
     "decision-error": f"**Not accepted**: the reviewer could not judge. {_DECIDE}",
     "decision-unknown": f"**Not accepted**: no decision could be read. {_DECIDE}",
+    "quotes-of-another-note": f"**Not accepted**: its quotes stand in another note. {_DECIDE}",
+    "trial": "**Trial**: the text is a case of the gate, and no note.",
     "partition-mismatch": "**Not accepted**: telemetry says that another model ran. The text is"
     " kept as evidence.",
 }

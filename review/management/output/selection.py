@@ -35,6 +35,7 @@ _LEFT_OUT = {
     "has-no-rule": "gates left out by --rules-only: they name no rule",
     "other-reason": "pairs left out by --reason",
     "trivial": "pairs left out by --skip-trivial",
+    "before-after": "pairs left out by --after",
     "over-limit": "pairs left out by --limit",
 }
 

@@ -10,7 +10,16 @@ from review.overview.documents import GateStatusJson, PartitionStatusJson, Statu
 _HEADINGS = (
     "applicable", "fresh", "missing", "gate-changed", "note-changed", "pass", "warn", "fail",
 )  # fmt: skip
-_COST_HEADINGS = ("costs", "jobs", "pairs", "usd", "input tokens", "output tokens", "seconds")
+_COST_HEADINGS = (
+    "costs",
+    "jobs",
+    "pairs",
+    "usd",
+    "input tokens",
+    "output tokens",
+    "cached",
+    "seconds",
+)
 
 
 def status_lines(status: StatusJson) -> Iterator[str]:
@@ -30,7 +39,7 @@ def status_lines(status: StatusJson) -> Iterator[str]:
     yield from _names(status)
     if status.tripped:
         yield f"tripped: {status.tripped}"
-    for partition in status.partitions:
+    for partition in filter(_has_gates, status.partitions):
         yield ""
         yield f"gates in {partition.model_partition}"
         rows = [("gate", *_HEADINGS), *map(_gate_cells, partition.gates)]
@@ -41,9 +50,14 @@ def _names(status: StatusJson) -> Iterator[str]:
     for skip in status.skips:
         yield f"skipped by the note: {skip.gate_id} on {skip.note_path}: {skip.reason}"
     for orphan in status.orphans:
-        yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
+        held = f"it has current acceptances: {orphan.acceptances}"
+        yield f"orphan: {orphan.kind} {orphan.path} is gone; {held}"
     for rename in status.renames:
         yield rename.line
+
+
+def _has_gates(partition: PartitionStatusJson) -> bool:
+    return bool(partition.gates)
 
 
 def _share(partition: PartitionStatusJson) -> str:
@@ -87,6 +101,8 @@ def cost_lines(costs: CostsJson | None) -> Iterator[str]:
         ("lens", costs.lenses),
         ("partition", costs.partitions),
         ("runner", costs.runners),
+        ("day", costs.days),
+        ("purpose", costs.purposes if len(costs.purposes) > 1 else []),
     ):
         rows += [_cost_cells(f"{kind} {entry.name}", entry) for entry in entries]
     yield ""
@@ -104,5 +120,6 @@ def _cost_cells(name: str, entry: CostJson) -> tuple[str, ...]:
         str(entry.pairs),
         "-" if entry.cost_usd is None else f"{entry.cost_usd:.2f}{part}",
         *("-" if number is None else str(number) for number in tokens),
+        "-" if entry.cached_share is None else f"{entry.cached_share:.0%}",
         "-" if entry.seconds is None else f"{entry.seconds:.0f}",
     )

@@ -10,7 +10,7 @@ from review.management.output.problems import problem_lines
 from review.management.output.selection import left_out_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
-from review.sweeps.progress import GIVEN_UP
+from review.sweeps.progress import GIVEN_UP, SENT
 
 _WIDEST_REASON = 100
 
@@ -29,6 +29,8 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
         yield from _plan_lines(answer.plan)
     else:
         yield f"jobs: {_counts(answer.jobs, zeros=False) or 'none'}"
+        if answer.jobs.get(SENT):
+            yield "their results: commonplace review_batches --collect"
         yield f"pairs: {_counts(answer.pairs, zeros=False) or 'none'}"
         yield f"cost: {_cost(answer)}; time: {timedelta(seconds=round(answer.seconds))}"
     if answer.skipped:
@@ -88,6 +90,11 @@ def _plan_lines(plan: PlanJson) -> Iterator[str]:
         yield f"cost: about ${plan.estimated_cost_usd:.2f}, {past}"
     else:
         yield "cost: none"
+    for estimate in plan.estimates:
+        usd = (estimate.cost_usd, estimate.cached_cost_usd, estimate.batch_cost_usd)
+        shown = ["unknown" if cost is None else f"${cost:.2f}" for cost in usd]
+        of = f"{estimate.runner}{' (output assumed)' * estimate.output_is_assumed}"
+        yield f"at the prices of {of}: {shown[0]}, cached {shown[1]}, batch {shown[2]}"
 
 
 def _failure_lines(failures: list[FailureGroupJson]) -> Iterator[str]:

@@ -7,10 +7,11 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from review.errors import ReviewError
 from review.runners.process.table import kill_orphans
@@ -63,6 +64,12 @@ class ProcessResult:
     stdout_truncated: bool
 
 
+class ProgramOutput(NamedTuple):
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
 def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessResult:
     """Run a program in a session of its own, at most for its time and two seconds.
 
@@ -90,6 +97,24 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
         duration=time.monotonic() - begun,
         stdout_truncated=truncated,
     )
+
+
+def read_program(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
+) -> ProgramOutput:
+    """Run a short program of the system to its end and keep its output; it has no input.
+
+    :raises ProgramNotStarted: the system does not start it, or `timeout` seconds are over.
+    """
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=env, timeout=timeout,
+            check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        told = getattr(error, "strerror", None) or error
+        raise ProgramNotStarted(f"cannot run {argv[0]!r}: {told}") from error
+    return ProgramOutput(done.returncode, done.stdout, done.stderr)
 
 
 def _wait(

@@ -49,7 +49,7 @@ def _missing_title(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_piece(page: Page) -> bool:
-    """Whether it may be a piece of a larger text: it opens with a heading, or has none that is high."""
+    """Whether it may be a piece of a text: it opens with a heading, or has no section."""
     opening = next((block for block in page.blocks if block.kind in _CONTENT), None)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
     return (

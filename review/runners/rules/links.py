@@ -26,8 +26,9 @@ _EXAMPLE_HOST = re.compile(
 )
 # Names that nothing has: links to them show how a link is written.
 _MADE_UP = re.compile(
-    r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo|esempio|exemplo|"
-    r"beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?).*|\w|\.{3}|…)",
+    r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo"
+    r"|esempio|exemplo|beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?"
+    r"|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
 _TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
@@ -74,7 +75,7 @@ def _unresolved(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
-    """Whether it may be no link, where no wikilink of the note is one, or a page of the site's own."""
+    """Whether it may be no link, as no wikilink of the note is one, or a page of the site."""
     flavour = page.given.flavour
     if flavour.name == "commonmark" and link.kind is LinkKind.WIKILINK:
         return not any(
@@ -94,7 +95,7 @@ def _is_address(link: RuleLink) -> bool:
 
 
 def _is_shown_as_code(line: str, target: str) -> bool:
-    """Whether the same link stands in code on its line: then the line shows how links are written."""
+    """Whether the same link stands in code on its line, which shows how it is written."""
     return any(f"[{target}" in code or f"({target}" in code for code in _CODE.findall(line))
 
 

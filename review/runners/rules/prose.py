@@ -87,8 +87,8 @@ _DATE = re.compile(
 )
 # Of the reader's time, of a process, or of a case: true whenever it is read.
 _ANY_DAY = re.compile(
-    r"\b(?:you|your|you've|you'll|if|when(?:ever)?|unless|each|every|they|their|who|that|which|e\.g|"
-    r"for example|imagine|suppose|can|should|must|may)\b|^This \w+ (?:is|means|will)\b",
+    r"\b(?:you|your|you've|you'll|if|when(?:ever)?|unless|each|every|they|their|who|that|which|"
+    r"e\.g|for example|imagine|suppose|can|should|must|may)\b|^This \w+ (?:is|means|will)\b",
     re.IGNORECASE,
 )
 _NAME_OF_TIME = re.compile(r"\w+ [A-Z]")  # "This Week in Startups"

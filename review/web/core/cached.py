@@ -14,9 +14,12 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review import settings
+from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.documents import CalibrationJson, GroupRecordJson
 from review.findings.documents import LooksJson
 from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
+from review.overview.trends import Trends, read_trends
 from review.recovery.documents import RecoveryListJson
 from review.recovery.recoverable import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
@@ -38,12 +41,17 @@ class Answer(Generic[T]):
     at: datetime
 
 
-def cached(key: str, find: Callable[[], T]) -> Answer[T]:
-    """The kept answer to a question about the configured store and files, or a new one."""
+def cached(
+    key: str, find: Callable[[], T], *, revision_of: Callable[[], object] | None = None
+) -> Answer[T]:
+    """The kept answer to a question about the configured store and files, or a new one.
+
+    :param revision_of: gives what changes with the answer; by default that is the store's.
+    """
     config = settings.current()
     name = f"{config.root} {config.database} {key}"
     place = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-    revision = _revision()
+    revision = (revision_of or _revision)()
     kept: tuple[object, Answer[T]] | None = cache.get(place)
     if kept is not None and kept[0] == revision:
         return kept[1]
@@ -81,6 +89,26 @@ def needs_a_look() -> Answer[LooksJson]:
             return read_looks(corpus, LookRequest(), gates_folder=config.gates_folder)
 
     return cached("needs-a-look", find)
+
+
+def calibration() -> Answer[CalibrationJson]:
+    """The track record of every gate, without what needs every review."""
+
+    def find() -> CalibrationJson:
+        config = settings.current()
+        with open_corpus(config) as corpus:
+            return read_calibration(corpus, CalibrationRequest(), config=config)
+
+    return cached("calibration", find)
+
+
+def trends() -> Answer[tuple[Trends, list[GroupRecordJson]]]:
+    """The last weeks, and the record of each lens; up to a minute old."""
+
+    def find() -> tuple[Trends, list[GroupRecordJson]]:
+        return read_trends(now=timezone.now()), calibration().value.lenses
+
+    return cached("trends", find, revision_of=bool)
 
 
 def recoverable() -> Answer[RecoveryListJson]:

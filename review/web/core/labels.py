@@ -46,6 +46,9 @@ GLYPHS: dict[str, str] = {
     "new": "★",
     "persisting": "=",
     "regressed": "↩",
+    "trusted": "✓",
+    "noisy": "✕",
+    "undecided": "?",
 }
 
 _LABELS: dict[str, str] = {

@@ -47,6 +47,7 @@ _PLACES = (
     ("/matrix/", "Matrix", "m"),
     ("/gates/", "Gates", "g"),
     ("/jobs/", "Jobs", "j"),
+    ("/costs/", "Costs", "c"),
     ("/events/", "Events", "e"),
 )
 PLACES = [{"url": url, "title": title, "key": key} for url, title, key in _PLACES]

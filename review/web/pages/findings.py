@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -22,7 +22,7 @@ from review.findings.lookup import find_finding
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition
 from review.queue.finding_page import FindingPage, read_finding
-from review.queue.queue import Queue, QueueCursor, QueueLine, first_cursor
+from review.queue.queue import Queue, QueueCursor, QueueLine
 from review.queue.triage import (
     DispositionRequest,
     NothingToUndo,
@@ -83,9 +83,8 @@ def dispose(request: HttpRequest) -> HttpResponse:
     if len(named) > MAX_AT_ONCE:
         raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
     posted = disposition_request(request, word if one else request.POST.get("act", ""), named)
-    cursor = first_cursor(list(posted.findings))
     dispose_and_report(request, posted)
-    return after_post(request, filters.url(), focus=_row_after(cursor, filters))
+    return after_post(request, filters.url(), focus=_row_after(posted.findings, filters))
 
 
 def disposition_request(
@@ -149,9 +148,10 @@ def _name(fingerprint: str) -> str:
     return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
 
 
-def _row_after(cursor: QueueCursor | None, filters: Filters) -> str:
+def _row_after(decided: Collection[str], filters: Filters) -> str:
     """Return the id of the row that gets the focus: the next one of the list, else the previous."""
     queue, _files = find(filters)
+    cursor = queue.first_cursor(decided)
     line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
     return line.row_id if line else ""
 
@@ -297,10 +297,11 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     filters = read_filters(request)
     named = [f"{fingerprint} {request.POST.get('seen', '')}"]
     posted = disposition_request(request, request.POST.get("as", ""), named)
-    cursor = first_cursor([fingerprint])
     if not dispose_and_report(request, posted).moved:
         return SeeOther(_url_of(fingerprint, filters))
-    return SeeOther(_next_url(find(filters)[0], cursor, filters) or filters.url())
+    queue, _files = find(filters)
+    cursor = queue.first_cursor([fingerprint])
+    return SeeOther(_next_url(queue, cursor, filters) or filters.url())
 
 
 urlpatterns = [

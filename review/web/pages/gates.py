@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from shlex import quote
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.urls import path
 from django.utils import timezone
 
 from review import settings
+from review.calibration.calibration import CalibrationRequest, read_calibration
 from review.knowledge_base.opening import open_corpus
 from review.overview.documents import GateCoverJson
 from review.overview.gate_page import GatePage, gate_covers, read_gate_page
@@ -21,14 +22,16 @@ from review.selection.gate_documents import GatesJson
 from review.selection.gate_names import list_gates
 from review.selection.path_filters import is_below
 from review.vocabulary import Decision, DispositionState
-from review.web.core.cached import pair_states
+from review.web.core.cached import calibration, pair_states
 from review.web.core.facets import make_facet
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
+from review.web.render.charts import precision_bar
 from review.web.render.diff import render_diff
 from review.web.render.markdown import Look, render_markdown, render_plain
 
 _LINES = "lines"
+_SHOWN = "shown"
 
 
 def gates(request: HttpRequest) -> HttpResponse:
@@ -52,10 +55,21 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
     answer = pair_states()
     covers = gate_covers(answer.value)
     lenses = Counter(gate.lens for gate in answer.value.gates)
+    records = defaultdict(list)
+    for record in calibration().value.gates:
+        if record.is_now:
+            records[record.gate_id].append((record, precision_bar(record.people)))
+    muted = settings.current().muted
     return {
         "filters": filters,
         "rows": [
-            {"gate": gate, "covers": covers.get(gate.gate_path, ())} for gate in document.gates
+            {
+                "gate": gate,
+                "covers": covers.get(gate.gate_path, ()),
+                "records": records[gate.gate_id],
+                "muted": muted.get(gate.gate_id),
+            }
+            for gate in document.gates
         ],
         "problems": document.problems,
         "counted_at": answer.at,
@@ -67,7 +81,7 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
 
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
-    filters = parse_filters(request, {"as": [_LINES], "against": None})
+    filters = parse_filters(request, {"as": [_LINES], "against": None, "agreement": [_SHOWN]})
     config = settings.current()
     answer = pair_states()
     queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
@@ -80,6 +94,11 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
             open_findings=queue.total,
             config=config,
         )
+        if shown.gate:
+            wanted = CalibrationRequest((gate_id,), with_agreement="agreement" in filters.values)
+            found = read_calibration(corpus, wanted, config=config)
+            shown.document.records = found.gates
+            shown.document.agreement = found.agreement
     return page(
         request,
         "review/gate.html",
@@ -104,6 +123,13 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
         ],
         "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
         "open_findings": document.dispositions[DispositionState.OPEN],
+        "records": [
+            (record, precision_bar(record.people))
+            for record in document.records
+            if record.is_now or record.people.fixed + record.people.rejected
+        ],
+        "tables": [table for table in document.agreement or () if table.of == "gate"],
+        "muted": settings.current().muted.get(document.gate_id),
         "judged": [
             (state, number)
             for state, number in document.dispositions.items()

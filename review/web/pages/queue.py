@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -17,6 +17,7 @@ from review.knowledge_base.opening import open_corpus
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.queue import QueueCursor, queue_now
+from review.queue.sorting import QueueSort
 from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
 from review.web.core.actions import may
@@ -67,8 +68,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 
 def _cursor(filters: Filters) -> QueueCursor | None:
-    key = read_place(filters, str, str, int)
-    return None if key is None else (str(key[0]), str(key[1]), int(key[2]))
+    return cast(QueueCursor | None, read_place(filters, int, str, str, int))
 
 
 def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
@@ -91,6 +91,15 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
         "paged": _paged(filters, next_cursor),
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
+        "muted": found.muted,
+        "sorts": [
+            (
+                word,
+                filters.url(sort=None if word == QueueSort.PLACE else word),
+                word == found.wanted.sort,
+            )
+            for word in QueueSort
+        ],
         "empty": None if notes else _why_empty(facets, filters, after),
         "looked_at": files.looked_at,
         "may_dispose": may(request, PERMISSION),
@@ -120,6 +129,7 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
         deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
         problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
         waiting_findings=found.waiting,
+        muted_findings=found.muted,
     )
     if following := document_url(_paged(filters, next_cursor).next_url):
         document.next = following

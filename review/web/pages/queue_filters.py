@@ -11,6 +11,7 @@ from django.utils import timezone
 from review import settings
 from review.queue.facets import QueueFacets
 from review.queue.queue import AGES, OLDER, Queue, QueueFilter, queue_now
+from review.queue.sorting import QueueSort
 from review.selection.snapshot_cache import FilesNow
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
 from review.web.core.facets import Facet, FacetOption, make_facet
@@ -29,7 +30,9 @@ KNOWN = {
     "folder": None,
     "note": None,
     "partition": None,
+    "confirmed-by": None,
     "q": None,
+    "sort": [sort.value for sort in QueueSort],
 }
 LINES_A_PAGE = 50
 FOLDERS_SHOWN = 12
@@ -58,6 +61,8 @@ def queue_filter(filters: Filters) -> QueueFilter:
         ages=filters.all("age"),
         since=filters.all("since"),
         words=filters.one("q").strip(),
+        confirmed_by=filters.one("confirmed-by"),
+        sort=QueueSort(filters.one("sort", QueueSort.PLACE)),
     )
 
 

@@ -24,11 +24,12 @@ from review.recovery.documents import RecoverableJson
 from review.recovery.recover import RecoveryAction
 from review.vocabulary import JobStatus
 from review.web.core.actions import may
-from review.web.core.cached import needs_a_look, pair_states, recoverable
+from review.web.core.cached import needs_a_look, pair_states, recoverable, trends
 from review.web.core.filters import parse_filters
 from review.web.core.responses import page
 from review.web.pages.events import together
 from review.web.pages.job_recovery import MAX_AT_ONCE, PERMISSION
+from review.web.render.charts import make_chart, precision_bar
 
 LAST_EVENTS = 6
 # More, since what was done at once is shown as one.
@@ -89,6 +90,7 @@ def _context() -> dict[str, Any]:
     states, looks = answer.value, needs_a_look().value.needs_a_look
     queue, _files = queue_now(config, QueueFilter(), now=now)
     facets = read_facets(queue)
+    trend, lenses = trends().value
     with open_corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
     events, _following = newest_events(
@@ -107,6 +109,13 @@ def _context() -> dict[str, Any]:
         "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],
         "sweeps": _running_sweeps(),
         "events": together(events)[:LAST_EVENTS],
+        "trend": make_chart(trend.ends, trend.findings),
+        "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
+        "lens_bars": [
+            (lens.name, precision_bar(lens.people))
+            for lens in lenses
+            if lens.people.fixed + lens.people.rejected
+        ],
         "skipped": [problem for problem in states.problems if problem.skipped],
         "orphans": orphans,
     } | _recovery()

@@ -93,7 +93,28 @@ class TestGate:
         assert twin(web, X)["dispositions"] == {
             "open": 0, "fixed": 2, "rejected": 1, "deferred": 0,
         }  # fmt: skip
-        assert "67 % of the settled findings were right" in text_of(web.get(X))
+        assert "2 of 3 right: too few to say" in text_of(web.get(X))
+
+    def test_shows_precision_agreement_and_a_mute(self, web, root):
+        names = [f"n{number}.md" for number in range(8)]
+        for name in names:
+            write_note(root, name)
+        review_pairs(root, *((name, "prose/x") for name in names), review=WARN)
+        review_pairs(root, (names[0], "prose/x"), review=WARN, model_partition="other")
+        review_pairs(root, (names[1], "prose/x"), model_partition="other")
+        for mark in Finding.objects.values_list("fingerprint", flat=True).distinct():
+            dispose(root, mark, DispositionState.REJECTED)
+        (root / "kb/review.toml").write_text('[muted]\n"prose/x" = "to be rewritten"\n')
+
+        listed, shown = web.get("/gates/"), text_of(web.get(f"{X}?agreement=shown"))
+
+        assert "0 of 8 right · 0–32 % ✕ noisy" in shown
+        assert "0 of 8 right · 0–32 % ✕ noisy" in text_of(listed)
+        assert 'class="interval is-noisy"' in listed.content.decode()
+        assert "muted Its findings are kept out of the queue: to be rewritten" in shown
+        assert "positive agreement 0.67 other flags passes" in shown
+        assert f"{PARTITION} flags 1 1 passes 0 0" in shown
+        assert twin(web, X)["agreement"] is None
 
     def test_findings_of_other_gates_count_for_those(self, web, root):
         write_gate(root, "prose/y")
@@ -210,7 +231,7 @@ class TestList:
             write_note(root, f"n{number}.md")
             review_pairs(root, (f"n{number}.md", f"prose/g{number}"), review=WARN)
 
-        with django_assert_max_num_queries(15):
+        with django_assert_max_num_queries(18):
             web.get("/gates/")
         with django_assert_max_num_queries(26):
             web.get("/gates/prose/g3")

@@ -29,6 +29,23 @@ class TestWhatItShows:
             ("completed", "agent:test"),
         ]
 
+    def test_a_trial_that_it_is_one_and_so_does_its_review(self, web, root):
+        folder = root / "kb/instructions/review-gates/prose/x.cases"
+        folder.mkdir()
+        (folder / "one.md").write_text("---\nexpect: flag\n---\n\n# One\n\nA line.\n")
+        (job_id,) = run("review_gate_test", "prose/x", "--model", "m", "--json").json[
+            "open_job_ids"
+        ]
+        ingest(root, job_id)
+        (pair,) = ReviewJob.objects.get(pk=job_id).pairs.all()
+
+        job = web.get(f"/jobs/{job_id}").content.decode()
+        review = web.get(f"/reviews/{pair.pk}/").content.decode()
+
+        assert "a trial of the gate on its cases" in job
+        assert "The text is a case of the gate" in review
+        assert web.get("/jobs/").status_code == 200
+
     def test_pairs_lead_to_their_reviews(self, web, root):
         job_id = queued(root)
         ingest(root, job_id)

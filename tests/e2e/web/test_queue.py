@@ -240,7 +240,7 @@ class TestEmptiness:
         assert "No finding is rejected" in web.get("/queue/?state=rejected").content.decode()
 
     def test_behind_the_last_page_leads_to_the_first(self, web, filled):
-        page = web.get('/queue/?after=["zzz","zzz",1]')
+        page = web.get('/queue/?after=[0,"zzz","zzz",1]')
 
         assert "end of the list" in page.content.decode()
         assert page.context["paged"].first_url == "/queue/"

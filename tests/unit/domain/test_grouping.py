@@ -40,7 +40,7 @@ def grouped(items, grouping, batch_size=8):
 
 class TestGroupTargets:
     def test_by_note_makes_one_group_per_note_and_lens(self):
-        groups = grouped(ITEMS, Grouping.NOTE, batch_size=1)
+        groups = grouped(ITEMS, Grouping.NOTE, batch_size=None)
 
         assert [(group.items[0].note, group.lens, len(group.items)) for group in groups] == [
             ("n1", "prose", 2),

@@ -25,7 +25,7 @@ class TestStarter:
 
         found = {name: find_runner(name, config=config) for name in config.runners}
 
-        assert list(found) == ["local", "events", "claude-code", "claude-writer"]
+        assert list(found) == ["local", "events", "claude-code", "claude-writer", "some-api"]
         assert found["events"].dialect == Dialect.JSON_LINES
         assert found["claude-writer"].writes_file
 

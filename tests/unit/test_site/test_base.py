@@ -238,10 +238,16 @@ class TestActor:
 
         assert self.actor(answer) == "agent:env"
 
-    def test_is_the_user_else(self, answer, monkeypatch):
+    def test_is_the_user_at_a_terminal_else(self, answer, monkeypatch):
         monkeypatch.setenv("LOGNAME", "ana")
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
 
         assert self.actor(answer) == "human:ana"
+
+    def test_says_that_it_was_not_named_where_no_terminal_is(self, answer, monkeypatch):
+        monkeypatch.setenv("LOGNAME", "ana")
+
+        assert self.actor(answer) == "unnamed:ana"
 
 
 class TestNow:

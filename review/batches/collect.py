@@ -1,0 +1,180 @@
+"""Collects what batches came to: each result is ingested once, whoever is killed in between."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from review.batches.documents import BatchesJson, BatchJson
+from review.batches.open_batches import OpenBatch, custom_id, find_unrecorded, open_batches
+from review.documents.base import timestamp
+from review.errors import Conflict, InputRejected, ReviewError
+from review.ingest.ingest import ingest_job
+from review.ingest.request import IngestRequest, NoBlocks, NoOutput, RunFailed
+from review.job_files import ArtifactStore
+from review.models import ReviewJob
+from review.protocol.telemetry import read_usage
+from review.recovery.fail import FailRequest, fail_job
+from review.runners.api.provider import BatchResult, BatchUndecided, ModelCall
+from review.runners.api.run import Provider, open_provider, outcome_of
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
+from review.runners.process.table import Processes
+from review.runners.registry import UnknownRunner, find_runner
+from review.settings.config import Config
+from review.store.retry import retry_while_busy
+from review.sweeps.executors import api_job
+from review.vocabulary import FailureCode
+
+SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "cancelling"
+COLLECTED, OUT_OF_REACH = "collected", "out-of-reach"
+
+
+class UnknownBatch(InputRejected):
+    """No running job is in a batch with this id."""
+
+
+@dataclass
+class BatchCollector:
+    """What the commands of batches do; providers are opened once.
+
+    :param batch_ids: only these; none is all.
+    """
+
+    actor: str
+    config: Config
+    clock: Callable[[], datetime]
+    processes: Processes
+    batch_ids: Sequence[str] = ()
+    _providers: dict[str, Provider] = field(default_factory=dict)
+
+    def list(self) -> BatchesJson:
+        """The open batches, as the store knows them."""
+        return self._each(lambda batch, shown: None)
+
+    def collect(self) -> BatchesJson:
+        """Take in the results of the batches that have ended."""
+        return self._each(self._collect)
+
+    def cancel(self) -> BatchesJson:
+        """Have the providers end the batches; what ran by then is collected, and was paid."""
+        return self._each(self._cancel)
+
+    def _each(self, act: Callable[[OpenBatch, BatchJson], None]) -> BatchesJson:
+        found = [
+            batch
+            for batch in open_batches()
+            if not self.batch_ids or batch.batch_id in self.batch_ids
+        ]
+        known = {batch.batch_id for batch in found}
+        if unknown := [name for name in self.batch_ids if name not in known]:
+            raise UnknownBatch(f"no running job is in a batch {unknown[0]!r}")
+        answer = BatchesJson(batches=[])
+        for batch in found:
+            shown = _shown(batch)
+            try:
+                act(batch, shown)
+            except ReviewError as refused:
+                shown.problem = refused.message
+                shown.state = UNRECORDED if isinstance(refused, BatchUndecided) else OUT_OF_REACH
+            answer.batches.append(shown)
+        return answer
+
+    def _provider(self, runner: str) -> Provider:
+        if runner not in self._providers:
+            api = find_runner(runner, config=self.config).api
+            if api is None:
+                raise UnknownRunner(f"runner {runner!r} is no model API any more")
+            self._providers[runner] = open_provider(api)
+        return self._providers[runner]
+
+    def _find(self, batch: OpenBatch, shown: BatchJson) -> str | None:
+        """The id of a batch, looked for at the provider where it was not recorded."""
+        if batch.batch_id or batch.is_being_sent(self.processes):
+            return batch.batch_id or None
+        if find_unrecorded(batch, self._provider(batch.runner)):
+            job = ReviewJob.objects.get(pk=batch.jobs[0].pk)
+            shown.batch_id = job.batch_id
+            return job.batch_id
+        shown.problem = "it never arrived: the next review_sweep --batch sends it"
+        return None
+
+    def _cancel(self, batch: OpenBatch, shown: BatchJson) -> None:
+        if batch_id := self._find(batch, shown):
+            self._provider(batch.runner).cancel(batch_id)
+            shown.state = CANCELLING
+
+    def _collect(self, batch: OpenBatch, shown: BatchJson) -> None:
+        batch_id = self._find(batch, shown)
+        if not batch_id:
+            return
+        provider = self._provider(batch.runner)
+        state = provider.state(batch_id)
+        shown.state = COLLECTED if state.ended else UNDER_WAY
+        if not state.ended:
+            return
+        waiting = {custom_id(job): job for job in batch.jobs}
+        for result in provider.results(batch_id):
+            job = waiting.pop(result.custom_id, None)
+            if job is not None:
+                self._close(job, _outcome(result, job, provider, self.config), shown)
+        reason = state.problem or "the batch ended without a result for it"
+        missing = RunnerFailure(FailureCode.RUNNER_ERROR, reason, is_attempt=False)
+        for job in waiting.values():
+            self._close(job, RunnerOutcome(failure=missing), shown)
+
+    def _close(self, job: ReviewJob, outcome: RunnerOutcome, shown: BatchJson) -> None:
+        try:
+            status = retry_while_busy(lambda: self._ingest(job, outcome), stop=threading.Event())
+        except Conflict:  # somebody else has closed it
+            return
+        shown.closed[status] = shown.closed.get(status, 0) + 1
+        cost = read_usage(outcome.telemetry).cost_usd
+        if cost is not None:
+            shown.cost_usd = round((shown.cost_usd or 0.0) + cost, 6)
+        shown.jobs_without_cost += cost is None and outcome.telemetry is not None
+
+    def _ingest(self, job: ReviewJob, outcome: RunnerOutcome) -> str:
+        telemetry, failed = telemetry_of([outcome]), outcome.failure
+        failure = None if failed is None else RunFailed(failed.code, failed.reason)
+        if outcome.text is not None:
+            ArtifactStore(self.config).keep_input(job.bundle_output_path, outcome.text)
+            request = IngestRequest(
+                self.actor, telemetry=telemetry, failure=failure, typed=outcome.typed
+            )
+            try:
+                return ingest_job(
+                    job.pk, request=request, config=self.config, now=self.clock()
+                ).status
+            except (NoOutput, NoBlocks) as refused:
+                failure = failure or RunFailed(FailureCode.NO_OUTPUT, refused.message)
+        to_fail = FailRequest(
+            failure or RunFailed(FailureCode.NO_OUTPUT, "the batch gave no output"),
+            self.actor,
+            telemetry=telemetry,
+            raw=outcome.text,
+        )
+        return fail_job(job.pk, request=to_fail, config=self.config, now=self.clock()).status
+
+
+def _outcome(
+    result: BatchResult, job: ReviewJob, provider: Provider, config: Config
+) -> RunnerOutcome:
+    if result.document is None:
+        return RunnerOutcome(failure=result.failure)
+    to_read = api_job(job, ModelCall("", ""), timeout=timedelta(0), config=config)
+    return outcome_of(provider, result.document, to_read, in_batch=True)
+
+
+def _shown(batch: OpenBatch) -> BatchJson:
+    first = batch.jobs[0]
+    return BatchJson(
+        batch_id=batch.batch_id or None,
+        runner=batch.runner,
+        model_partition=first.model_partition.name,
+        sent_at=timestamp(first.started_at),
+        until=timestamp(first.batch_until),
+        jobs=len(batch.jobs),
+        state=SENT if batch.batch_id else UNRECORDED,
+    )

@@ -1,0 +1,224 @@
+"""The track record of gates: precision, addressed share, decisions, agreement and flips."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from review.calibration.agreement import Decisions, read_decisions
+from review.calibration.documents import (
+    AgreementJson,
+    CalibrationJson,
+    EstimateJson,
+    GateCasesJson,
+    GateRecordJson,
+    GroupRecordJson,
+    PrecisionJson,
+    ShareJson,
+)
+from review.calibration.labels import Cell, Labels, count_findings, is_person
+from review.calibration.outcomes import read_addressed
+from review.calibration.standings import Standings
+from review.domain.statistics import Agreement, Proportion
+from review.knowledge_base import Corpus
+from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
+from review.settings.config import Config
+from review.trials.documents import portion_json
+from review.trials.results import GateResult, read_gate_results
+from review.vocabulary import ACCEPTING_DECISIONS
+
+_DIGITS = 4
+_SIGNIFICANT = 0.05
+_NONE = Proportion(0, 0)
+# Of a text of a gate by key: its digest, and whether it is the one on disk.
+_Digests = Mapping[int, tuple[str, bool]]
+_TableKey = tuple[str, str, str, str, str]
+
+
+@dataclass(frozen=True)
+class CalibrationRequest:
+    """Which records; an empty filter keeps all.
+
+    :param gates: gate ids, paths and bundles.
+    :param with_agreement: read every review, for decisions, flips and agreement.
+    """
+
+    gates: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    with_agreement: bool = False
+
+
+def read_calibration(
+    corpus: Corpus, request: CalibrationRequest, *, config: Config
+) -> CalibrationJson:
+    """Read the track record of gates, by gate text and partition, by lens and by partition.
+
+    :raises UnknownGate, AmbiguousGate: a name does not resolve.
+    """
+    return _Reading(corpus, request, config).document()
+
+
+class _Reading:
+    """What the store says, in cells, and how it becomes records."""
+
+    def __init__(self, corpus: Corpus, request: CalibrationRequest, config: Config) -> None:
+        self._now = {gate.path: gate.sha256 for gate in corpus.gates.gates}
+        self._config, self._request = config, request
+        gates = corpus.gates.resolve(request.gates) if request.gates else corpus.gates.gates
+        self._gates: set[int] | None = None
+        if request.gates:
+            self._gates = set(KbPath.objects.ids(gate.path for gate in gates).values())
+        self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
+        labels = Labels()
+        self._findings, self._addressed = count_findings(), read_addressed()
+        self._decisions = read_decisions(self._gates) if request.with_agreement else None
+        cells = {*self._findings, *(self._decisions.counts if self._decisions else ())}
+        self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
+        self._people = self._standings.people
+        self._agents = labels.precision(lambda actor: not is_person(actor))
+        self._cells = sorted(filter(self._is_wanted, cells | set(self._people)))
+        self._cases = {
+            (result.gate.sha256, result.model_partition): cases_json(result)
+            for result in read_gate_results(corpus, gates)
+        }
+
+    def document(self) -> CalibrationJson:
+        texts = FileSnapshot.objects.filter(
+            pk__in=NamedKeys({cell.gate_text for cell in self._cells})
+        )
+        digests = {
+            key: (sha256, self._now.get(path) == sha256)
+            for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
+        }
+        gates = [self._gate(cell, *digests[cell.gate_text]) for cell in self._cells]
+        gates.sort(key=lambda gate: (gate.gate_id, not gate.is_now, gate.model_partition))
+        return CalibrationJson(
+            gates=gates,
+            lenses=self._groups(lambda cell: self._standings.lens(cell.gate)),
+            partitions=self._groups(lambda cell: self._partitions[cell.partition]),
+            agreement=self._agreements(self._decisions, digests) if self._decisions else None,
+        )
+
+    def _is_wanted(self, cell: Cell) -> bool:
+        named = self._request.partitions
+        is_of_gate = self._gates is None or cell.gate in self._gates
+        return is_of_gate and (not named or self._partitions[cell.partition] in named)
+
+    def _gate(self, cell: Cell, sha256: str, is_now: bool) -> GateRecordJson:
+        standing, gate_id = self._standings.of(cell), self._standings.gate_id(cell.gate)
+        return GateRecordJson(
+            gate_id=gate_id,
+            lens=self._standings.lens(cell.gate),
+            gate_sha256=sha256,
+            is_now=is_now,
+            model_partition=self._partitions[cell.partition],
+            muted=self._config.muted.get(gate_id),
+            estimate=EstimateJson(
+                precision=round(standing.belief.mean, _DIGITS),
+                borrowed_from=standing.borrowed_from,
+                weight=standing.weight,
+            ),
+            cases=self._cases.get((sha256, self._partitions[cell.partition])),
+            **self._record([cell]),
+        )
+
+    def _groups(self, name_of: Callable[[Cell], str]) -> list[GroupRecordJson]:
+        groups: defaultdict[str, list[Cell]] = defaultdict(list)
+        for cell in self._cells:
+            groups[name_of(cell)].append(cell)
+        return [GroupRecordJson(name=name, **self._record(groups[name])) for name in sorted(groups)]
+
+    def _record(self, cells: Collection[Cell]) -> dict[str, Any]:
+        def added(book: Mapping[Cell, Proportion]) -> Proportion:
+            return sum((book[cell] for cell in cells if cell in book), _NONE)
+
+        decided = self._decisions
+        counts = (
+            [decided.counts[cell] for cell in cells if cell in decided.counts] if decided else []
+        )
+        return {
+            "findings": sum(self._findings[cell] for cell in cells),
+            "people": _precision(added(self._people)),
+            "agents": _precision(added(self._agents)),
+            "addressed": share_json(added(self._addressed)),
+            "decisions": {
+                word.value: sum(count[word] for count in counts) for word in ACCEPTING_DECISIONS
+            }
+            if decided
+            else None,
+            "flips": share_json(added(decided.flips)) if decided else None,
+        }
+
+    def _agreements(self, found: Decisions, digests: _Digests) -> list[AgreementJson]:
+        tables: dict[_TableKey, Agreement] = {}
+        wanted = set(self._cells)
+        for (gate, text, *pair), table in found.tables.items():
+            if wanted.isdisjoint(Cell(gate, text, partition) for partition in pair):
+                continue
+            first, second = (self._partitions[partition] for partition in pair)
+            if first > second:
+                first, second, table = second, first, table.swapped
+            for of, name, sha256 in (
+                ("gate", self._standings.gate_id(gate), digests[text][0]),
+                ("lens", self._standings.lens(gate), None),
+                ("partition", None, None),
+            ):
+                key = (of, name or "", sha256 or "", first, second)
+                tables[key] = tables.get(key, Agreement()) + table
+        return [_agreement(*key, table=tables[key]) for key in sorted(tables)]
+
+
+def _agreement(
+    of: str, name: str, sha256: str, first: str, second: str, *, table: Agreement
+) -> AgreementJson:
+    stricter = first if table.first > table.second else second
+    return AgreementJson(
+        of=of,
+        name=name or None,
+        gate_sha256=sha256 or None,
+        partitions=[first, second],
+        both_flag=table.both,
+        only_first=table.first,
+        only_second=table.second,
+        both_pass=table.neither,
+        agreement=_rounded(table.share),
+        positive_agreement=_rounded(table.positive),
+        kappa=_rounded(table.kappa),
+        mcnemar_p=round(table.mcnemar, _DIGITS),
+        stricter=stricter if table.mcnemar < _SIGNIFICANT else None,
+    )
+
+
+def cases_json(result: GateResult) -> GateCasesJson:
+    return GateCasesJson(
+        hits=portion_json(result.hits),
+        false_alarms=portion_json(result.false_alarms),
+        flips=portion_json(result.flips),
+    )
+
+
+def share_json(found: Proportion) -> ShareJson:
+    return ShareJson(
+        k=found.k,
+        n=found.n,
+        share=_rounded(found.value),
+        low=round(found.low, _DIGITS),
+        high=round(found.high, _DIGITS),
+    )
+
+
+def _precision(found: Proportion) -> PrecisionJson:
+    return PrecisionJson(
+        fixed=found.k,
+        rejected=found.n - found.k,
+        precision=_rounded(found.value),
+        low=round(found.low, _DIGITS),
+        high=round(found.high, _DIGITS),
+        word=found.word,
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

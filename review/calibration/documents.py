@@ -1,0 +1,110 @@
+"""The answer of `review_calibration`; fractions are 0..1 with four decimals."""
+
+from __future__ import annotations
+
+from review.documents.base import Document
+from review.trials.documents import PortionJson
+
+CALIBRATION_SCHEMA = "review-calibration/1"
+
+
+class ShareJson(Document, kw_only=True):
+    """`k` of `n` with its 95 % interval; `share` is null where `n` is 0."""
+
+    k: int
+    n: int
+    share: float | None
+    low: float
+    high: float
+
+
+class PrecisionJson(Document, kw_only=True):
+    """Findings by the last word about each; `precision` is null where none is settled."""
+
+    fixed: int
+    rejected: int
+    precision: float | None
+    low: float
+    high: float
+    word: str
+
+
+class EstimateJson(Document, kw_only=True):
+    """A precision that is partly borrowed, from `lens` or `earlier-texts`; never a measured one.
+
+    :param weight: the number of labels that the borrowed part is worth.
+    """
+
+    precision: float
+    borrowed_from: str
+    weight: float
+
+
+class TrackRecordJson(Document, kw_only=True):
+    """Counts of what a group of reviews reported, and of what became of it.
+
+    `decisions` and `flips` are null where they were not asked for.
+    """
+
+    findings: int
+    people: PrecisionJson
+    agents: PrecisionJson
+    addressed: ShareJson
+    decisions: dict[str, int] | None
+    flips: ShareJson | None
+
+
+class GateCasesJson(Document, kw_only=True):
+    """Answers to the gate's cases, at today's texts."""
+
+    hits: PortionJson
+    false_alarms: PortionJson
+    flips: PortionJson
+
+
+class GateRecordJson(TrackRecordJson, kw_only=True):
+    """The record of one text of a gate in one model partition; `cases` are null if it has none."""
+
+    gate_id: str
+    lens: str
+    gate_sha256: str
+    is_now: bool
+    model_partition: str
+    muted: str | None
+    estimate: EstimateJson
+    cases: GateCasesJson | None
+
+
+class GroupRecordJson(TrackRecordJson, kw_only=True):
+    """The record of a lens, or of a model partition, over all texts."""
+
+    name: str
+
+
+class AgreementJson(Document, kw_only=True):
+    """Two partitions on the same texts, `of` a `gate` text, a `lens`, or all gates (`partition`).
+
+    `stricter` names the partition that flags more, where `mcnemar_p` is below 0.05.
+    """
+
+    of: str
+    name: str | None
+    gate_sha256: str | None
+    partitions: list[str]
+    both_flag: int
+    only_first: int
+    only_second: int
+    both_pass: int
+    agreement: float | None
+    positive_agreement: float | None
+    kappa: float | None
+    mcnemar_p: float
+    stricter: str | None
+
+
+class CalibrationJson(Document, kw_only=True):
+    schema: str = CALIBRATION_SCHEMA
+    gates: list[GateRecordJson]
+    lenses: list[GroupRecordJson]
+    partitions: list[GroupRecordJson]
+    agreement: list[AgreementJson] | None = None

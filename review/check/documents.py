@@ -1,0 +1,104 @@
+"""The document of a check, `review-check/1`, and the report that its formats are written from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from review.documents.base import Document
+from review.documents.problems import ProblemJson
+from review.knowledge_base.gate_catalog import Gate
+from review.vocabulary import Severity
+
+
+class CheckFindingJson(Document, kw_only=True):
+    """An open finding; `line` is 1-based in today's note, null where that cannot be told.
+
+    `new`: the baseline has no finding of this fingerprint; null without a baseline.
+    """
+
+    note_path: str
+    gate_id: str
+    model_partition: str
+    severity: str
+    text: str
+    quote: str
+    line: int | None
+    fingerprint: str
+    new: bool | None = None
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], **more: Any) -> CheckFindingJson:
+        """Return the finding that has these fields, and perhaps others."""
+        return msgspec.convert({**fields, **more}, cls)
+
+
+class StalePairJson(Document, kw_only=True):
+    """A pair without a review of it as it is; `reason` is one of staleness, or `decision-error`."""
+
+    note_path: str
+    gate_id: str
+    reason: str
+
+
+class NotesCheckJson(Document, kw_only=True):
+    """The answer of `review_check`; `known` findings were hidden by `--new-only`."""
+
+    schema: str = "review-check/1"
+    merge_base: str | None = None
+    notes: int
+    gates: int
+    pairs: int
+    findings: list[CheckFindingJson]
+    stale: list[StalePairJson]
+    known: int = 0
+    problems: list[ProblemJson]
+    notices: list[str]
+    tripped: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A check with what its formats need besides.
+
+    :param gates: all of them.
+    :param pairs: note path and gate id of all that was looked at, by note.
+    :param prefix: of the root in its repository, with a slash behind it, or `""`.
+    """
+
+    document: NotesCheckJson
+    gates: tuple[Gate, ...]
+    pairs: tuple[tuple[str, str], ...]
+    prefix: str
+
+    def by_gravity(self) -> list[CheckFindingJson]:
+        """Return the findings, the gravest first, and new ones before others."""
+        ranks, findings = Severity.values, self.document.findings
+        return sorted(findings, key=lambda found: (-ranks.index(found.severity), not found.new))
+
+    def stale_notes(self) -> Iterator[tuple[str, str]]:
+        """Yield each note with stale pairs, and a line that counts them by reason."""
+        for note_path, pairs in groupby(self.document.stale, key=lambda pair: pair.note_path):
+            reasons = sorted(Counter(pair.reason for pair in pairs).items())
+            told = ", ".join(f"{number} {reason}" for reason, number in reasons)
+            yield note_path, f"stale pairs: {told}"
+
+    def summary(self) -> str:
+        """Return one line: what was checked and what was found."""
+        found = self.document
+        counted = Counter(item.severity for item in found.findings)
+        numbers = ", ".join(f"{counted[word]} {word}" for word in reversed(Severity.values))
+        more = {
+            "new": sum(bool(item.new) for item in found.findings),
+            "known findings hidden": found.known,
+            "stale pairs": len(found.stale),
+            "problems": len(found.problems),
+        }
+        told = "".join(f", {number} {name}" for name, number in more.items() if number)
+        tripped = f"; tripped: {found.tripped}" if found.tripped else ""
+        return f"{found.notes} notes by {found.gates} gates: {numbers}{told}{tripped}"

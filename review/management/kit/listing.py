@@ -1,0 +1,64 @@
+"""The options of a command that lists: how much is given, from where, or counts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from django.core.management.base import CommandParser
+from msgspec import UnsetType
+
+from review.documents.paging import Counts, Key, Listed, count_by
+from review.management.kit.options import positive_int, text
+
+T = TypeVar("T")
+_SHOWN = 12
+
+
+class Parts(Protocol):
+    """A document that can be a part of a listing."""
+
+    next: Any
+    summary: Counts
+
+
+def add_listing_options(parser: CommandParser, *, limit: bool = True) -> None:
+    """Declare `--limit`, `--after` and `--summary`; `limit=False` where the command has its own."""
+    if limit:
+        parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N entries")
+    parser.add_argument(
+        "--after", type=text, metavar="CURSOR", help="behind this one: `next` of an earlier answer"
+    )
+    parser.add_argument("--summary", action="store_true", help="counts in the place of entries")
+
+
+def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
+    """The part of a sorted listing that the options ask for; nothing where they want counts."""
+    wanted = () if options["summary"] else items
+    return Listed(wanted, key=key, after=options["after"], limit=options["limit"])
+
+
+def cut(
+    document: Parts,
+    name: str,
+    options: Mapping[str, Any],
+    key: Callable[[Any], Key],
+    **words: Callable[[Any], str],
+) -> None:
+    """Leave of the document's list what the options ask for."""
+    items = getattr(document, name)
+    part = part_of(items, options, key)
+    document.summary = count_by(items, **words) if options["summary"] else {}
+    setattr(document, name, list(part))
+    document.next = part.next
+
+
+def tail_lines(summary: Counts, cursor: str | UnsetType | None) -> Iterator[str]:
+    """One line for each kind of count, the most frequent first; and how to go on."""
+    for name, counts in summary.items():
+        shown = ", ".join(f"{word} {number}" for word, number in islice(counts.items(), _SHOWN))
+        more = len(counts) - _SHOWN
+        yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
+    if cursor:
+        yield f"more: --after '{cursor}'"

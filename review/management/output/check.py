@@ -1,0 +1,40 @@
+"""Writes a check in one of its formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from review import settings
+from review.check.documents import Report
+from review.check.formats import junit, lines, sarif
+from review.documents.base import encode
+from review.job_files.atomic_write import write_whole
+from review.management.kit.command import ReviewCommand
+from review.management.kit.errors import printable_json
+from review.management.kit.output_files import refuse_to_overwrite
+
+# Each with the start by which a file of it is known.
+FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
+    "text": (lines.text_lines, "checked "),
+    "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
+    "github": (lines.github_lines, "::notice title=review_check::"),
+    "sarif": (sarif.sarif_lines, '{"$schema":"https://json.sch'),
+    "rdjsonl": (lines.rdjsonl_lines, '{"message":'),
+    "junit": (junit.junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
+    "markdown": (lines.markdown_lines, "## Review check\n"),
+}
+
+
+def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
+    """Write a report to a file, or to standard output for `-`.
+
+    :raises OutputRefused: the file is none that this command wrote, or lies among the notes.
+    """
+    write, start = FORMATS[shape]
+    written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
+    if output == "-":
+        command.write_raw_chunks(written)
+        return
+    refuse_to_overwrite(Path(output), config=settings.current(), starts_with=start.encode())
+    write_whole(Path(output), (line.encode("utf-8", "replace") for line in written))

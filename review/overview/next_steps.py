@@ -1,0 +1,68 @@
+"""The next steps of whoever drives the reviews, from the status: each with the command to type."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from review.overview.documents import PartitionStatusJson, StatusJson, StepJson
+from review.settings.config import RULES_PARTITION
+from review.vocabulary import JobStatus
+
+MOST = 15
+_TAKE = "next_review_job --all-gates --skip-rules --model {} --runner RUNNER"
+_LOOK = "warn_selector --needs-a-look --limit 5"
+_SWEEP = "review_sweep --all-gates --runner rules --model rules -q"
+
+
+def next_steps(status: StatusJson, *, stale_rules: int, model: str | None) -> list[StepJson]:
+    """List at most `MOST` steps, in the order in which they are best taken.
+
+    :param stale_rules: pairs that rules can judge and have not judged.
+    :param model: the only partition that is looked at; None looks at all.
+    """
+    judged = [item for item in status.partitions if item.model_partition != RULES_PARTITION]
+    is_new = not judged and model is None and status.gates and status.notes
+    given_up, jobs = len(status.abandoned_jobs), status.jobs
+    steps = [
+        ("jobs that were given up", given_up, "recover_review_jobs"),
+        ("running jobs", jobs[JobStatus.RUNNING] - given_up, "ingest_bundle_output --ready"),
+        ("queued jobs", jobs[JobStatus.QUEUED], "next_review_job --runner RUNNER"),
+        *(
+            (f"probably renamed: {item.old_path}", 1, item.command.partition(" ")[2])
+            for item in status.renames[:3]
+        ),
+        ("pairs that rules judge for free", 0 if model else stale_rules, _SWEEP),
+        *(step for item in judged[:3] for step in _stale(item)),
+        (
+            "pairs that no model has reviewed",
+            status.uncovered * bool(is_new),
+            _TAKE.format("MODEL"),
+        ),
+        ("reviews with open findings", sum(status.queue.values()), "warn_selector --limit 5"),
+        ("reviews that a person must read", status.needs_a_look, _LOOK),
+        ("reviewed files that are gone", len(status.orphans), "review_status --summary"),
+        ("problems with files", len(status.problems), "review_doctor"),
+    ]
+    return [
+        StepJson(what=what, count=count, command=f"commonplace {command}")
+        for what, count, command in steps
+        if count > 0
+    ][:MOST]
+
+
+def step_lines(steps: list[StepJson]) -> Iterator[str]:
+    """One line a step."""
+    yield from (f"{step.what}, {step.count}: {step.command}" for step in steps)
+    if not steps:
+        yield "nothing to do: every pair is fresh, the queue is empty, no job is open"
+
+
+def _stale(partition: PartitionStatusJson) -> Iterator[tuple[str, int, str]]:
+    model = shlex.quote(partition.model_partition)
+    changed = sum(gate.note_changed for gate in partition.gates)
+    stale = partition.applicable - partition.fresh
+    if changed:
+        acks = f"ack_trivial_changes --model {model} --all-gates"
+        yield f"changed for {model}, where gates may not care", changed, acks
+    yield f"stale for {model}", stale, _TAKE.format(model)

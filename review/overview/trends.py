@@ -1,0 +1,118 @@
+"""Findings and costs of the last weeks, a number for each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import OuterRef, Q, Subquery
+
+from review.jobs.costs import usage_of
+from review.models import Acceptance, Disposition, Finding, ReviewJob
+from review.vocabulary import QUEUED_DECISIONS, DispositionState, NotAccepted
+
+WEEKS = 12
+_WEEK = timedelta(days=7)
+_MOVES = (DispositionState.FIXED, DispositionState.REJECTED)
+
+
+@dataclass(frozen=True)
+class FindingPeriod:
+    """A finding in an accepted review, until another review of the pair was accepted."""
+
+    read_at: datetime
+    since: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class Trends:
+    """Numbers of each week that ends at one of `ends`; `open` is counted at the end.
+
+    :param costs: US dollars by model partition, of jobs that said what they cost.
+    """
+
+    ends: Sequence[datetime]
+    findings: dict[str, list[int]]
+    costs: dict[str, list[float]] = field(default_factory=dict)
+
+
+def read_trends(*, now: datetime) -> Trends:
+    """Count the open, new, fixed and rejected findings, and the costs, of the last weeks."""
+    ends = [now - _WEEK * back for back in reversed(range(WEEKS))]
+    said: defaultdict[str, list[tuple[datetime, str]]] = defaultdict(list)
+    for name, at, state in Disposition.objects.order_by("pk").values_list(
+        "fingerprint", "at", "state"
+    ):
+        said[name].append((at, state))
+    counts = {name: [0] * WEEKS for name in ("open", "new", *(state.value for state in _MOVES))}
+    for name, reports in _reports().items():
+        _count(counts["new"], ends, min(report.since for report in reports))
+        for position, end in enumerate(ends):
+            counts["open"][position] += _is_open(reports, said.get(name, ()), end)
+    for words in said.values():
+        at, state = words[-1]
+        if state in _MOVES:
+            _count(counts[state], ends, at)
+    return Trends(ends, counts, _costs(ends))
+
+
+def _reports() -> dict[str, list[FindingPeriod]]:
+    """Read all reports of findings in reviews that were accepted, by fingerprint."""
+    later = Acceptance.objects.filter(
+        Q(review_pair_id__gt=OuterRef("pair_id")) | Q(review_pair=None),
+        note_id=OuterRef("pair__note_id"),
+        gate_id=OuterRef("pair__gate_id"),
+        model_partition_id=OuterRef("pair__job__model_partition_id"),
+        accepted_at__gt=OuterRef("pair__reviewed_at"),
+    )
+    accepted = Finding.objects.filter(pair__decision__in=QUEUED_DECISIONS)
+    accepted = accepted.exclude(pair__not_accepted__in=NotAccepted.values)
+    rows = accepted.values_list(
+        "fingerprint",
+        "pair__job__created_at",
+        "pair__reviewed_at",
+        Subquery(later.order_by("pk").values("accepted_at")[:1]),
+    )
+    found: defaultdict[str, list[FindingPeriod]] = defaultdict(list)
+    for name, read_at, since, until in rows.iterator():
+        found[name].append(FindingPeriod(read_at, since, until))
+    return found
+
+
+def _is_open(
+    reports: Sequence[FindingPeriod], said: Sequence[tuple[datetime, str]], end: datetime
+) -> bool:
+    """Tell whether a finding was reported at a moment, and not settled or deferred by then.
+
+    One that was called fixed is open if a text is read later in which it is found again.
+    """
+    there = [
+        item for item in reports if item.since <= end and not (item.until and item.until <= end)
+    ]
+    before = [word for word in said if word[0] <= end]
+    if not there or not before:
+        return bool(there)
+    at, state = before[-1]
+    again = state == DispositionState.FIXED and any(item.read_at > at for item in there)
+    return state == DispositionState.OPEN or again
+
+
+def _count(numbers: list[int], ends: Sequence[datetime], at: datetime) -> None:
+    position = WEEKS - 1 - max(0, (ends[-1] - at) // _WEEK)
+    if position >= 0:
+        numbers[position] += 1
+
+
+def _costs(ends: Sequence[datetime]) -> dict[str, list[float]]:
+    first = ends[0] - _WEEK
+    jobs = ReviewJob.objects.filter(completed_at__gt=first, telemetry__isnull=False)
+    found: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * WEEKS)
+    columns = ("model_partition__name", "completed_at", "telemetry")
+    for partition, at, telemetry in jobs.order_by("pk").values_list(*columns).iterator():
+        cost = usage_of(telemetry).cost_usd
+        if cost:
+            found[partition][WEEKS - 1 - max(0, (ends[-1] - at) // _WEEK)] += cost
+    return dict(sorted(found.items()))

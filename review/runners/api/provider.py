@@ -1,0 +1,199 @@
+"""Calls, replies, batches and failures that both kinds of model API have in common."""
+
+from __future__ import annotations
+
+import json
+import re
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from review.errors import ReviewError
+from review.runners.api.prices import Tokens
+from review.runners.api.structured import INSTRUCTIONS, TEXT_INSTRUCTIONS
+from review.runners.cli.error_texts import MAX_REASON, clean, failure_of
+from review.runners.cli.json_output import look, text
+from review.runners.cli.reset_times import read_reset_time
+from review.runners.outcome import RunnerFailure
+from review.settings.file import RunnerSettings
+from review.vocabulary import FailureCode
+
+SCHEMA_FEATURE, CACHE_FEATURE = "schema", "cache"
+# How a server that does not know an optional part of a request names it.
+_FEATURE_WORDS = {
+    SCHEMA_FEATURE: r"response_format|json_schema|output_config|structured|guided",
+    CACHE_FEATURE: r"prompt_cache|cache_control|breakpoint",
+}
+_NOTES_HEADING = "\n# Notes\n"
+_LIMITS = ("requests", "tokens", "input-tokens", "output-tokens")
+
+
+class ProviderFailed(ReviewError):
+    """The provider refused a call, or could not be reached."""
+
+    def __init__(self, failure: RunnerFailure, *, status: int | None = None) -> None:
+        super().__init__(failure.reason)
+        self.failure = replace(failure, is_attempt=False)
+        self.status = status
+
+
+class BatchUndecided(ReviewError):
+    """A batch that is under way may be the one that was sent; its results will show it."""
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """One prompt for one model."""
+
+    prompt: str
+    model: str
+    effort: str | None = None
+
+    @property
+    def shared_and_own(self) -> tuple[str, str]:
+        """The part that jobs with the same gates share, and the rest."""
+        shared, heading, own = self.prompt.partition(_NOTES_HEADING)
+        return shared, heading + own
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's answer; `stop` is the provider's word for its end."""
+
+    text: str
+    model: str
+    tokens: Tokens
+    stop: str
+    refusal: str
+    reply_id: str | None
+    reasoning_tokens: int | None
+
+
+@dataclass(frozen=True)
+class BatchState:
+    """A batch at the provider; `problem` says why it failed as a whole."""
+
+    batch_id: str
+    ended: bool
+    until: datetime | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """The document of one reply of a batch, or why there is none."""
+
+    custom_id: str
+    document: Mapping[str, Any] | None
+    failure: RunnerFailure | None = None
+
+
+class ApiProvider:
+    """One API at one address; `without` has the optional features that its server lacks."""
+
+    def __init__(
+        self,
+        settings: RunnerSettings,
+        key: str,
+        *,
+        client: Any,
+        errors: tuple[type[Exception], ...],
+    ) -> None:
+        weakref.finalize(self, client.close)
+        self.settings = settings
+        self.without: set[str] = set() if settings.structured else {SCHEMA_FEATURE}
+        self._key, self._errors = key, errors
+
+    @property
+    def instructions(self) -> str:
+        return TEXT_INSTRUCTIONS if SCHEMA_FEATURE in self.without else INSTRUCTIONS
+
+    def do_without(self, refused: ProviderFailed) -> bool:
+        """Leave out what the refusal names from now on; False where it names nothing optional."""
+        if refused.status not in (400, 422):
+            return False
+        named = {
+            name
+            for name, words in _FEATURE_WORDS.items()
+            if re.search(words, refused.message, re.I)
+        }
+        new = named - self.without
+        self.without |= new
+        return bool(new)
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Turn the SDK's errors into `ProviderFailed`, without a key that is repeated."""
+        try:
+            yield
+        except self._errors as error:
+            raise _failed(error, self._key) from error
+        except (ValueError, RecursionError) as error:
+            reason = f"the provider's answer is no JSON: {clean(str(error), limit=MAX_REASON)}"
+            raise ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason)) from error
+
+
+def document_of(response: Any) -> Mapping[str, Any]:
+    """The JSON object of a raw response.
+
+    :raises ValueError: it holds none.
+    """
+    document = json.loads(response.http_response.content)
+    if not isinstance(document, dict):
+        raise ValueError(f"expected an object, got {str(document)[:99]}")  # noqa: TRY004
+    return document
+
+
+def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFailure:
+    """Why a request of a batch has no reply; `kind` is the provider's word for it."""
+    if "cancel" in kind:
+        failure = RunnerFailure(FailureCode.OPERATOR, "the batch was cancelled before it ran")
+    elif "expired" in kind:
+        failure = RunnerFailure(FailureCode.RUNNER_TIMEOUT, "the batch expired before it ran")
+    else:
+        failure = failure_of(message, status=status, fallback=kind or "no reason given")
+    return replace(failure, is_attempt=False)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds until a request may succeed; None where no header tells."""
+    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        if re.fullmatch(r"\d+(?:\.\d+)?", headers.get(name, "")):
+            return float(headers[name]) * factor
+    now, waits = datetime.now(UTC), []
+    for limit in _LIMITS:
+        for shape in (f"anthropic-ratelimit-{limit}-{{}}", f"x-ratelimit-{{}}-{limit}"):
+            told = headers.get(shape.format("reset"), "")
+            if headers.get(shape.format("remaining")) == "0" and (
+                at := read_reset_time(f"in {told}", now=now)
+            ):
+                waits.append(max((at - now).total_seconds(), 0.0))
+    return max(waits, default=None)
+
+
+def _failed(error: Exception, key: str) -> ProviderFailed:
+    body, cause = getattr(error, "body", None), error.__cause__
+    words = text(look(body, "message")) or text(look(body, "error.message")) or str(error)
+    words = words.replace(key, "…") if key else words
+    status: int | None = getattr(error, "status_code", None)
+    if status is None:
+        if type(cause).__name__ in ("ReadTimeout", "WriteTimeout"):
+            reason = "the provider did not answer in time"
+            return ProviderFailed(RunnerFailure(FailureCode.RUNNER_TIMEOUT, reason))
+        why = clean(f"{words} {cause or ''}", limit=MAX_REASON)
+        reason = f"the connection to the provider failed: {why}"
+        return ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason, retryable=True))
+    failure = failure_of(words, status=status, fallback="no reason given")
+    response: Any = getattr(error, "response", None)
+    pause = retry_after(response.headers) if failure.retryable else None
+    wait = "" if pause is None else f", retry after {pause:.0f} seconds"
+    failure = replace(
+        failure,
+        reason=f"HTTP {status}{wait}: {failure.reason}",
+        retryable=failure.retryable or status == 409,
+        retry_after=pause,
+    )
+    return ProviderFailed(failure, status=status)

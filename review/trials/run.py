@@ -1,0 +1,72 @@
+"""Tries gates on their cases: makes the jobs of the runs that are wanting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from review.domain.applicability import NoteKind
+from review.domain.grouping import Group, group_targets
+from review.jobs.factory import JobFactory
+from review.knowledge_base import Corpus, Gate, GateCase
+from review.models import batched
+from review.selection.note_cache import CachedNote, DraftPair
+from review.settings.config import Config
+from review.trials.results import read_gate_results
+from review.vocabulary import Grouping, JobPurpose
+
+_JOBS_PER_TRANSACTION = 50
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """Which gates to try.
+
+    :param repeat: how often a partition is to have answered each case.
+    :param batch_size: cases of a gate in one prompt; alone, no case can be told by its neighbours.
+    """
+
+    gates: Sequence[Gate]
+    model_partition: str
+    actor: str
+    repeat: int = 1
+    batch_size: int = 1
+
+
+def create_trials(
+    request: TrialRequest, *, corpus: Corpus, config: Config, now: datetime
+) -> list[int]:
+    """Return the open jobs that will answer the cases, those made here included; oldest first."""
+    factory = JobFactory(
+        request.model_partition, corpus=corpus, config=config, actor=request.actor, now=now
+    )
+    results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
+    job_ids = {job for gate in results for case in gate.results for job in case.open_job_ids}
+    rounds: list[list[DraftPair]] = [[] for _ in range(request.repeat)]
+    for gate in results:
+        for result in gate.results:
+            pair = DraftPair(_note(result.case), gate.gate)
+            for number in range(len(result.decisions + result.open_job_ids), request.repeat):
+                rounds[number].append(pair)
+    for groups in batched(_groups(rounds, request.batch_size), _JOBS_PER_TRANSACTION):
+        job_ids.update(factory.create(groups, purpose=JobPurpose.TRIAL).job_ids)
+    return sorted(job_ids)
+
+
+def _groups(rounds: Sequence[Sequence[DraftPair]], size: int) -> Iterator[Group[DraftPair]]:
+    for pairs in rounds:
+        yield from group_targets(
+            pairs,
+            grouping=Grouping.GATE,
+            batch_size=size,
+            note_of=lambda pair: pair.note.path,
+            gate_of=lambda pair: pair.gate.path,
+            lens_of=lambda pair: pair.gate.lens,
+        )
+
+
+def _note(case: GateCase) -> CachedNote:
+    kind = NoteKind("", frozenset(), readable=True)
+    size = len(case.text.encode())
+    return CachedNote(case.note_path, case.text, case.sha256, size, kind, ())

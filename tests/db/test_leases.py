@@ -1,0 +1,212 @@
+"""Leases of jobs: extended while a worker lives, taken over when one ran out, late results refused."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from review.domain.processes import Parent
+from review.errors import ReviewError
+from review.ingest.request import RunFailed
+from review.jobs.claim import JobNotClaimable
+from review.jobs.leases import LeaseLost, forgotten_jobs, new_lease
+from review.models import DatabaseClock, Provenance, ReviewJob
+from review.recovery.fail import FailRequest, fail_job
+from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.sweeps.beats import Beats
+from review.sweeps.run_job import RetryPolicy, Worker, run_job, run_taken, take_job
+from review.vocabulary import FailureCode, JobNote
+from tests.builders import NOW, PARTITION, make_config
+from tests.helpers.held_worker import FakeExecutor
+from tests.helpers.jobs import AX, queued
+from tests.helpers.running import FakeProcesses, queue_job, recover_jobs, status, two_by_two
+
+pytestmark = pytest.mark.django_db
+LEASE = timedelta(minutes=1)
+AY, BX = ("a.md", "prose/y"), ("b.md", "prose/x")
+
+
+@pytest.fixture
+def root(tmp_path):
+    return two_by_two(tmp_path)
+
+
+def worker(root, *, host, executor=None, alive=(), hands_on=False):
+    """A worker of process 1 of a host; the others of its host are there that are in `alive`."""
+    return Worker(
+        prepare=(executor or FakeExecutor()).prepare,
+        in_process=True,
+        slots=1,
+        actor=f"sweep:{host}:1",
+        parent=Parent(host, 1, NOW),
+        provenance=Provenance("fake", PARTITION),
+        retry=RetryPolicy(runs=1),
+        config=make_config(root),
+        clock=lambda: NOW,
+        stop=threading.Event(),
+        hands_on=hands_on,
+        processes=FakeProcesses(alive=alive, host=host),
+        beats=Beats(LEASE),
+    )
+
+
+def expire(job_id):
+    ReviewJob.objects.filter(pk=job_id).update(leased_until=DatabaseClock() - timedelta(seconds=1))
+
+
+def run(job_id, by):
+    return run_job(job_id, worker=by, on_update=lambda _update: None)
+
+
+def take(job_id, by):
+    return take_job(job_id, new_lease(LEASE), worker=by)
+
+
+class TestAnotherHost:
+    def test_leaves_a_job_to_its_worker_while_the_lease_lasts(self, root):
+        job_id = queue_job(root)
+        take(job_id, worker(root, host="a"))
+
+        with pytest.raises(JobNotClaimable):
+            run(job_id, worker(root, host="b"))
+
+    def test_completes_a_job_whose_lease_ran_out_and_the_late_result_is_refused(self, root):
+        job_id, late = queue_job(root), worker(root, host="a")
+        taken = take(job_id, late)
+        expire(job_id)
+
+        done = run(job_id, worker(root, host="b"))
+        with pytest.raises(
+            LeaseLost, match=f"lease of job {job_id} ran out: it is taken over by sweep:b:1"
+        ):
+            run_taken(taken, worker=late, on_update=lambda _update: None)
+
+        job = ReviewJob.objects.get(pk=job_id)
+        assert (done.document.status, job.claimed_by, job.leased_until) == (
+            "completed",
+            "sweep:b:1",
+            None,
+        )
+        assert list(job.events.values_list("note", flat=True)) == [
+            "created", "claimed", JobNote.TAKEN_OVER, "ingested",
+        ]  # fmt: skip
+
+    def test_does_not_take_over_what_was_extended_meanwhile(self, root):
+        job_id = queue_job(root)
+        lease = take(job_id, worker(root, host="a")).lease
+        expire(job_id)
+        other = worker(root, host="b")
+        extended = replace(
+            other,
+            prepare=lambda job: ReviewJob.objects.extend({job.pk: lease}, by=LEASE),
+        )
+
+        with pytest.raises(JobNotClaimable):
+            run(job_id, extended)
+
+    def test_no_transition_is_open_to_a_lost_lease(self, root):
+        job_id = queue_job(root)
+        lease = take(job_id, worker(root, host="a")).lease
+        expire(job_id)
+        take(job_id, worker(root, host="b"))
+        failed = RunFailed(FailureCode.RUNNER_ERROR, "it broke")
+
+        with pytest.raises(ReviewError, match="moved by another process"):
+            fail_job(job_id, request=FailRequest(failed, "sweep:a:1", lease=lease),
+                     config=make_config(root), now=NOW)  # fmt: skip
+
+
+class TestTheSameHost:
+    def test_takes_over_at_once_from_a_process_that_is_gone(self, root):
+        job_id = queue_job(root)
+        take(job_id, worker(root, host="a"))
+
+        assert run(job_id, worker(root, host="a")).document.status == "completed"
+
+    def test_leaves_a_job_to_a_process_that_is_there(self, root):
+        job_id = queue_job(root)
+        take(job_id, worker(root, host="a"))
+
+        with pytest.raises(JobNotClaimable):
+            run(job_id, worker(root, host="a", alive=[1]))
+
+
+class TestAJobThatEndsItsWorkers:
+    def test_is_given_up_after_five(self, root):
+        job_id = queue_job(root)
+        for _ in range(6):
+            take(job_id, worker(root, host="a"))
+
+        ended = run(job_id, worker(root, host="a"))
+
+        assert ended.document.failure_code == FailureCode.INTERRUPTED
+        assert "6 workers were" in ended.document.failure_reason
+
+
+class TestAWorkerThatIsStopped:
+    def test_hands_a_job_on_that_has_no_review_yet(self, root):
+        job_id = queue_job(root)
+        executor = FakeExecutor()
+        stopped = worker(root, host="a", executor=executor, hands_on=True)
+        executor.before = lambda _job_id: stopped.stop.set()
+        executor.answers = [interrupted]
+
+        left = run(job_id, stopped)
+
+        assert left.reason == "its worker was stopped"
+        assert run(job_id, worker(root, host="b")).document.status == "completed"
+
+
+def interrupted(_job_id):
+    return RunnerOutcome(failure=RunnerFailure(FailureCode.INTERRUPTED, "stopped"))
+
+
+class TestBeats:
+    def test_extend_what_is_held_and_stop_what_is_lost_or_recalled(self, root):
+        held, lost, recalled = (queued(root, pair) for pair in (AX, AY, BX))
+        leases = {
+            job_id: take(job_id, worker(root, host="a")).lease for job_id in (held, lost, recalled)
+        }
+        ReviewJob.objects.filter(pk=recalled).update(leased_until=None)
+        ReviewJob.objects.filter(pk=lost).update(claim_token="x")
+        expire(held)
+        beats, stops = Beats(LEASE), {}
+
+        with (
+            beats.keep(held, leases[held], stop=threading.Event()) as stops[held],
+            beats.keep(lost, leases[lost], stop=threading.Event()) as stops[lost],
+            beats.keep(recalled, leases[recalled], stop=threading.Event()) as stops[recalled],
+        ):
+            beats._extend()
+
+        assert [stops[job_id].is_set() for job_id in (held, lost, recalled)] == [False, True, True]
+        assert not ReviewJob.objects.lapsed().filter(pk=held).exists()
+
+
+class TestForgotten:
+    def test_are_jobs_whose_lease_ran_out_and_those_that_wait_for_long(self, root):
+        lapsed, fresh, waiting = (queued(root, pair) for pair in (AX, AY, BX))
+        for job_id in (lapsed, fresh):
+            take(job_id, worker(root, host="a"))
+        expire(lapsed)
+        ReviewJob.objects.filter(pk=waiting).update(created_at=NOW - timedelta(days=9999))
+
+        assert forgotten_jobs(PARTITION, queued_for=None) == [lapsed]
+        assert forgotten_jobs(PARTITION, queued_for=LEASE) == [lapsed, waiting]
+
+
+class TestRecovery:
+    def test_leaves_a_job_alone_whose_worker_elsewhere_keeps_its_lease(self, root):
+        job_id = queue_job(root)
+        take(job_id, worker(root, host="elsewhere"))
+
+        refused = recover_jobs(root, "fail", job_id).refused
+        expire(job_id)
+        done = recover_jobs(root, "fail").done
+
+        assert [item.code for item in refused] == ["parent-alive"]
+        assert [item.review_job_id for item in done] == [job_id]
+        assert status(job_id) == "failed"

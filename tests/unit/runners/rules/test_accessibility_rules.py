@@ -1,0 +1,61 @@
+"""Rules for readers who do not see the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.runners.rules.judged import lines_of
+
+
+class TestImagesWithoutAltText:
+    @pytest.mark.parametrize(
+        "image",
+        [
+            "![](a.png)",
+            "![ ](a.png)",
+            "![image](a.png)",
+            "![IMG_1234](a.png)",
+            "![states.svg](states.svg)",
+            '<img src="a.png">',
+            '<p align="center"><img src="a.png"></p>',
+            "[![](a.png)](b.md)",
+        ],
+    )
+    def test_warns(self, image):
+        assert lines_of("images-without-alt-text", f"# A\n\n{image}\n") == [3]
+
+    @pytest.mark.parametrize(
+        "image",
+        [
+            "![A job is claimed, runs and ends](a.png)",
+            '<img alt="" src="a.png">',
+            "![[a.png]]",
+            "`![](a.png)`",
+            "```\n![](a.png)\n```",
+            "<!-- ![](a.png) -->",
+        ],
+    )
+    def test_passes(self, image):
+        assert lines_of("images-without-alt-text", f"{image}\n") == []
+
+
+class TestBoldAsHeading:
+    @pytest.mark.parametrize("below", ["The job fails.", "- one\n- two"])
+    def test_warns(self, below):
+        assert lines_of("bold-as-heading", f"# A\n\n**When the disk is full**\n\n{below}\n") == [3]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("**Never do this.**\n\nText.", id="a-sentence"),
+            pytest.param("**Label:**\n\n- a", id="a-label"),
+            pytest.param("**States of a job**\n\n| a | b |\n| - | - |", id="caption-of-a-table"),
+            pytest.param("**Listing 1**\n\n```\nx\n```", id="caption-of-code"),
+            pytest.param("**Bold** and more\n\nText.", id="part-of-a-line"),
+            pytest.param("- a\n\n  **b**\n\n  text", id="in-a-list"),
+            pytest.param("**Last words**", id="at-the-end"),
+            pytest.param("**a**\ntext right below", id="same-paragraph"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("bold-as-heading", f"{text}\n") == []

@@ -1,0 +1,204 @@
+"""Rules on links and on what they point to within the note."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.runners.rules.values import RuleLink
+from review.vocabulary import Decision, Severity
+from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
+
+
+class TestUnresolvedLinks:
+    def test_warns_of_one_that_leads_nowhere_and_quotes_it(self):
+        links = (
+            RuleLink("b.md", 3, None, external=False),
+            RuleLink("c.md", 3, "kb/c.md", external=False),
+        )
+
+        review = review_of("unresolved-links", "# A\n\nSee [it](b.md).\n", links=links)
+
+        assert [(found.line, found.quote) for found in review.findings] == [(3, "[it](b.md).")]
+
+    @pytest.mark.parametrize(
+        "link",
+        [
+            pytest.param(RuleLink("https://e.org", 1, None, external=True), id="outside"),
+            pytest.param(RuleLink("#part", 1, None, external=False), id="anchor"),
+            pytest.param(RuleLink("obsidian://x", 1, None, external=False), id="scheme"),
+            pytest.param(RuleLink("{{ page.url }}", 1, None, external=False), id="template"),
+            pytest.param(RuleLink("../.ci/run", 1, None, external=False), id="hidden-file"),
+            pytest.param(RuleLink("0005-example.md", 1, None, external=False), id="example"),
+            pytest.param(RuleLink("Voorbeeld#Deel", 1, None, external=False), id="dutch-example"),
+        ],
+    )
+    def test_leaves_out_what_is_no_file_of_the_base(self, link):
+        assert lines_of("unresolved-links", "text\n", links=(link,)) == []
+
+    def test_leaves_out_a_link_whose_source_is_shown_beside_it(self):
+        link = RuleLink("Plan", 1, None, external=False)
+
+        assert lines_of("unresolved-links", "`[[Plan]]` becomes [[Plan]]\n", links=(link,)) == []
+
+    def test_quotes_a_wikilink_with_both_brackets(self):
+        links = (RuleLink("Rate Limiter", 1, None, external=False),)
+
+        assert quotes_of("unresolved-links", "- [[Rate Limiter]]\n", links=links) == [
+            "[[Rate Limiter]]"
+        ]
+
+    def test_survives_a_line_that_is_not_there(self):
+        link = RuleLink("b.md", 99, None, external=False)
+
+        assert quotes_of("unresolved-links", "text\n", links=(link,)) == [""]
+
+
+class TestBareUrls:
+    def test_warns(self):
+        assert lines_of("bare-urls", "See\nhttps://spec.org/a_(b), then on.\n") == [2]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "<https://spec.org>",
+            "[spec](https://spec.org/a_(b))",
+            "[https://spec.org](https://spec.org)",
+            "`https://spec.org`",
+            "[spec][s]\n\n[s]: https://spec.org",
+            "A fact.[^1]\n\n[^1]: https://spec.org",
+            "```\nhttps://spec.org\n```",
+            '<a href="https://spec.org">spec</a>',
+            "Open http://localhost:8000/ or https://example.org/x.",
+            "Fetch https://spec.org/<version>/ or https://spec.org/${TAG}.",
+            "| a |\n| - |\n| https://spec.org |",
+            "![plot](https://spec.org/p.png)",
+            "It is <code>https://spec.org/<b>8080</b>/x</code>.",
+            "Clone https://spec.org/team/tool.git first.",
+            "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("bare-urls", f"{text}\n") == []
+
+    @pytest.mark.parametrize(
+        "text", ["It runs at https://spec.org.", "Navigate to https://spec.org/download now."]
+    )
+    def test_only_remarks_on_addresses_that_say_what_they_are(self, text):
+        review = review_of("bare-urls", text)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+
+class TestWallOfLinks:
+    def test_warns_of_eight_in_a_row(self):
+        review = review_of("wall-of-links", "# A\n\n" + "".join(f"- [[n{i}]]\n" for i in range(8)))
+
+        assert [found.line for found in review.findings] == [3]
+        assert "8 links" in review.findings[0].text
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("- [a](a.md)\n" * 7, id="seven"),
+            pytest.param("- [a](a.md) says why locks fail\n" * 20, id="with-reasons"),
+            pytest.param("- [Limits](#limits)\n" * 20, id="table-of-contents"),
+            pytest.param(("- [a](a.md)\n" * 5 + "\nOn locks:\n\n") * 3, id="in-groups"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("wall-of-links", text) == []
+
+
+class TestVagueLinkText:
+    @pytest.mark.parametrize("words", ["here", "Click here!", "**this**", "read more", "hier"])
+    def test_warns(self, words):
+        assert lines_of("vague-link-text", f"See [{words}](a.md).\n") == [1]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[Here be dragons](a.md)",
+            "[[here]]",
+            "`[here](a.md)`",
+            "![here](a.png)",
+            "> [here](a.md)",
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("vague-link-text", f"{text}\n") == []
+
+
+class TestBrokenAnchors:
+    def test_warns_where_no_heading_answers(self):
+        text = "# A\n\nSee [limits](#limits) and [[#Costs]].\n\n## What is refused\n"
+
+        assert lines_of("broken-anchors", text) == [3, 3]
+
+    @pytest.mark.parametrize(
+        ("anchor", "below"),
+        [
+            ("what-is-refused", "## What is refused?"),
+            ("what-is-refused-1", "## What is refused\n\n## What is refused"),
+            ("1-setup", "## 1. Setup"),
+            ("setup", "## 1. Setup"),
+            ("the-code-span", "## The `code` span"),
+            ("see-it", "## See [it](b.md)"),
+            ("part", "Part\n----"),
+            ("spot", '<a id="spot"></a>'),
+            ("custom", "## Title {#custom}"),
+            ("^block-1", "A paragraph. ^block-1"),
+            ("%C3%BCber-uns", "## Über uns"),
+            ("概要", "## 概要"),
+            ("top", "text"),
+            ("L12", "text"),
+        ],
+    )
+    def test_finds_what_answers(self, anchor, below):
+        assert lines_of("broken-anchors", f"See [x](#{anchor}).\n\n{below}\n") == []
+
+    def test_leaves_code_and_other_files_alone(self):
+        assert lines_of("broken-anchors", "`[x](#y)` and [x](b.md#y)\n") == []
+
+
+class TestBrokenFootnotes:
+    def test_warns_of_a_mark_without_a_text(self):
+        assert lines_of("broken-footnotes", "A.[^1]\nB.[^2]\n\n[^2]: Two.\n") == [1]
+
+    def test_only_remarks_on_a_text_without_a_mark(self):
+        review = review_of("broken-footnotes", "A.\n\n[^1]: One.\n")
+
+        assert review.decision is Decision.PASS
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("A.[^1] and [^note]\n\n[^1]: One.\n[^note]: Two.", id="defined"),
+            pytest.param("The class [^a-z]+ or [^x] matches.", id="regular-expression"),
+            pytest.param("`[^1]`", id="code"),
+            pytest.param("An inline one.^[Like this.]", id="inline-footnote"),
+            pytest.param("A.[^1]\n\n[^1]: One, see[^2].\n[^2]: Two.", id="from-a-footnote"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("broken-footnotes", f"{text}\n") == []
+
+
+class TestUndefinedReferences:
+    def test_warns(self):
+        assert lines_of("undefined-references", "# A\n\nSee [how it splits][splitting].\n") == [3]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("See [how][Splitting  Up].\n\n[splitting up]: a.md", id="defined"),
+            pytest.param("See [splitting][].\n\n[splitting]: a.md", id="collapsed"),
+            pytest.param("matrix[row][column] and x[i][j]", id="indices"),
+            pytest.param("[OK][WARN] and [1][2]", id="tags-and-citations"),
+            pytest.param("`[a b][c]`", id="code"),
+            pytest.param("[x] [y] and [ ][ ]", id="no-link"),
+            pytest.param("See [it](a.md)[^1].\n\n[^1]: One.", id="footnote-behind-a-link"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("undefined-references", f"{text}\n") == []

@@ -1,0 +1,56 @@
+"""Each rule finds its fault where a mechanical change brought it into a clean note."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from review.domain.markdown.links import extract_links
+from review.runners.rules.judge import RULES
+from review.runners.rules.values import RuleLink
+from tests.unit.runners.rules.judged import review_of
+from tests.unit.runners.rules.mutators import MUTATORS, clean_note
+
+NOTES = 100
+LEAST_FOUND = 95
+
+
+class Repository:
+    """A repository that has nothing of what a note names."""
+
+    make_targets = None
+
+    def is_gone(self, path, *, note_path):
+        return True
+
+
+def findings(rule: str, text: str) -> list[tuple[str, str]]:
+    links = tuple(
+        RuleLink(link.target, link.line, None, external=link.target != "gone.md")
+        for link in extract_links(text)
+    )
+    review = review_of(rule, text, links=links, repository=Repository())
+    return [(found.text, found.quote) for found in review.findings]
+
+
+def test_there_is_a_mutator_for_each_rule():
+    assert set(MUTATORS) == set(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_clean_notes_have_no_finding(rule):
+    assert [seed for seed in range(NOTES) if findings(rule, clean_note(seed))] == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_fault_is_found_in_all_but_a_few(rule):
+    missed = []
+    for seed in range(NOTES):
+        clean = clean_note(seed)
+        spoiled = MUTATORS[rule](clean, random.Random(seed))  # noqa: S311
+        assert spoiled != clean
+        if not findings(rule, spoiled):
+            missed.append(seed)
+
+    assert len(missed) <= NOTES - LEAST_FOUND, f"missed in notes {missed}"

@@ -1,0 +1,78 @@
+"""Rules on single sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.runners.rules.judged import lines_of, review_of
+
+LONG = " ".join(["word"] * 46)
+
+
+class TestOverlongSentences:
+    def test_warns_where_the_sentence_begins(self):
+        text = f"# A\n\nShort one.\nThen {LONG} ends.\n"
+
+        assert lines_of("overlong-sentences", text) == [4]
+
+    def test_counts_a_sentence_in_a_list_item(self):
+        assert lines_of("overlong-sentences", f"- {LONG}\n") == [1]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param(" ".join(["word"] * 45) + ".\n", id="at-the-limit"),
+            pytest.param(f"```\n{LONG}\n```\n", id="fence"),
+            pytest.param(f"    {LONG}\n", id="indented-code"),
+            pytest.param(f"Run `{LONG}` now.\n", id="code-span"),
+            pytest.param(f"| a | b |\n| - | - |\n| {LONG} | x |\n", id="table"),
+            pytest.param(f"> {LONG}\n", id="quotation"),
+            pytest.param(f"---\ndescription: {LONG}\n---\n", id="frontmatter"),
+            pytest.param(f"<!-- {LONG} -->\n", id="comment"),
+            pytest.param("See [it](https://e.org/" + "a%20" * 60 + ").\n", id="address"),
+            pytest.param("one, two, three, four, five, six, " * 10 + "\n", id="enumeration"),
+            pytest.param("- a b c d e f g h\n" * 10, id="items-without-full-stops"),
+            pytest.param("**Status:** open and so on\n" * 12, id="labelled-lines"),
+            pytest.param("Words in a line  \n" * 15, id="hard-breaks"),
+            pytest.param("これは短い文です。" * 40, id="japanese"),
+            pytest.param(f"$$\n{LONG}\n$$\n", id="formula"),
+            pytest.param("Is it " + "so? Was it " * 20 + "so?\n", id="questions"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("overlong-sentences", text) == []
+
+    def test_is_not_ended_by_an_abbreviation(self):
+        half = " ".join(["word"] * 24)
+
+        assert lines_of("overlong-sentences", f"{half}, e.g. {half}.\n") == [1]
+
+    def test_counts_three_characters_of_a_script_without_spaces_as_a_word(self):
+        assert lines_of("overlong-sentences", "漢" * 135) == []
+        assert lines_of("overlong-sentences", "漢" * 150) == [1]
+
+
+class TestRepeatedWords:
+    def test_finds_one_across_a_line_break_and_gives_the_second_line(self):
+        review = review_of("repeated-words", "It is kept in the\nthe job's folder.\n")
+
+        assert [found.line for found in review.findings] == [2]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("He had had enough, and that that is is clear.", id="good-english"),
+            pytest.param("the `x` the y", id="code-between"),
+            pytest.param("kept in the\n\nThe job", id="paragraphs"),
+            pytest.param("- the\n- the\n", id="items"),
+            pytest.param("in the, the end", id="comma"),
+            pytest.param("New York, New York and Duran Duran", id="names"),
+            pytest.param("support for for-await loops", id="hyphen"),
+            pytest.param('the typo "the the" was mended', id="quoted"),
+            pytest.param("[the](a.md) the", id="link"),
+            pytest.param("nous nous trompons", id="french"),
+            pytest.param("der Hund, der der Katze folgt", id="german"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("repeated-words", text) == []

@@ -1,0 +1,159 @@
+"""Rules on headings, sections, fences and tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.vocabulary import Decision, Severity
+from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
+
+
+class TestMultipleH1:
+    def test_warns_of_each_further_one(self):
+        assert lines_of("multiple-h1", "# A\n\n# B\n\nC\n===\n") == [3, 5]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("# A\n\n```sh\n# B\n```\n", id="comment-in-a-fence"),
+            pytest.param("# A\n\n    # B\n", id="indented-code"),
+            pytest.param("# A\n\n> # B\n", id="quotation"),
+            pytest.param("# A\n\n#B\n", id="tag"),
+            pytest.param("---\ntitle: T\n# yaml comment\n---\n# A\n", id="frontmatter"),
+            pytest.param("# A\n\n<!--\n# B\n-->\n", id="comment"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("multiple-h1", text) == []
+
+
+class TestHeadingLevelSkips:
+    def test_warns_where_a_level_is_left_out(self):
+        assert lines_of("heading-level-skips", "# A\n\n### B\n\n#### C\n\n## D\n\n#### E\n") == [
+            3,
+            9,
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("## A\n\n### B\n\n## C\n", id="title-is-in-the-frontmatter"),
+            pytest.param("# A\n\n## B\n\n### C\n\n# D\n", id="going-up-any-way"),
+            pytest.param("Title\n=====\n\nPart\n----\n\n### C\n", id="underlined"),
+            pytest.param("# A\n\ntext\n\n---\n\n## B\n", id="horizontal-rule"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("heading-level-skips", text) == []
+
+
+class TestEmptySections:
+    def test_warns_of_a_heading_with_nothing_under_it(self):
+        text = "# A\n\nText.\n\n## Limits\n\n<!-- later -->\n\n---\n\n## Costs\n\nFour.\n\n## End\n"
+
+        assert quotes_of("empty-sections", text) == ["Limits", "End"]
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            pytest.param("Text.", id="text"),
+            pytest.param("### Sub\n\nText.", id="subsection"),
+            pytest.param("```\ncode\n```", id="code"),
+            pytest.param("| a | b |\n| - | - |\n| 1 | 2 |", id="table"),
+            pytest.param("![[embed]]", id="embed"),
+            pytest.param("> quoted", id="quotation"),
+            pytest.param("<div>x</div>", id="html"),
+            pytest.param("$$\nx\n$$", id="math"),
+        ],
+    )
+    def test_accepts_content_of_any_kind(self, content):
+        assert lines_of("empty-sections", f"# A\n\n## B\n\n{content}\n") == []
+
+
+class TestDuplicateHeadings:
+    def test_warns_of_twins_under_one_parent_and_names_the_first(self):
+        review = review_of("duplicate-headings", "# A\n\n## Example\n\na\n\n## example:\n\nb\n")
+
+        assert [found.line for found in review.findings] == [7]
+        assert "line 3" in review.findings[0].text
+
+    def test_accepts_the_same_words_under_different_parents(self):
+        text = "## 1.1\n\n### Fixed\n\na\n\n## 1.0\n\n### Fixed\n\nb\n"
+
+        assert lines_of("duplicate-headings", text) == []
+
+
+class TestUnclosedFences:
+    def test_fails_a_fence_that_runs_to_the_end(self):
+        review = review_of("unclosed-fences", "# A\n\n```python\nx = 1\n\nText.\n")
+
+        assert review.decision is Decision.FAIL
+        assert (review.findings[0].line, review.findings[0].quote) == (3, "python")
+
+    def test_names_both_of_two_openings(self):
+        assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [1, 7]
+        assert lines_of("unclosed-fences", "````md\n```sh\nb\n```\n````\n") == []
+
+    def test_only_remarks_where_another_dialect_may_open_a_fence(self):
+        review = review_of("unclosed-fences", "```note x=`a`\nText.\n```\n\nMore.\n")
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    def test_warns_of_one_that_ends_with_its_list_item(self):
+        review = review_of("unclosed-fences", "- a\n\n  ```sh\n  x\n\ntext\n")
+
+        assert review.decision is Decision.WARN
+        assert review.findings[0].line == 3
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("```\na\n```\n```\nb\n```\n", id="two-in-a-row"),
+            pytest.param("````md\n```\n````\n", id="fence-shown-in-a-longer-one"),
+            pytest.param("~~~\n```\n~~~\n", id="tildes-around-backticks"),
+            pytest.param("a ``` b\n", id="backticks-in-a-line"),
+            pytest.param("- a\n\n  ```\n  x\n  ```\n\ntext\n", id="in-an-item"),
+            pytest.param("> ```\n> x\n> ```\n\ntext\n", id="in-a-quotation"),
+            pytest.param("```\r\na\r\n```\r\n", id="crlf"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("unclosed-fences", text) == []
+
+
+class TestTableColumnMismatch:
+    def test_warns_of_a_row_with_a_cell_too_many(self):
+        text = "| a | b |\n| --- | --- |\n| 1 | 2 |\n| `x|y` | 2 |\n"
+
+        assert lines_of("table-column-mismatch", text) == [4]
+
+    def test_warns_of_a_header_that_differs_from_its_dashes(self):
+        assert lines_of("table-column-mismatch", "| a | b | c |\n| - | - |\n| 1 | 2 |\n") == [1]
+
+    def test_only_remarks_on_a_row_with_too_few(self):
+        review = review_of("table-column-mismatch", "| a | b | c |\n|-|-|-|\n| 1 | 2 |\n")
+
+        assert review.decision is Decision.PASS
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("| a | b |\n| - | - |\n| x \\| y | 2 |\n", id="escaped-pipe"),
+            pytest.param("a | b\n- | -\n1 | 2\n", id="without-outer-pipes"),
+            pytest.param("| a |\n| :-: |\n| 1 |\n", id="one-column"),
+            pytest.param("```\n| a | b |\n| - | - |\n| 1 | 2 | 3 |\n```\n", id="in-code"),
+            pytest.param("x || y is no table\n\nnor | this\n", id="pipes-in-prose"),
+            pytest.param("| a | b |\n| - | - |\n| section |\n", id="row-that-spans"),
+        ],
+    )
+    def test_passes(self, text):
+        assert lines_of("table-column-mismatch", text) == []
+
+
+class TestFencesWithoutLanguage:
+    def test_only_remarks(self):
+        review = review_of("fences-without-language", "```\nplain\n```\n\n```sh\nx\n```\n")
+
+        assert review.decision is Decision.PASS
+        assert [(found.severity, found.line) for found in review.findings] == [(Severity.INFO, 1)]

@@ -1,0 +1,3 @@
+"""Tests of `review/sweeps` without a database."""
+
+from __future__ import annotations
