@@ -42,7 +42,8 @@ def main(jobs: int) -> None:
             seconds, statements = _measure(jobs, workers, Path(folder), store, url)
             print(
                 f"{workers} workers of {SLOTS}: {jobs / seconds:.1f} jobs a second,"
-                f" {statements / jobs:.1f} statements a job"
+                f" {statements / jobs:.1f} statements a job",
+                flush=True,
             )
 
 
@@ -59,19 +60,20 @@ def _measure(jobs: int, workers: int, folder: Path, store: str, url: str) -> tup
     )
     command(base, "migrate")
     log = Path(store.partition("host=")[2], "log")
-    started = [celery_worker(base, url, "-c", str(SLOTS)) for _ in range(workers)]
-    while not all(b" ready." in worker.log.read_bytes() for worker in started):
-        time.sleep(0.2)
-    before = len(_STATEMENT.findall(log.read_bytes()))
-    sweep = start_sweep(base, url, in_flight=2 * SLOTS * workers)
-    out, _ = sweep.communicate()
+    started = [celery_worker(base, url, "-c", str(SLOTS), "-l", "INFO") for _ in range(workers)]
+    try:
+        while not all(b" ready." in worker.log.read_bytes() for worker in started):
+            time.sleep(0.2)
+        before = len(_STATEMENT.findall(log.read_bytes()))
+        sweep = start_sweep(base, url, in_flight=2 * SLOTS * workers)
+        out, _ = sweep.communicate()
+    finally:
+        for worker in started:
+            worker.end()
     answer = json.loads(out)
     if answer["jobs"]["completed"] != jobs:
         sys.exit(out)
-    statements = len(_STATEMENT.findall(log.read_bytes())) - before
-    for worker in started:
-        worker.end()
-    return answer["seconds"], statements
+    return answer["seconds"], len(_STATEMENT.findall(log.read_bytes())) - before
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ Each takes the id of a job and does with the job itself what `run_review_jobs` w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from celery import Celery, Task
@@ -62,8 +63,18 @@ def _task(partition: str, declared: WorkerSettings) -> Callable[[Task, int], Non
 @celeryd_init.connect  # type: ignore[untyped-decorator]
 def _open_store(**_: Any) -> None:
     """Refuse a store of another version at the start, and not with each job."""
-    open_store(write=True)
-    connection.close()
+    with _ending():
+        open_store(write=True)
+        connection.close()
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """End the program with the message of a refusal."""
+    try:
+        yield
+    except ReviewError as refused:
+        raise SystemExit(f"commonplace: {refused.message}\n{refused.hint}".rstrip()) from refused
 
 
 def _look_at(task: Task, job_id: int, *, partition: str, declared: WorkerSettings) -> None:
@@ -116,4 +127,5 @@ def _reap() -> None:
         connection.close()
 
 
-app = _application(settings.current())
+with _ending():
+    app = _application(settings.current())

@@ -146,7 +146,7 @@ def make_jobs(
     from review.jobs.create import CreateRequest, create_jobs
 
     partition = overrides.pop("model_partition", PARTITION)
-    fields = {
+    fields: dict[str, Any] = {
         "selection": make_selection(*pairs, model_partition=partition),
         "source": "the test",
         "grouping": Grouping.NOTE,

@@ -79,7 +79,7 @@ def send_job(application: Celery, job_id: int, *, partition: str) -> None:
 
 
 def waiting_messages(application: Celery, partition: str) -> int:
-    """How many messages no worker of the partition has taken yet.
+    """Count the messages that no worker of the partition has taken yet.
 
     :raises OperationalError: the broker does not answer.
     """

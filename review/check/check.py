@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
 from review.check.judge import NoteJudge, moved
@@ -13,12 +12,12 @@ from review.check.lock import LOCK_PATH, Lock, read_lock
 from review.check.stored import stored_lock
 from review.documents.problems import no_note_found, problem_json
 from review.domain.applicability import applies
-from review.domain.paths import path_below
+from review.domain.paths import path_below, sha256_hex
 from review.domain.problems import Problem
 from review.errors import InputRejected, UsageRefused
 from review.git import Changes, changes_since, file_at, prefix_of
-from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, UnreadableFile
-from review.knowledge_base.notes import in_order
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, UnreadableFile
+from review.knowledge_base.notes import in_order, read_note_text
 from review.runners.rules.judge import RULES
 from review.selection.path_filters import is_below
 from review.settings.config import Config
@@ -32,6 +31,7 @@ _TRIPPING = {"fail": (Severity.FAIL,), "warn": (Severity.WARN, Severity.FAIL)}
 class CheckRequest:
     """What to check; no gates, notes or models are all of them.
 
+    :param text: judged in the place of the one note that is named, which need not be saved.
     :param since: only notes that differ from the merge base with this revision.
     :param baseline: a lock; without it, that of the merge base.
     :param models: partitions whose reviews count.
@@ -39,10 +39,11 @@ class CheckRequest:
 
     gates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    text: bytes | None = None
     current_only: bool = False
     since: str | None = None
     new_only: bool = False
-    baseline: Path | None = None
+    baseline: bytes | None = None
     models: tuple[str, ...] = ()
     rules_only: bool = False
     fail_on: tuple[str, ...] = ()
@@ -66,12 +67,21 @@ class _Check:
 
     def notes(self, changes: Changes | None) -> Sequence[NoteFacts]:
         names = self.request.notes
+        if self.request.text is not None:
+            return [self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0])))]
         listed = self.corpus.notes(names) if changes is None else self._changed(changes, names)
         self.problems += listed.problems
         if not listed.notes and changes is None:
             self.notices.append(no_note_found(names or self.config.note_roots))
         only = self.request.current_only
         return [note for note in listed.notes if note.status == "current" or not only]
+
+    def read(self, path: str) -> NoteText:
+        """Read a note, or take the text that was given."""
+        data = self.request.text
+        if data is None:
+            return self.corpus.read_note(path)
+        return NoteText(path, path, data, read_note_text(path, data), sha256_hex(data))
 
     def _changed(self, changes: Changes, names: Sequence[str]) -> NoteList:
         """Return the notes that changed; say what is not looked at, and what is taken on trust."""
@@ -84,31 +94,26 @@ class _Check:
         places = [path_below(str(self.config.root), name) for name in names]
         return self.corpus.notes_at([path for path in changes.paths if is_below(path, places)])
 
-    def lock(self, named: Path | None = None) -> Lock:
-        """Read a lock that was named, or that of the knowledge base, which may be missing."""
+    def lock(self) -> Lock:
         try:
-            data = (named or self.config.root / LOCK_PATH).read_bytes()
+            return self._read((self.config.root / LOCK_PATH).read_bytes(), LOCK_PATH)
+        except FileNotFoundError:
+            return Lock()
         except OSError as error:
-            if not named and isinstance(error, FileNotFoundError):
-                return Lock()
-            raise InputRejected(f"cannot read {named or LOCK_PATH}: {error.strerror}") from error
-        return self._parse(data, str(named or LOCK_PATH))
+            raise InputRejected(f"cannot read {LOCK_PATH}: {error.strerror}") from error
 
     def baseline(self, changes: Changes | None) -> Lock | None:
-        new_only, named = self.request.new_only, self.request.baseline
-        if named is not None:
-            lock = self.lock(named)
-        elif changes is not None:
+        new_only, data, source = self.request.new_only, self.request.baseline, "the baseline"
+        if data is None and changes is not None:
             data = file_at(self.config.root, changes.merge_base, LOCK_PATH)
-            if data is None and new_only:
-                self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
-            if data is None:
-                return Lock() if new_only else None
-            lock = self._parse(data, f"{LOCK_PATH} of the merge base")
-        elif new_only:
+            source = f"{LOCK_PATH} of the merge base"
+        elif data is None and new_only:
             raise UsageRefused("--new-only needs --since REF, or --baseline FILE")
-        else:
-            return None
+        if data is None:
+            if new_only:
+                self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
+            return Lock() if new_only else None
+        lock = self._read(data, source)
         renamed = {
             path: moved(lock.notes[old], path, gates_folder=self.corpus.gates.folder)
             for path, old in (changes.renamed if changes else {}).items()
@@ -116,7 +121,7 @@ class _Check:
         }
         return Lock(lock.gates, {**renamed, **lock.notes})
 
-    def _parse(self, data: bytes, source: str) -> Lock:
+    def _read(self, data: bytes, source: str) -> Lock:
         lock = read_lock(data, source=source)
         self.problems += lock.problems
         return lock
@@ -138,7 +143,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     found: list[CheckFindingJson | StalePairJson] = []
     for facts in notes:
         try:
-            note = corpus.read_note(facts.path)
+            note = check.read(facts.path)
         except UnreadableFile as refused:
             check.problems.append(refused.problem)
             continue

@@ -18,6 +18,7 @@ from review.settings.file import ConfigRefused, read_settings
 MANIFEST_NAME = "manifest.toml"
 NOTES_FOLDER = "kb/notes"
 SETTINGS = "kb/review.toml"
+MCP_SETTINGS = ".mcp.json"
 _MARKERS = (
     (".obsidian", "obsidian"),
     ("dendron.yml", "dendron"),
@@ -41,10 +42,13 @@ class PlaceTaken(InputRejected):
 
 @dataclass(frozen=True)
 class InitRequest:
-    """:param into: the repository's root; made when it is missing."""
+    """:param into: the repository's root; made when it is missing.
+    :param mcp: write the settings of MCP clients that read them from the repository, too.
+    """
 
     into: Path
     dry_run: bool = False
+    mcp: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ def initialise(request: InitRequest) -> Initialised:
     """
     flavour = guess_flavour(request.into)
     items = [replace(item, flavour=flavour) for item in _items()]
+    if request.mcp:
+        items.append(_Item(MCP_SETTINGS, _source("mcp.json")))
     items.sort(key=lambda item: item.target)
     for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
         _refuse_taken(request.into, folder)

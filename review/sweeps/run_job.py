@@ -213,7 +213,7 @@ def run_taken(
 
 
 def _left_runs(taken: TakenJob, worker: Worker) -> tuple[list[RunnerOutcome], RunnerFailure | None]:
-    """What the worker before has left on this host, where that ends the job; else nothing."""
+    """The runs that the worker before has left on this host, where they end the job; else none."""
     job, text, telemetry = taken.job, None, None
     if taken.lost and job.parent_host == worker.parent.host:
         left = collect_output(job, config=worker.config)

@@ -29,7 +29,14 @@ from review.upkeep.checks import CheckResult, CheckState
 # They depend on the token, which is drawn; and a process has another number each time.
 _LEFT_OUT = {
     "ReviewStore": {"store_id"},
-    "ReviewJob": {"sentinel_token", "prompt_sha256", "parent_pid", "parent_started_at"},
+    "ReviewJob": {
+        "sentinel_token",
+        "prompt_sha256",
+        "parent_pid",
+        "parent_started_at",
+        "claim_token",
+        "leased_until",
+    },
     "JobOutput": {"content_sha256"},
 }
 _OWN_KEYS = (ReviewJob,)

@@ -147,15 +147,17 @@ class TestNewOnly:
         ]
         assert clone.known == 1
 
-    def test_a_baseline_can_be_a_file(self, root, tmp_path):
-        old = tmp_path / "old.lock"
-        old.write_bytes((root / "kb/review.lock").read_bytes())
+    def test_a_baseline_can_be_a_file_or_standard_input(self, root, tmp_path):
+        old = (root / "kb/review.lock").read_bytes()
+        (tmp_path / "old.lock").write_bytes(old)
+        options = ("--new-only", "--json", "--baseline")
 
-        assert check_clone(root, new_only=True, baseline=old).findings == []
-        old.write_text("no lock\n")
-        clone = check_clone(root, new_only=True, baseline=old)
-        assert len(clone.findings) == 2
-        assert clone.problems[0].code == "damaged-lock"
+        assert run("review_check", *options, tmp_path / "old.lock").json["known"] == 2
+        assert run("review_check", *options, "-", stdin=old).json["findings"] == []
+        damaged = run("review_check", *options, "-", stdin="no lock\n").json
+        assert len(damaged["findings"]) == 2
+        assert [problem["code"] for problem in damaged["problems"]] == ["damaged-lock"]
+        assert run("review_check", *options, tmp_path / "none").exit == 5
 
     def test_needs_something_to_compare_with(self, root):
         assert run("review_check", "--new-only").exit == 2

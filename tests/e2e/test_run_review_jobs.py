@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -25,6 +27,23 @@ def queue(base, *, partition=MODEL, grouping="note"):
         stdin=selection.out,
     )  # fmt: skip
     return [job["review_job_id"] for job in created.json["jobs"]]
+
+
+class TestAnotherMachine:
+    def test_renders_the_prompt_and_stores_the_reviews(self, tmp_path):
+        base = make_scripted(tmp_path, notes=2)
+        queue(base)
+        store = {"COMMONPLACE_REVIEW_DB": str(base.root / "kb/reports/review-store.sqlite")}
+        there = replace(base, root=tmp_path / "there" / "base", store=store | base.store)
+        shutil.copytree(base.root, there.root, ignore=shutil.ignore_patterns("reports"))
+        base.books.rename(there.books)
+
+        done = command(there, *JOBS, "--all", "--runner", "scripted")
+
+        assert [job["status"] for job in done.json["jobs"]] == ["completed", "completed"]
+        assert command(base, "review_status", "--json").json["uncovered"] == 0
+        assert command(base, "review_doctor", "--repair").exit == 0
+        assert len(list(base.root.glob("kb/reports/bundle-reviews/*/pair-*.md"))) == 2
 
 
 class TestProcesses:

@@ -52,7 +52,7 @@ class WorkerProcess:
         os.killpg(self.process.pid, number)
 
     def to_tree(self, number: signal.Signals) -> None:
-        """What a service manager does that stops a whole control group."""
+        """Signal all processes, as a service manager does that stops a whole control group."""
         for pid in _tree(self.process.pid):
             _send(pid, number)
 

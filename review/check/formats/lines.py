@@ -50,12 +50,10 @@ def github_lines(report: Report) -> Iterator[str]:
 def rdjsonl_lines(report: Report) -> Iterator[str]:
     """Yield a diagnostic a finding; stale pairs have no place in a file and are left out."""
     for found in report.document.findings:
-        location: dict[str, object] = {"path": report.prefix + found.note_path}
-        if found.line:
-            location["range"] = {"start": {"line": found.line}}
+        place = {"range": {"start": {"line": found.line}}} if found.line else {}
         diagnostic = {
             "message": found.text,
-            "location": location,
+            "location": {"path": report.prefix + found.note_path, **place},
             "severity": _RDF[Severity(found.severity)],
             "source": {"name": "commonplace-review"},
             "code": {"value": found.gate_id},

@@ -8,9 +8,11 @@ from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.documents.base import NotThisDocument, decode
+from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import ExitCode, InputRejected, UsageRefused
-from review.ingest.ingest import ingest_jobs
+from review.ingest.ingest import Ingested, ingest_jobs
 from review.ingest.request import IngestRequest
+from review.ingest.typed import submit_reviews
 from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJson
 from review.jobs.output_states import ready_job_ids
@@ -25,6 +27,7 @@ from review.management.output.ingest import (
     refusal_lines,
 )
 from review.models import Provenance
+from review.settings.config import Config
 
 MAX_TELEMETRY_BYTES = 1_000_000
 
@@ -68,6 +71,12 @@ class Command(ReviewCommand):
             " - is standard input",
         )
         parser.add_argument(
+            "--typed-json",
+            type=source,
+            metavar="F|-",
+            help="the reviews of the one job as JSON, a list of blocks, in the place of text",
+        )
+        parser.add_argument(
             "--ready",
             action="store_true",
             help="every open job of this actor whose output has a closed block for each pair",
@@ -98,7 +107,10 @@ class Command(ReviewCommand):
         job_ids = _each_once(options["review_job_id"]) or ready_job_ids(
             config=config, actor=None if options["all_actors"] else options["actor"]
         )
-        result = ingest_jobs(job_ids, request=request, config=config, now=self.now)
+        if options["typed_json"]:
+            result = self._submit(job_ids, options, config)
+        else:
+            result = ingest_jobs(job_ids, request=request, config=config, now=self.now)
         if len(job_ids) == 1 and result.refused:
             raise result.refused[0].error
         if self.as_json:
@@ -109,6 +121,17 @@ class Command(ReviewCommand):
             if not job_ids:
                 self.notice("no open job of yours has a finished output (see --all-actors)")
         self.finish(exit_code(result.jobs, result.refused))
+
+    def _submit(self, job_ids: list[int], options: dict[str, Any], config: Config) -> Ingested:
+        if len(job_ids) != 1 or options["input_file"]:
+            raise UsageRefused("--typed-json goes with one --review-job-id, without --input-file")
+        where = options["typed_json"]
+        data = self.read_input(where, max_bytes=MAX_OUTPUT_BYTES)
+        blocks = decode(data, list[ReviewBlockJson], source=f"--typed-json {where}")
+        job = submit_reviews(
+            job_ids[0], blocks, actor=options["actor"], config=config, now=self.now
+        )
+        return Ingested((job,), ())
 
     def _request(self, options: dict[str, Any]) -> IngestRequest:
         job_ids = _each_once(options["review_job_id"])

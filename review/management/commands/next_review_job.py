@@ -28,11 +28,9 @@ MAX_TOKENS = 7000
 
 
 class Command(ReviewCommand):
-    """Claim, and print what is to be reviewed."""
-
     help = (
-        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of this"
-        " scope: jobs are made of what is stale, a few at a time."
+        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of"
+        " this scope: jobs are made of what is stale, a few at a time."
     )
     schema = "next-review-job/1"
     store_use = store.Use.WRITE
@@ -48,7 +46,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the scope, who reviews, and how much at a time."""
         add_scope_arguments(parser)
         parser.add_argument(
             "--model",
@@ -80,7 +77,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Take, and print."""
         config = settings.current()
         request = _request(options)
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
@@ -124,4 +120,6 @@ def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:
     )
     for job in taken.jobs:
         yield ""
+        if job.shares_with:
+            yield f"Job {job.review_job_id}: task and gates are those of job {job.shares_with}."
         yield from job.prompt.removesuffix("\n").split("\n")

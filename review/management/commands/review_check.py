@@ -11,7 +11,7 @@ from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, path, source, text
+from review.management.kit.options import partition, source, text
 from review.management.kit.scope_options import add_scope_arguments
 
 
@@ -40,13 +40,16 @@ class Command(ReviewCommand):
         many: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
         add_scope_arguments(parser)
         add(
+            "--text", type=source, metavar="F", help="judge this in the place of the one note named"
+        )
+        add(
             "--since",
             type=text,
             metavar="REF",
             help="notes that differ from the merge base with REF",
         )
         add("--new-only", action="store_true", help="hide findings of the lock at that merge base")
-        add("--baseline", type=path, metavar="FILE", help="compare with this lock instead")
+        add("--baseline", type=source, metavar="FILE", help="compare with this lock instead")
         add(
             "--model", **many, type=partition, metavar="P", help="reviews of these partitions count"
         )
@@ -70,15 +73,18 @@ class Command(ReviewCommand):
 
         if self.as_json and options["format"] not in (None, "json"):
             raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-        config = settings.current()
+        if options["text"] and (len(options["note"] or ()) != 1 or not options["rules_only"]):
+            raise UsageRefused("--text goes with one --note, and with --rules-only")
+        config, named = settings.current(), options["baseline"]
         has_store = store.is_there()
         request = CheckRequest(
             gates=() if options["all_gates"] else tuple(options["gates"]),
             notes=tuple(options["note"] or ()),
+            text=self.read_input(options["text"]) if options["text"] else None,
             current_only=options["current"],
             since=options["since"],
             new_only=options["new_only"],
-            baseline=options["baseline"],
+            baseline=self.read_input(named) if named else None,
             models=tuple(options["model"]),
             rules_only=options["rules_only"],
             fail_on=tuple(options["fail_on"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,16 @@ from review.setup.init import (
     initialise,
 )
 
+# Codex reads no settings of a repository, and does not wait for servers unless required.
+_CODEX = """\
+for Codex, in ~/.codex/config.toml:
+[mcp_servers.commonplace]
+command = "commonplace"
+args = ["mcp"]
+env = {{ COMMONPLACE_ROOT = {root} }}
+required = true
+default_tools_approval_mode = "approve"
+"""
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
     " under [notes]"
@@ -41,6 +52,7 @@ class Command(ReviewCommand):
     examples = (
         "commonplace review_init --dry-run",
         "commonplace review_init --into ~/notes",
+        "commonplace review_init --mcp",
     )
     exit_codes = {
         ExitCode.FAILED: "a file could not be written; run it again when that is mended",
@@ -59,15 +71,22 @@ class Command(ReviewCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="say what would be created, write nothing"
         )
+        parser.add_argument(
+            "--mcp",
+            action="store_true",
+            help="write .mcp.json for MCP clients, and print the table for Codex",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy, and report."""
         into: Path = options["into"] or settings.root_to_start()
-        done = initialise(InitRequest(into, dry_run=options["dry_run"]))
+        done = initialise(InitRequest(into, dry_run=options["dry_run"], mcp=options["mcp"]))
         if self.as_json:
             self._print_json(into, done, dry_run=options["dry_run"])
         else:
             self.write_lines(_lines(done, dry_run=options["dry_run"]))
+            if options["mcp"]:
+                self.write_text(_CODEX.format(root=json.dumps(str(into))))
             if done.flavour != COMMONMARK.name:
                 self.notice(_FLAVOUR.format(done.flavour))
             if not has_notes(into):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
@@ -50,12 +51,9 @@ class Command(ReviewCommand):
         wanted = job_ids if options["summary"] else part
         document = JobListJson(jobs=show_jobs(wanted, gates_folder=settings.current().gates_folder))
         if options["summary"]:
-            document.summary = count_by(
-                document.jobs,
-                status=lambda job: job.status,
-                partition=lambda job: job.model_partition,
-                lens=lambda job: job.lens,
-            )
+            words = {"status": "status", "partition": "model_partition", "lens": "lens"}
+            getters = {name: attrgetter(column) for name, column in words.items()}
+            document.summary = count_by(document.jobs, **getters)
             document.jobs = []
         document.next = part.next
         if self.as_json:

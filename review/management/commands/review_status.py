@@ -53,17 +53,9 @@ class Command(ReviewCommand):
             help="and what reviews cost, by gate, lens, partition and runner, as far as it is known",
         )
 
-        shorter = parser.add_mutually_exclusive_group()
-        shorter.add_argument(
-            "--next",
-            action="store_true",
-            help="only what to do next, at most fifteen lines, each with its command",
-        )
-        shorter.add_argument(
-            "--summary",
-            action="store_true",
-            help="without the tables of gates; --json: without gates",
-        )
+        less = parser.add_mutually_exclusive_group().add_argument
+        less("--next", action="store_true", help="only what to do next, each with its command")
+        less("--summary", action="store_true", help="without the gates of partitions")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, print, and trip."""

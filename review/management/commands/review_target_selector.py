@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -28,6 +29,10 @@ from review.selection.documents import TargetJson
 from review.selection.select import Selection, select_targets
 
 _CHUNK = 500
+_WORDS = {
+    name: attrgetter(column)
+    for name, column in (("reason", "reason"), ("lens", "lens"), ("gate", "gate_id"))
+}
 
 
 class Command(ReviewCommand):
@@ -72,7 +77,7 @@ class Command(ReviewCommand):
         config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
-            summary = _count(selection) if options["summary"] else {}
+            summary = count_by(selection.targets(), **_WORDS) if options["summary"] else {}
             if self.as_json:
                 self._write_document(selection, summary)
             else:
@@ -98,12 +103,3 @@ class Command(ReviewCommand):
 
         arrays = (targets(), selection.diffs())
         self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
-
-
-def _count(selection: Selection) -> Counts:
-    return count_by(
-        selection.targets(),
-        reason=lambda target: target.reason,
-        lens=lambda target: target.lens,
-        gate=lambda target: target.gate_id,
-    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.paging import Counts, Key, Listed, count_by
+from review.documents.paging import Counts, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
@@ -34,10 +35,11 @@ from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
 _ENTRIES_A_CHUNK = 200
+_KEY = attrgetter("note_path", "gate_path")
+_LOOK_KEY = attrgetter("note_path", "gate_path", "review_pair_id")
 _WORDS: dict[str, Callable[[Any], str]] = {
-    "decision": lambda entry: entry.decision,
-    "gate": lambda entry: entry.gate_id,
-    "note": lambda entry: entry.note_path,
+    name: attrgetter(column)
+    for name, column in (("decision", "decision"), ("gate", "gate_id"), ("note", "note_path"))
 }
 
 
@@ -111,12 +113,12 @@ class Command(ReviewCommand):
             paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
                 looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
-                cut(looks, "needs_a_look", options, _look_key, why=lambda look: look.why, **_WORDS)
+                cut(looks, "needs_a_look", options, _LOOK_KEY, why=attrgetter("why"), **_WORDS)
                 self._print_looks(looks, shape)
             else:
                 queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-                part = part_of(queue.entries, options, _key)
+                part = part_of(queue.entries, options, _KEY)
                 if shape in FORMATS[3:]:
                     from review.check.stored import queue_report
                     from review.management.output.check import write_report
@@ -187,14 +189,6 @@ def queue_chunks(
         yield from gone if part.next is None else ()
 
     return encode_filled(frame, part, last(), at_once=_ENTRIES_A_CHUNK)
-
-
-def _key(entry: QueueEntryJson) -> Key:
-    return entry.note_path, entry.gate_path
-
-
-def _look_key(look: LookJson) -> Key:
-    return look.note_path, look.gate_path, look.review_pair_id
 
 
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:

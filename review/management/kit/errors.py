@@ -20,14 +20,7 @@ def printable_json(text: str) -> str:
 def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
     """Write `refusal` to `stream`, as one JSON line or as text for people."""
     if as_json:
-        document = {
-            "schema": "error/1",
-            "code": refusal.code,
-            "message": refusal.message,
-            "hint": refusal.hint,
-            "exit": int(refusal.exit_code),
-        }
-        stream.write(json.dumps(document, separators=(",", ":")) + "\n")
+        stream.write(json.dumps(refusal.document(), separators=(",", ":")) + "\n")
         return
     label = "\x1b[31merror:\x1b[0m" if colour_allowed(stream) else "error:"
     stream.write(f"{label} {printable(refusal.message)}\n")

@@ -58,7 +58,7 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
     records = defaultdict(list)
     for record in calibration().value.gates:
         if record.is_now:
-            records[record.gate_id].append((record, precision_bar(record.people)))
+            records[record.gate_id].append((record, precision_bar(record)))
     muted = settings.current().muted
     return {
         "filters": filters,
@@ -124,9 +124,9 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
         "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
         "open_findings": document.dispositions[DispositionState.OPEN],
         "records": [
-            (record, precision_bar(record.people))
+            (record, precision_bar(record))
             for record in document.records
-            if record.is_now or record.people.fixed + record.people.rejected
+            if record.is_now or record.people.n
         ],
         "tables": [table for table in document.agreement or () if table.of == "gate"],
         "muted": settings.current().muted.get(document.gate_id),

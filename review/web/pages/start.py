@@ -111,11 +111,7 @@ def _context() -> dict[str, Any]:
         "events": together(events)[:LAST_EVENTS],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
-        "lens_bars": [
-            (lens.name, precision_bar(lens.people))
-            for lens in lenses
-            if lens.people.fixed + lens.people.rejected
-        ],
+        "lens_bars": [(lens.name, precision_bar(lens)) for lens in lenses if lens.people.n],
         "skipped": [problem for problem in states.problems if problem.skipped],
         "orphans": orphans,
     } | _recovery()

@@ -39,7 +39,7 @@ _LOCKS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(_LOCKS)
 def test_what_is_written_is_read_back_and_nothing_in_it_acts_on_a_terminal(lock):
     text = lock_text(lock)
@@ -49,7 +49,7 @@ def test_what_is_written_is_read_back_and_nothing_in_it_acts_on_a_terminal(lock)
     assert not UNSAFE.search(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(_LOCKS, st.binary(max_size=20), st.floats(0, 1))
 def test_damage_is_named_and_never_an_exception(lock, damage, place):
     data = lock_text(lock).encode()
