@@ -14,9 +14,6 @@ _SCRIPTS = {
     "ko": re.compile("[\uac00-\ud7af]"),
     "zh": re.compile("[\u4e00-\u9fff]"),
     "ru": re.compile("[\u0400-\u04ff]"),
-    "el": re.compile("[\u0370-\u03ff]"),
-    "ar": re.compile("[\u0600-\u06ff]"),
-    "he": re.compile("[\u0590-\u05ff]"),
 }
 _SHARE = {"ja": 0.05}  # of the letters; kana stand among ideographs
 _SMALL_WORDS = {

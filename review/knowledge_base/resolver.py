@@ -101,7 +101,7 @@ class _LazyStems(Mapping[str, tuple[str, ...]]):
     @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
         stems = stems_of(self._files)
-        if self._flavour.has_addresses:
+        if self._flavour.makes_pages or self._flavour.target_last:
             stems = dict(self._addresses()) | stems
         return stems
 

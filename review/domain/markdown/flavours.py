@@ -30,11 +30,6 @@ class Flavour:
     site_root: str | None = None
 
     @property
-    def has_addresses(self) -> bool:
-        """Whether a note may have an id or an address of its own, in its frontmatter."""
-        return self.name in ("dendron", *_SITES)
-
-    @property
     def makes_pages(self) -> bool:
         """Whether a site is made of the notes, whose links name addresses of pages."""
         return self.name in _SITES

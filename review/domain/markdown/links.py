@@ -206,7 +206,7 @@ def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> 
         found = _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
     elif not base.flavour.wikilinks and "." not in name:
         found = _by_stem(name, note_path, base.stems)
-    return found or (_by_address(name, base) if base.flavour.has_addresses else None)
+    return found or _by_address(name, base)
 
 
 def _by_address(name: str, base: LinkBase) -> str | None:

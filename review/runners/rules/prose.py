@@ -93,7 +93,7 @@ _ANY_DAY = re.compile(
 )
 _NAME_OF_TIME = re.compile(r"\w+ [A-Z]")  # "This Week in Startups"
 _RECENT_EVENT = re.compile(
-    r"(?:\b(?:we|i|it|has|have|had|was|were|been|be|is|are)|'ve|\b[A-Z]\w+) $|^[*_ ]*$"
+    r"(?:\b(?:we|i|it|has|have|had|was|were|been|be|is|are)|'ve|\b[A-Z]\w+) $"
 )
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
@@ -116,21 +116,16 @@ def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
     if _REPEATS.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
         return
     first: dict[str, tuple[int, Block | None]] = {}
-    heading: Block | None = None
-    prose = frozenset(passage.block.line for passage in page.prose)
     if _TABS.search(page.given.text):
         return  # a reader sees one tab at a time
-    for passage in page.passages:
+    for heading, passage in page.sections:
         block = passage.block
-        if block.kind is BlockKind.HEADING:
-            heading = block
         # A step of instructions may be needed twice, and so may what leads up to an example, a
         # picture, code and addresses; a slot tells of a template.
         is_lead = block.inside or block.text.rstrip().endswith((":", "\uff1a"))
         own_words = word_count(passage.prose.replace(OPAQUE, " "))
-        if block.line not in prose or is_lead or _SLOT.search(passage.prose):
-            continue
-        if own_words < _FEWEST_REPEATED_WORDS:
+        is_short = own_words < _FEWEST_REPEATED_WORDS
+        if is_short or is_lead or _SLOT.search(passage.prose):
             continue
         line, section = first.setdefault(plain(block.text), (block.line, heading))
         if line != block.line:
@@ -193,12 +188,8 @@ def _placeholders(page: Page) -> Iterator[TypedFinding]:
 def _relative_dates(page: Page) -> Iterator[TypedFinding]:
     if _is_dated(page):
         return
-    is_dated = False
-    prose = frozenset(passage.block.line for passage in page.prose)
-    for passage in page.passages:
-        if passage.block.kind is BlockKind.HEADING:
-            is_dated = bool(_YEAR.search(passage.block.text) or _DATE.search(passage.block.text))
-        if is_dated or passage.block.line not in prose:
+    for heading, passage in page.sections:
+        if heading is not None and (_YEAR.search(heading.text) or _DATE.search(heading.text)):
             continue
         for start, end in sentences(passage.prose):
             sentence = passage.prose[start:end]
@@ -220,11 +211,9 @@ def _is_event(sentence: str, found: re.Match[str]) -> bool:
     if not sentence.rstrip(" \n*_)").endswith((".", "!")) or _ANY_DAY.search(sentence):
         return False
     if found[0].lower() == "recently":
-        is_start = not sentence[: found.start()].strip(" *_")
-        follows = "," if is_start else ""
-        return sentence.startswith(follows, found.end()) and bool(
-            _RECENT_EVENT.search(sentence, 0, found.start())
-        )
+        if not sentence[: found.start()].strip(" *_"):
+            return sentence.startswith(",", found.end())
+        return bool(_RECENT_EVENT.search(sentence, 0, found.start()))
     is_named = _NAME_OF_TIME.match(found[0]) or sentence[found.end() :][:1] in ("'", "\u2019", "-")
     return not is_named and found[0].lower() != "in the near future"
 
