@@ -159,6 +159,16 @@ class TestAWorkerThatIsStopped:
         assert left.reason == "its worker was stopped"
         assert run(job_id, worker(root, host="b")).document.status == "completed"
 
+    def test_completes_a_job_whose_reviews_were_all_written(self, root):
+        executor = FakeExecutor()
+        stopped = worker(root, host="a", executor=executor, hands_on=True)
+        executor.before = lambda _job_id: stopped.stop.set()
+        executor.answers = [
+            lambda job_id: replace(passes(job_id), failure=interrupted(job_id).failure)
+        ]
+
+        assert run(queue_job(root), stopped).document.status == "completed"
+
 
 def interrupted(_job_id):
     return RunnerOutcome(failure=RunnerFailure(FailureCode.INTERRUPTED, "stopped"))
