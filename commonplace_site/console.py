@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from commonplace_site.catalogue import PROGRAM, CommandKind, find_command
-from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps
+from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps, serve_mcp
 from commonplace_site.streams import not_written, steady_streams
 from review.errors import ExitCode, ReviewError, UsageRefused
 
+MCP = "mcp"
 HELP_OPTIONS = ("-h", "--help")
 HELP_WORDS = ("help", *HELP_OPTIONS)
 VERSION_WORDS = ("version", "--version", "-V")
@@ -104,6 +105,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     name, kind = find_command(word)
     if kind is CommandKind.DJANGO:
         return _run_django(name, rest)
+    if name == MCP and not rest:
+        serve_mcp()
+        return int(ExitCode.DONE)
     if kind is CommandKind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
         return _help([name, "--json"])
     return _run_review(name, kind, rest)
@@ -114,7 +118,7 @@ def _run_review(name: str, kind: CommandKind, rest: Sequence[str]) -> int:
         load_apps(CLI_SETTINGS)
         module = import_module(f"review.management.commands.{name}")
     else:
-        load_apps(WEB_SETTINGS)
+        load_apps(CLI_SETTINGS if name == MCP else WEB_SETTINGS)
         module = import_module(f"commonplace_site.management.commands.{name}")
     command = module.Command()
     gc.freeze()
@@ -166,7 +170,7 @@ def _version() -> int:
 
 
 def _refused(refusal: ReviewError, arguments: Sequence[str]) -> int:
-    from review.management.kit.errors import report
+    from review.management.kit.streams import report
 
     report(refusal, stream=sys.stderr, as_json="--json" in arguments)
     return int(refusal.exit_code)

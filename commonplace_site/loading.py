@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from functools import partial
 
 from review.errors import ReviewError
 
@@ -13,6 +15,28 @@ TEAM_SETTINGS = "commonplace_site.settings.team"
 
 class WebPartMissing(ReviewError):
     """What the pages are made with is not installed: the commands do without it."""
+
+
+class McpMissing(ReviewError):
+    """The SDK of the Model Context Protocol is not installed."""
+
+
+def serve_mcp() -> None:
+    """Serve the tools of agents until standard input ends; Django is loaded when one is called.
+
+    :raises McpMissing: the extra `mcp` is not installed.
+    """
+    gc.enable()
+    try:
+        from review.mcp.server import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(("review", "commonplace_site")):
+            raise
+        raise McpMissing(
+            f"the MCP server needs {error.name}, which is not installed",
+            hint="install the project with it: pip install 'commonplace-review[mcp]'",
+        ) from error
+    run(partial(load_apps, CLI_SETTINGS))
 
 
 def load_apps(settings_module: str) -> None:

@@ -43,6 +43,16 @@ class ReviewError(Exception):
         self.message = message
         self.hint = hint
 
+    def document(self) -> dict[str, object]:
+        """`error/1`."""
+        return {
+            "schema": "error/1",
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "exit": int(self.exit_code),
+        }
+
 
 class UsageRefused(ReviewError):
     """The command line does not make sense; nothing was read."""

@@ -28,15 +28,6 @@ class Decisions:
     tables: dict[AgreementKey, Agreement] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Keys of the texts of notes that a partition flags, and of all that it judged."""
-
-    partition: int
-    flagged: frozenset[int]
-    judged: frozenset[int]
-
-
 def read_decisions(gates: Collection[int] | None = None) -> Decisions:
     """Read the reviews of some gates, by key, or of all.
 
@@ -66,11 +57,11 @@ def read_decisions(gates: Collection[int] | None = None) -> Decisions:
             flips = sum(key in passed and key in flagged for key in repeated)
             found.flips[cell] = Proportion(flips, len(repeated))
             flagging = frozenset(key for key in flagged if flagged[key] >= passed[key])
-            judged.append(_Judged(partition, flagging, frozenset(passed | flagged)))
-        for one, other in combinations(judged, 2):
-            table = _table(one, other)
+            judged.append((partition, flagging, frozenset(passed | flagged)))
+        for (one, *of_one), (other, *of_other) in combinations(judged, 2):
+            table = _table(*of_one, *of_other)
             if table.n:
-                found.tables[gate, text, one.partition, other.partition] = table
+                found.tables[gate, text, one, other] = table
     return found
 
 
@@ -78,9 +69,13 @@ def _counted(joined: str | None) -> Counter[int]:
     return Counter(map(int, joined.split(","))) if joined else Counter()
 
 
-def _table(one: _Judged, other: _Judged) -> Agreement:
-    shared = one.judged & other.judged
-    both = len(one.flagged & other.flagged)
-    first = len(one.flagged & shared) - both
-    second = len(other.flagged & shared) - both
+def _table(
+    flagged: frozenset[int],
+    judged: frozenset[int],
+    flagged2: frozenset[int],
+    judged2: frozenset[int],
+) -> Agreement:
+    """Compare what two partitions flag, of the notes that both judged; all are keys of texts."""
+    shared, both = judged & judged2, len(flagged & flagged2)
+    first, second = len(flagged & shared) - both, len(flagged2 & shared) - both
     return Agreement(both, first, second, len(shared) - both - first - second)

@@ -12,10 +12,8 @@ from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
     EstimateJson,
-    GateCasesJson,
     GateRecordJson,
     GroupRecordJson,
-    PrecisionJson,
     ShareJson,
 )
 from review.calibration.labels import Cell, Labels, count_findings, is_person
@@ -26,7 +24,7 @@ from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
 from review.trials.documents import portion_json
-from review.trials.results import GateResult, read_gate_results
+from review.trials.results import read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
 _DIGITS = 4
@@ -80,7 +78,7 @@ class _Reading:
         self._agents = labels.precision(lambda actor: not is_person(actor))
         self._cells = sorted(filter(self._is_wanted, cells | set(self._people)))
         self._cases = {
-            (result.gate.sha256, result.model_partition): cases_json(result)
+            (result.gate.sha256, result.model_partition): (result.hits, result.false_alarms)
             for result in read_gate_results(corpus, gates)
         }
 
@@ -107,6 +105,7 @@ class _Reading:
         return is_of_gate and (not named or self._partitions[cell.partition] in named)
 
     def _gate(self, cell: Cell, sha256: str, is_now: bool) -> GateRecordJson:
+        cases = self._cases.get((sha256, self._partitions[cell.partition]))
         standing, gate_id = self._standings.of(cell), self._standings.gate_id(cell.gate)
         return GateRecordJson(
             gate_id=gate_id,
@@ -120,7 +119,8 @@ class _Reading:
                 borrowed_from=standing.borrowed_from,
                 weight=standing.weight,
             ),
-            cases=self._cases.get((sha256, self._partitions[cell.partition])),
+            hits=portion_json(cases[0]) if cases else None,
+            false_alarms=portion_json(cases[1]) if cases else None,
             **self._record([cell]),
         )
 
@@ -140,15 +140,16 @@ class _Reading:
         )
         return {
             "findings": sum(self._findings[cell] for cell in cells),
-            "people": _precision(added(self._people)),
-            "agents": _precision(added(self._agents)),
-            "addressed": share_json(added(self._addressed)),
+            "word": added(self._people).word,
+            "people": _share(added(self._people)),
+            "agents": _share(added(self._agents)),
+            "addressed": _share(added(self._addressed)),
             "decisions": {
                 word.value: sum(count[word] for count in counts) for word in ACCEPTING_DECISIONS
             }
             if decided
             else None,
-            "flips": share_json(added(decided.flips)) if decided else None,
+            "flips": _share(added(decided.flips)) if decided else None,
         }
 
     def _agreements(self, found: Decisions, digests: _Digests) -> list[AgreementJson]:
@@ -191,32 +192,13 @@ def _agreement(
     )
 
 
-def cases_json(result: GateResult) -> GateCasesJson:
-    return GateCasesJson(
-        hits=portion_json(result.hits),
-        false_alarms=portion_json(result.false_alarms),
-        flips=portion_json(result.flips),
-    )
-
-
-def share_json(found: Proportion) -> ShareJson:
+def _share(found: Proportion) -> ShareJson:
     return ShareJson(
         k=found.k,
         n=found.n,
         share=_rounded(found.value),
         low=round(found.low, _DIGITS),
         high=round(found.high, _DIGITS),
-    )
-
-
-def _precision(found: Proportion) -> PrecisionJson:
-    return PrecisionJson(
-        fixed=found.k,
-        rejected=found.n - found.k,
-        precision=_rounded(found.value),
-        low=round(found.low, _DIGITS),
-        high=round(found.high, _DIGITS),
-        word=found.word,
     )
 
 

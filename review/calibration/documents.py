@@ -18,22 +18,8 @@ class ShareJson(Document, kw_only=True):
     high: float
 
 
-class PrecisionJson(Document, kw_only=True):
-    """Findings by the last word about each; `precision` is null where none is settled."""
-
-    fixed: int
-    rejected: int
-    precision: float | None
-    low: float
-    high: float
-    word: str
-
-
 class EstimateJson(Document, kw_only=True):
-    """A precision that is partly borrowed, from `lens` or `earlier-texts`; never a measured one.
-
-    :param weight: the number of labels that the borrowed part is worth.
-    """
+    """A precision partly borrowed from `lens` or `earlier-texts`, worth `weight` labels."""
 
     precision: float
     borrowed_from: str
@@ -41,29 +27,26 @@ class EstimateJson(Document, kw_only=True):
 
 
 class TrackRecordJson(Document, kw_only=True):
-    """Counts of what a group of reviews reported, and of what became of it.
+    """The findings of a group of reviews; `people` and `agents`: the fixed ones of those settled.
 
-    `decisions` and `flips` are null where they were not asked for.
+    `word` is that for the precision by people. `decisions` and `flips` are null where they were not
+    asked for.
     """
 
     findings: int
-    people: PrecisionJson
-    agents: PrecisionJson
+    word: str
+    people: ShareJson
+    agents: ShareJson
     addressed: ShareJson
     decisions: dict[str, int] | None
     flips: ShareJson | None
 
 
-class GateCasesJson(Document, kw_only=True):
-    """Answers to the gate's cases, at today's texts."""
-
-    hits: PortionJson
-    false_alarms: PortionJson
-    flips: PortionJson
-
-
 class GateRecordJson(TrackRecordJson, kw_only=True):
-    """The record of one text of a gate in one model partition; `cases` are null if it has none."""
+    """The record of one text of a gate in one model partition.
+
+    `hits` and `false_alarms` are those of its cases, null where they were not tried.
+    """
 
     gate_id: str
     lens: str
@@ -72,7 +55,8 @@ class GateRecordJson(TrackRecordJson, kw_only=True):
     model_partition: str
     muted: str | None
     estimate: EstimateJson
-    cases: GateCasesJson | None
+    hits: PortionJson | None
+    false_alarms: PortionJson | None
 
 
 class GroupRecordJson(TrackRecordJson, kw_only=True):

@@ -12,12 +12,12 @@ from review.check.lock import LOCK_PATH, Lock, read_lock
 from review.check.stored import stored_lock
 from review.documents.problems import no_note_found, problem_json
 from review.domain.applicability import applies
-from review.domain.paths import path_below
+from review.domain.paths import path_below, sha256_hex
 from review.domain.problems import Problem
 from review.errors import InputRejected, UsageRefused
 from review.git import Changes, changes_since, file_at, prefix_of
-from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, UnreadableFile
-from review.knowledge_base.notes import in_order
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, UnreadableFile
+from review.knowledge_base.notes import in_order, read_note_text
 from review.runners.rules.judge import RULES
 from review.selection.path_filters import is_below
 from review.settings.config import Config
@@ -31,6 +31,7 @@ _TRIPPING = {"fail": (Severity.FAIL,), "warn": (Severity.WARN, Severity.FAIL)}
 class CheckRequest:
     """What to check; no gates, notes or models are all of them.
 
+    :param text: judged in the place of the one note that is named, which need not be saved.
     :param since: only notes that differ from the merge base with this revision.
     :param baseline: a lock; without it, that of the merge base.
     :param models: partitions whose reviews count.
@@ -38,6 +39,7 @@ class CheckRequest:
 
     gates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    text: bytes | None = None
     current_only: bool = False
     since: str | None = None
     new_only: bool = False
@@ -65,12 +67,21 @@ class _Check:
 
     def notes(self, changes: Changes | None) -> Sequence[NoteFacts]:
         names = self.request.notes
+        if self.request.text is not None:
+            return [self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0])))]
         listed = self.corpus.notes(names) if changes is None else self._changed(changes, names)
         self.problems += listed.problems
         if not listed.notes and changes is None:
             self.notices.append(no_note_found(names or self.config.note_roots))
         only = self.request.current_only
         return [note for note in listed.notes if note.status == "current" or not only]
+
+    def read(self, path: str) -> NoteText:
+        """Read a note, or take the text that was given."""
+        data = self.request.text
+        if data is None:
+            return self.corpus.read_note(path)
+        return NoteText(path, path, data, read_note_text(path, data), sha256_hex(data))
 
     def _changed(self, changes: Changes, names: Sequence[str]) -> NoteList:
         """Return the notes that changed; say what is not looked at, and what is taken on trust."""
@@ -132,7 +143,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     found: list[CheckFindingJson | StalePairJson] = []
     for facts in notes:
         try:
-            note = corpus.read_note(facts.path)
+            note = check.read(facts.path)
         except UnreadableFile as refused:
             check.problems.append(refused.problem)
             continue

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-import msgspec
-
 T = TypeVar("T")
 Key = tuple[str | int, ...]
 Counts = dict[str, dict[str, int]]
@@ -27,7 +25,6 @@ class Listed(Generic[T]):
 
     :param key: what the listing is sorted by.
     :param after: the cursor that an earlier part gave; an item that is gone meanwhile does no harm.
-    :param max_bytes: of the items as JSON; the first one is given whatever its size.
     """
 
     def __init__(
@@ -37,21 +34,19 @@ class Listed(Generic[T]):
         key: Callable[[T], Key],
         after: str | None = None,
         limit: int | None = None,
-        max_bytes: int | None = None,
     ) -> None:
         self._items, self._key = items, key
         self._start = key_of(after) if after else ()
-        self._limit, self._max_bytes = limit, max_bytes
+        self._limit = limit
         self.next: str | None = None
 
     def __iter__(self) -> Iterator[T]:
-        given, size, last = 0, 0, ""
+        given, last = 0, ""
         for item in self._items:
             key = self._key(item)
             if _is_before(key, self._start):
                 continue
-            size += len(msgspec.json.encode(item)) if self._max_bytes else 0
-            if given == self._limit or (given and self._max_bytes and size > self._max_bytes):
+            if given == self._limit:
                 self.next = last
                 return
             yield item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import comb, sqrt
 
 _Z = 1.96  # of a 95 % interval
@@ -136,9 +136,4 @@ class Agreement:
         return min(1.0, float(2 * tail / 2**n))
 
     def __add__(self, other: Agreement) -> Agreement:
-        return Agreement(
-            self.both + other.both,
-            self.first + other.first,
-            self.second + other.second,
-            self.neither + other.neither,
-        )
+        return Agreement(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -38,7 +38,6 @@ class ClaimRequest:
     :param job_id: this one; None claims the oldest queued ones.
     :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
     :param only: of these jobs alone; None claims of all.
-    :param max_prompt_tokens: of all prompts together; None is no limit.
     :param effort_unknown: the harness names its model but not the effort.
     :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
@@ -51,8 +50,7 @@ class ClaimRequest:
     job_id: int | None = None
     limit: int = 1
     model_partition: str | None = None
-    only: tuple[int, ...] | None = None
-    max_prompt_tokens: int | None = None
+    only: Sequence[int] | None = None
     effort_unknown: bool = False
     purpose: JobPurpose = JobPurpose.REVIEW
     parent: Parent | None = None
@@ -82,7 +80,7 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     claimed: list[int] = []
     if fitting:
         oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
-        claimed = _claim(oldest.values_list("pk", "estimated_prompt_tokens"), request, now=now)
+        claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
     if request.job_id is not None and not claimed:
         raise _not_claimable(require_job(request.job_id), request)
     jobs = show_jobs(claimed, gates_folder=config.gates_folder)
@@ -112,17 +110,11 @@ def _fitting_partitions(
     return fitting
 
 
-def _claim(jobs: Iterable[tuple[int, int]], request: ClaimRequest, *, now: datetime) -> list[int]:
-    """Claim up to `limit` of the jobs that are still queued, in their order; return which.
-
-    :param jobs: ids with the estimated tokens of their prompts.
-    """
+def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> list[int]:
+    """Claim up to `limit` of the jobs that are still queued, in their order; return which."""
     claimed: list[int] = []
-    room = request.max_prompt_tokens
     with transaction.atomic():
-        for job_id, tokens in jobs:
-            if room is not None and tokens > room:
-                continue
+        for job_id in job_ids:
             if ReviewJob.objects.claim(
                 job_id,
                 provenance=request.provenance,
@@ -132,7 +124,6 @@ def _claim(jobs: Iterable[tuple[int, int]], request: ClaimRequest, *, now: datet
                 now=now,
             ):
                 claimed.append(job_id)
-                room = None if room is None else room - tokens
             if len(claimed) == request.limit:
                 break
         JobEvent.objects.record(

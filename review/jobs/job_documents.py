@@ -101,7 +101,7 @@ class ClaimedJson(Document, kw_only=True):
 
 
 class TakenJobJson(Document, kw_only=True):
-    """A job that was taken, with its prompt."""
+    """A job that was taken, with its prompt: less the beginning that is that of `shares_with`."""
 
     review_job_id: int
     model_partition: str
@@ -111,6 +111,7 @@ class TakenJobJson(Document, kw_only=True):
     prompt_path: str
     bundle_output_path: str
     prompt: str
+    shares_with: int | None = None
 
 
 class TakenJson(Document, kw_only=True):

@@ -13,20 +13,22 @@ from review.errors import ExitCode, ReviewError
 from review.job_files import ArtifactStore
 from review.jobs.claim import ClaimRequest, claim
 from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.job_documents import (
-    JobJson,
-    SkippedJson,
-    TakenJobJson,
-    TakenJson,
-)
+from review.jobs.job_documents import JobJson, SkippedJson, TakenJobJson, TakenJson
+from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import NamedKeys, ReviewJob
+from review.protocol.prompt import NOTES, estimate_tokens
 from review.selection.documents import SELECTION_SCHEMA, TargetJson
 from review.selection.select import SelectionRequest, select_targets
 from review.settings.config import Config
 from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
+_LOOKED_AT = 100
+_SHOWN = (
+    "review_job_id", "model_partition", "lens", "pair_count", "estimated_prompt_tokens",
+    "prompt_path", "bundle_output_path",
+)  # fmt: skip
 
 
 class NothingToTake(ReviewError):
@@ -35,16 +37,12 @@ class NothingToTake(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-class PromptGone(ReviewError):
-    """The prompt file of a job that was taken cannot be read."""
-
-
 @dataclass(frozen=True)
 class TakeRequest:
     """Which work to take.
 
     :param claim: for whom, and of which partition; its limit is the most jobs.
-    :param max_tokens: of all prompts together.
+    :param max_tokens: of all prompts together, what several begin with counted once.
     :param selection: the scope; queued jobs that hold pairs of it come first, then new ones.
         None takes what is queued.
     """
@@ -64,86 +62,99 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     :raises NothingToTake: there is no job to give; says why.
     :raises PartitionMismatch: the named model makes another partition.
     """
-    work = _Taking(request, corpus, config, now)
+    basket = _Basket(request, ArtifactStore(config), config, now)
+    skipped: list[SkippedJson] = []
+    created = 0
     if request.selection is None:
-        work.claim(None)
+        basket.fill(_queued(request))
     else:
-        work.take_of(list(select_targets(corpus, request.selection).targets()))
-    if not work.jobs:
-        raise _nothing(request, work)
-    files = ArtifactStore(config)
+        targets = list(select_targets(corpus, request.selection).targets())
+        open_ids = {item.open_review_job_id for item in targets if item.open_review_job_id}
+        basket.fill(_queued(request).filter(pk__in=NamedKeys(open_ids)))
+        waiting = [item for item in targets if item.open_review_job_id is None]
+        for group in _groups(waiting, request):
+            if basket.is_full:
+                break
+            made = create_jobs(_creation(group, request, config), config=config, now=now)
+            created += len(made.jobs)
+            skipped += made.skipped
+            new = [job.review_job_id for job in made.jobs if isinstance(job, JobJson)]
+            basket.fill(_queued(request).filter(pk__in=NamedKeys(new)))
+    if not basket.jobs:
+        raise basket.mismatch or _nothing(request, skipped)
     return TakenJson(
-        jobs=[_taken(job, files) for job in work.jobs],
-        created=work.created,
-        skipped=work.skipped[:_SHOWN_SKIPPED],
+        jobs=basket.jobs,
+        created=created,
+        skipped=skipped[:_SHOWN_SKIPPED],
         queued=_queued(request).count(),
     )
 
 
 @dataclass
-class _Taking:
+class _Basket:
+    """The jobs that were taken; one that finds no room fills it."""
+
     request: TakeRequest
-    corpus: Corpus
+    files: ArtifactStore
     config: Config
     now: datetime
-    jobs: list[JobJson] = field(default_factory=list)
-    skipped: list[SkippedJson] = field(default_factory=list)
-    created: int = 0
+    jobs: list[TakenJobJson] = field(default_factory=list)
+    heads: dict[str, int] = field(default_factory=dict)
+    used: int = 0
+    mismatch: PartitionMismatch | None = None
+    is_full: bool = False
 
-    @property
-    def missing(self) -> int:
-        return self.request.claim.limit - len(self.jobs)
-
-    @property
-    def room(self) -> int:
-        return self.request.max_tokens - sum(job.estimated_prompt_tokens for job in self.jobs)
-
-    def claim(self, only: tuple[int, ...] | None) -> None:
-        wanted = replace(
-            self.request.claim, limit=self.missing, only=only, max_prompt_tokens=self.room
-        )
-        self.jobs += claim(wanted, config=self.config, now=self.now).jobs
-
-    def take_of(self, targets: list[TargetJson]) -> None:
-        open_ids = dict.fromkeys(filter(None, (item.open_review_job_id for item in targets)))
-        if open_ids:
-            self.claim(tuple(open_ids))
-        by_gate = self.request.grouping is Grouping.GATE
-        groups = group_targets(
-            [item for item in targets if item.open_review_job_id is None],
-            grouping=self.request.grouping,
-            batch_size=DEFAULT_BATCH_SIZE if by_gate else None,
-            note_of=lambda item: item.note_path,
-            gate_of=lambda item: item.gate_path,
-            lens_of=lambda item: "" if self.request.across_lenses else item.lens,
-        )
-        for group in groups:
-            if self.missing <= 0 or self.room <= 0:
+    def fill(self, queued: QuerySet[ReviewJob]) -> None:
+        rows = queued.order_by("pk").values_list("pk", "prompt_path")[:_LOOKED_AT]
+        for job_id, path in rows:
+            if self.is_full:
                 return
-            if made := self._create(group.items):
-                before = len(self.jobs)
-                self.claim(made)
-                if len(self.jobs) == before:  # it is the first of the next call
-                    return
+            prompt = (self.files.read_output(path) or b"").decode("utf-8", "replace")
+            head = prompt[: prompt.find(NOTES)]
+            shown = prompt[len(head) :] if head in self.heads else prompt
+            tokens = estimate_tokens(shown)
+            if self.used + tokens > self.request.max_tokens:
+                self.is_full = bool(self.jobs)
+                continue
+            wanted = replace(self.request.claim, only=(job_id,))
+            try:
+                claimed = claim(wanted, config=self.config, now=self.now).jobs
+            except PartitionMismatch as refused:
+                self.mismatch = refused
+                continue
+            for job in claimed:  # none where somebody else was quicker
+                told = {name: getattr(job, name) for name in _SHOWN}
+                with_job = self.heads.setdefault(head, job_id)
+                shared = None if with_job == job_id else with_job
+                self.jobs.append(TakenJobJson(prompt=shown, shares_with=shared, **told))
+                self.used += tokens
+            self.is_full = len(self.jobs) == self.request.claim.limit
 
-    def _create(self, targets: tuple[TargetJson, ...]) -> tuple[int, ...]:
-        selection = {
-            "schema": SELECTION_SCHEMA,
-            "model_partition": self.request.claim.model_partition,
-            "targets": targets,
-        }
-        request = CreateRequest(
-            selection=msgspec.json.encode(selection),
-            source="the selection",
-            grouping=self.request.grouping,
-            actor=self.request.claim.actor,
-            across_lenses=self.request.across_lenses,
-            max_prompt_tokens=min(self.request.max_tokens, self.config.max_prompt_tokens),
-        )
-        made = create_jobs(request, config=self.config, now=self.now)
-        self.skipped += made.skipped
-        self.created += len(made.jobs)
-        return tuple(job.review_job_id for job in made.jobs if isinstance(job, JobJson))
+
+def _groups(targets: list[TargetJson], request: TakeRequest) -> list[tuple[TargetJson, ...]]:
+    by_gate = request.grouping is Grouping.GATE
+    groups = group_targets(
+        targets,
+        grouping=request.grouping,
+        batch_size=DEFAULT_BATCH_SIZE if by_gate else None,
+        note_of=lambda item: item.note_path,
+        gate_of=lambda item: item.gate_path,
+        lens_of=lambda item: "" if request.across_lenses else item.lens,
+    )
+    return [group.items for group in groups]
+
+
+def _creation(targets: object, request: TakeRequest, config: Config) -> CreateRequest:
+    partition = request.claim.model_partition
+    selection = {"schema": SELECTION_SCHEMA, "model_partition": partition, "targets": targets}
+    return CreateRequest(
+        selection=msgspec.json.encode(selection),
+        source="the selection",
+        grouping=request.grouping,
+        actor=request.claim.actor,
+        across_lenses=request.across_lenses,
+        max_prompt_tokens=min(request.max_tokens, config.max_prompt_tokens),
+    )
 
 
 def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
@@ -152,36 +163,17 @@ def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
     return queued.of_partition(claim.model_partition) if claim.model_partition else queued
 
 
-def _nothing(request: TakeRequest, work: _Taking) -> NothingToTake:
-    queued = _queued(request).order_by("estimated_prompt_tokens")
-    smallest = queued.values_list("estimated_prompt_tokens", flat=True).first()
-    if smallest is not None and smallest > request.max_tokens:
+def _nothing(request: TakeRequest, skipped: list[SkippedJson]) -> NothingToTake:
+    sizes = _queued(request).order_by("estimated_prompt_tokens")
+    smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
+    why, hint = "every pair of this scope is fresh, or in somebody's open job", ""
+    if smallest > request.max_tokens:
         why = f"the smallest queued prompt has {smallest} tokens, more than {request.max_tokens}"
-        return NothingToTake(why, hint=f"ask for more: --max-tokens {smallest}")
-    if work.skipped:
-        first = work.skipped[0]
-        where = f"{first.note_path} {first.gate_id}"
-        why = f"no job could be made: {len(work.skipped)} pairs skipped, {where}: {first.reason}"
-        return NothingToTake(why, hint="prompts that are too large want a higher --max-tokens")
-    if request.selection is None:
-        return NothingToTake("no job is queued", hint="name gates, or --all-gates, to make some")
-    return NothingToTake("every pair of this scope is fresh, or in somebody's open job")
-
-
-def _taken(job: JobJson, files: ArtifactStore) -> TakenJobJson:
-    prompt = files.read_output(job.prompt_path)
-    if prompt is None:
-        raise PromptGone(
-            f"job {job.review_job_id} was claimed, and its prompt {job.prompt_path} is gone",
-            hint="make it again: commonplace review_doctor --repair; then read it there",
-        )
-    return TakenJobJson(
-        review_job_id=job.review_job_id,
-        model_partition=job.model_partition,
-        lens=job.lens,
-        pair_count=job.pair_count,
-        estimated_prompt_tokens=job.estimated_prompt_tokens,
-        prompt_path=job.prompt_path,
-        bundle_output_path=job.bundle_output_path,
-        prompt=prompt.decode("utf-8", "replace"),
-    )
+        hint = f"ask for more: --max-tokens {smallest}"
+    elif skipped:
+        first = f"{skipped[0].note_path} {skipped[0].gate_id}: {skipped[0].reason}"
+        why = f"no job could be made: {len(skipped)} pairs skipped, {first}"
+        hint = "prompts that are too large want a higher --max-tokens"
+    elif request.selection is None:
+        why, hint = "no job is queued", "name gates, or --all-gates, to make some"
+    return NothingToTake(why, hint=hint)

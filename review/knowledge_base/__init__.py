@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.flavours import flavour_of
@@ -32,15 +34,11 @@ from review.knowledge_base.notes import (
 )
 from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import ScanRules
-from review.settings.config import REPORTS_FOLDER
+from review.settings.config import REPORTS_FOLDER, Config
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from pathlib import Path
-
     from review.knowledge_base.resolver import Linker
-    from review.settings.config import Config
 
 __all__ = [
     "AmbiguousGate",

@@ -7,19 +7,14 @@ works with the stricter reading: it watches everything, and every change makes i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from review.domain.applicability import Requirement, resolve_type
-from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.paths import lens_of, near_matches, sha256_hex
 from review.domain.problems import Problem
-from review.domain.trivial_change import parse_staleness_rule
+from review.domain.staleness import parse_staleness_rule
 from review.knowledge_base.gate_catalog import Gate
 from review.knowledge_base.notes import left_by_git
 from review.vocabulary import ProblemCode, Region
-
-if TYPE_CHECKING:
-    from review.domain.markdown.frontmatter import Frontmatter
 
 ALL_REGIONS = frozenset(Region)
 KEYS = (

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from review.domain.applicability import NoteKind, resolve_type, with_folder_type
-from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.markdown.lines import iter_lines
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
-from review.knowledge_base.index import NoteRow
-from review.knowledge_base.reader import UnreadableFile, decode, is_blank
-from review.knowledge_base.walker import empty_note
+from review.knowledge_base.index import FileIndex, NoteRow
+from review.knowledge_base.reader import FileContent, UnreadableFile, decode, is_blank
+from review.knowledge_base.walker import FileEntry, ScanResult, empty_note
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from review.domain.markdown.frontmatter import Frontmatter
-    from review.knowledge_base.index import FileIndex
-    from review.knowledge_base.reader import FileContent
-    from review.knowledge_base.walker import FileEntry, ScanResult
 
 NO_KIND = NoteKind("", frozenset(), readable=True)
 _EXPECTED = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from review.protocol.sentinels import end_line, frame_line, start_line
 
 VERSION = 2
+NOTES = "# Notes\n"  # what stands before it is that of any job with the same gates
 LAST_LINE = f"End of the prompt (version {VERSION})."
 _BYTES_PER_TOKEN = 4
 
@@ -181,7 +182,7 @@ def _link_tables(request: PromptRequest) -> Iterator[str]:
 
 
 def _notes(request: PromptRequest) -> Iterator[str]:
-    yield "# Notes"
+    yield NOTES.rstrip()
     for note in request.notes:
         yield ""
         yield from framed("NOTE", note.path, note.text)

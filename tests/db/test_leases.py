@@ -20,7 +20,7 @@ from review.sweeps.beats import Beats
 from review.sweeps.run_job import RetryPolicy, Worker, run_job, run_taken, take_job
 from review.vocabulary import FailureCode, JobNote
 from tests.builders import NOW, PARTITION, make_config
-from tests.helpers.held_worker import FakeExecutor
+from tests.helpers.held_worker import FakeExecutor, passes
 from tests.helpers.jobs import AX, queued
 from tests.helpers.running import FakeProcesses, queue_job, recover_jobs, status, two_by_two
 

@@ -53,7 +53,7 @@ def test_selections_select_something_in_notes_without_a_status(name, tmp_path, m
     (tmp_path / "kb/notes/example.md").write_text("# A note\n\nWithout any frontmatter.\n")
 
     selections = [
-        words[2:]
+        [word for word in words[2:] if word != "--summary"]
         for words in command_lines(name)
         if words[1] == "review_target_selector" and "--reason" not in words
     ]

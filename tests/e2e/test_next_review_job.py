@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.models import CurrentAcceptance, ReviewJob
-from review.protocol.prompt import LAST_LINE
+from review.protocol.prompt import LAST_LINE, estimate_tokens
 from tests.builders import NOTE, PARTITION, make_gate, make_jobs, make_output, make_root, note_path
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs
@@ -92,10 +92,13 @@ class TestSize:
         tokens = take(*scope).json["jobs"][0]["estimated_prompt_tokens"]
         ReviewJob.objects.update(status="queued", started_at=None, claimed_by="", runner=None)
 
-        taken = take(*scope, "--max-tokens", 2 * tokens + 50).json["jobs"]
+        taken = take(*scope, "--max-tokens", tokens + 200).json["jobs"]
 
-        assert len(taken) == 2
-        assert sum(job["estimated_prompt_tokens"] for job in taken) <= 2 * tokens + 50
+        assert [job["shares_with"] for job in taken] == [None, taken[0]["review_job_id"]]
+        assert sum(estimate_tokens(job["prompt"]) for job in taken) <= tokens + 200
+        whole = (root / taken[1]["prompt_path"]).read_text()
+        assert whole.endswith(taken[1]["prompt"])
+        assert taken[0]["prompt"].startswith(whole.removesuffix(taken[1]["prompt"]))
 
     def test_a_job_that_is_larger_stays_queued_and_its_size_is_told(self, root):
         make_jobs(root, ("a.md", "prose/x"))

@@ -121,8 +121,9 @@ class TestFigures:
         for gate, model in product(GATES, PARTITIONS):
             row, warned = record(document, gate, model), decided[gate, model, "WARN"]
             for name, counted in said.items():
-                assert row[name]["fixed"] == counted[gate, model, "fixed"]
-                assert row[name]["rejected"] == counted[gate, model, "rejected"]
+                fixed = counted[gate, model, "fixed"]
+                assert row[name]["k"] == fixed
+                assert row[name]["n"] == fixed + counted[gate, model, "rejected"]
             assert row["findings"] == warned
             assert row["decisions"] == {
                 "pass": decided[gate, model, "PASS"], "warn": warned, "fail": 0,
@@ -133,7 +134,7 @@ class TestFigures:
             assert table["only_first"] == decided[gate, "cheap", "WARN"] - NOTES // 2
             assert table["only_second"] == 0
         (strong,) = [row for row in document["partitions"] if row["name"] == "strong"]
-        assert strong["people"]["fixed"] == sum(
+        assert strong["people"]["k"] == sum(
             said["people"][gate, "strong", "fixed"] for gate in GATES
         )
         assert tables["partition", None]["both_flag"] == 3 * NOTES // 2
@@ -151,11 +152,11 @@ class TestFigures:
         document = run("review_calibration", "prose/x", "--agreement", "--json").json
         new, old = sorted(document["gates"], key=lambda row: not row["is_now"])
 
-        assert (old["people"]["fixed"], old["people"]["rejected"]) == (2, 12)
-        assert old["people"]["precision"] == 0.1429
+        assert (old["people"]["k"], old["people"]["n"]) == (2, 14)
+        assert old["people"]["share"] == 0.1429
         assert (old["people"]["low"], old["people"]["high"]) == (0.0401, 0.3994)
-        assert old["people"]["word"] == "noisy"
-        assert (new["people"]["fixed"], new["people"]["word"]) == (0, "few")
+        assert old["word"] == "noisy"
+        assert (new["people"]["k"], new["word"]) == (0, "few")
         assert new["estimate"]["borrowed_from"] == "earlier-texts"
         assert new["estimate"]["weight"] == 10.0
         assert old["estimate"]["borrowed_from"] == "lens"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tomllib
 
@@ -86,6 +87,19 @@ class TestNewRepository:
         monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
 
         assert run("resolve_gates", "prose").exit == 0
+
+    def test_mcp_clients_find_the_server_where_that_is_asked_for(self, tmp_path):
+        init(tmp_path / "without")
+        told = run("review_init", "--into", tmp_path / "with", "--mcp").out
+        table = tomllib.loads(told[told.index("[mcp_servers") :])["mcp_servers"]["commonplace"]
+        settings = json.loads((tmp_path / "with" / ".mcp.json").read_text())
+
+        assert not (tmp_path / "without" / ".mcp.json").exists()
+        assert settings == {
+            "mcpServers": {"commonplace": {"command": "commonplace", "args": ["mcp"]}}
+        }
+        assert table["env"] == {"COMMONPLACE_ROOT": str(tmp_path / "with")}
+        assert table["default_tools_approval_mode"] == "approve"
 
 
 class TestExistingFiles:

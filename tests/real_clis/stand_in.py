@@ -18,7 +18,8 @@ class Script:
     :param status: an HTTP status; the answer is given under 200, an error under any other.
     :param cut: ends the connection in the middle of the answer.
     :param silent: takes the request and says nothing.
-    :param calls: a tool that an Anthropic model calls before it answers, and what it gives it.
+    :param calls: the tools that the model calls before it answers, one after the other, and what it
+        gives them: of the APIs of Anthropic and of OpenAI's responses.
     """
 
     answer: str = "Hello."
@@ -26,7 +27,7 @@ class Script:
     message: str = "the stand-in says no"
     cut: bool = False
     silent: bool = False
-    calls: tuple[str, dict[str, str]] | None = None
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     requests: list[tuple[str, Any]] = field(default_factory=list)
     gone: threading.Event = field(default_factory=threading.Event)
 
@@ -73,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path.endswith("/chat/completions"):
             return [_chat(body, self.script.answer)]
         if path.endswith("/responses"):
-            return _responses(body, self.script.answer)
+            return _responses(body, self.script)
         if "GenerateContent" in path or "generateContent" in path:
             return [_gemini(path, self.script.answer)]
         return None
@@ -116,15 +117,20 @@ def _anthropic(body: Any, script: Script) -> list[Any]:
         "content": [], "stop_reason": None, "stop_sequence": None,
         "usage": {"input_tokens": 11, "output_tokens": 7},
     }  # fmt: skip
-    calls = None if "tool_result" in json.dumps(body["messages"]) else script.calls
-    reason = "tool_use" if calls else "end_turn"
+    done = json.dumps(body["messages"]).count('"type": "tool_result"')
+    call = _next_call(script, done)
+    reason = "tool_use" if call else "end_turn"
     return [
         {"type": "message_start", "message": message},
-        *(_tool_call(*calls) if calls else _text(script.answer)),
+        *(_tool_call(*call, number=done) if call else _text(script.answer)),
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 7}},
         {"type": "message_stop"},
     ]
+
+
+def _next_call(script: Script, done: int) -> tuple[str, dict[str, Any]] | None:
+    return script.calls[done] if done < len(script.calls) else None
 
 
 def _text(answer: str) -> list[Any]:
@@ -132,8 +138,8 @@ def _text(answer: str) -> list[Any]:
     return [_block({"type": "text", "text": ""}), _delta(delta)]
 
 
-def _tool_call(name: str, given: dict[str, str]) -> list[Any]:
-    call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
+def _tool_call(name: str, given: dict[str, Any], *, number: int) -> list[Any]:
+    call = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
     delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
     return [_block(call), _delta(delta)]
 
@@ -156,11 +162,19 @@ def _chat(body: Any, answer: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _responses(body: Any, answer: str) -> list[Any]:
-    part = {"type": "output_text", "text": answer, "annotations": []}
+def _responses(body: Any, script: Script) -> list[Any]:
+    part = {"type": "output_text", "text": script.answer, "annotations": []}
     item = {
         "type": "message", "id": "item-1", "role": "assistant", "status": "completed", "content": [part],
     }  # fmt: skip
+    done = json.dumps(body.get("input", "")).count('"type": "function_call_output"')
+    if call := _next_call(script, done):
+        *space, name = call[0].rsplit("/", 1)
+        item = {
+            "type": "function_call", "id": "item-1", "call_id": f"call-{done}", "name": name,
+            "arguments": json.dumps(call[1]), "status": "completed",
+            **({"namespace": space[0]} if space else {}),
+        }  # fmt: skip
     usage = {
         "input_tokens": 11, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 7,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 18,

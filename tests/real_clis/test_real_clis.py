@@ -186,7 +186,7 @@ class TestAccess:
 
     @needs("claude-code")
     def test_the_file_is_written_where_that_is_asked(self, tmp_path):
-        script = Script(answer="Done.", calls=writing(tmp_path / "scratch" / OUTPUT))
+        script = Script(answer="Done.", calls=(writing(tmp_path / "scratch" / OUTPUT),))
 
         with real("claude-code", tmp_path, script) as cli:
             outcome = cli.run(spec=replace(cli.spec(), writes_file=True))
@@ -197,7 +197,7 @@ class TestAccess:
     @needs("claude-code")
     def test_a_write_elsewhere_is_refused_and_named(self, tmp_path):
         elsewhere = tmp_path / "kb" / "note.md"
-        script = Script(answer="I have written it.", calls=writing(elsewhere))
+        script = Script(answer="I have written it.", calls=(writing(elsewhere),))
 
         with real("claude-code", tmp_path, script) as cli:
             outcome = cli.run(spec=replace(cli.spec(), writes_file=True))
@@ -209,7 +209,7 @@ class TestAccess:
     @needs("claude-code")
     def test_a_write_without_leave_is_refused_and_named(self, tmp_path):
         path = tmp_path / "scratch" / OUTPUT
-        script = Script(answer="I have written it.", calls=writing(path))
+        script = Script(answer="I have written it.", calls=(writing(path),))
         access = {Access.READ: ("--tools", "Read,Write", "--permission-mode", "dontAsk")}
 
         with real("claude-code", tmp_path, script) as cli:
@@ -230,7 +230,7 @@ class TestAccess:
         path = tmp_path / name
         path.parent.mkdir(parents=True)
         path.write_text("what stands in the file")
-        script = Script(answer=REVIEW, calls=("Read", {"file_path": str(path)}))
+        script = Script(answer=REVIEW, calls=(("Read", {"file_path": str(path)}),))
 
         with real("claude-code", tmp_path, script) as cli:
             cli.run()

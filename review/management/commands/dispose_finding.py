@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import text, word
-from review.protocol.fix_answers import FORM, read_fix_answers
+from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
+from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
-
-if TYPE_CHECKING:
-    from review.acceptance.documents import DisposedJson
 
 
 class Command(ReviewCommand):
@@ -25,7 +24,6 @@ class Command(ReviewCommand):
         "again), rejected (for good), deferred (until the note changes), or open."
     )
     schema = "dispose-finding/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
         "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
@@ -52,44 +50,21 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if (options["fingerprint"] == "-") == bool(options["state"]):
             raise UsageRefused("give a fingerprint with --as, or - without it")
-        if options["state"]:
-            self._dispose_one(options)
-        else:
-            self._dispose_each(options)
-
-    def _dispose_each(self, options: dict[str, Any]) -> None:
-        from review.acceptance.documents import DisposedAllJson
-        from review.queue.triage import dispose_each
-
-        text = decode_output(self.read_input("-"))
-        answers = read_fix_answers(text, source="standard input")
+        answers = self._answers(options)
         config = settings.current()
         with open_corpus(config) as corpus:
             done = dispose_each(
                 answers, actor=options["actor"], corpus=corpus, config=config, now=self.now
             )
-        if self.as_json:
-            self.write_json(DisposedAllJson(findings=done))
-        else:
-            self.write_lines(map(_line, done))
+        document = done[0] if options["state"] else DisposedAllJson(findings=done)
+        self.show(document, map(_line, done))
 
-    def _dispose_one(self, options: dict[str, Any]) -> None:
-        from review.queue.triage import DispositionRequest, dispose_finding
-
-        config = settings.current()
-        request = DispositionRequest(
-            state=DispositionState(options["state"]),
-            actor=options["actor"],
-            reason=options["reason"] or "",
-        )
-        with open_corpus(config) as corpus:
-            result = dispose_finding(
-                options["fingerprint"], request, corpus=corpus, config=config, now=self.now
-            )
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines([_line(result)])
+    def _answers(self, options: dict[str, Any]) -> list[FixAnswer]:
+        if options["state"]:
+            state = DispositionState(options["state"])
+            return [FixAnswer(options["fingerprint"], state, options["reason"] or "")]
+        text = decode_output(self.read_input("-"))
+        return read_fix_answers(text, source="standard input")
 
 
 def _line(result: DisposedJson) -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.documents import (
+    AgreementJson,
+    CalibrationJson,
+    GateRecordJson,
+    ShareJson,
+    TrackRecordJson,
+)
+from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
-
-if TYPE_CHECKING:
-    from review.calibration.documents import AgreementJson, CalibrationJson, TrackRecordJson
 
 
 class Command(ReviewCommand):
@@ -51,8 +57,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.calibration.calibration import CalibrationRequest, read_calibration
-
         config = settings.current()
         request = CalibrationRequest(
             gates=tuple(options["gates"]),
@@ -61,56 +65,50 @@ class Command(ReviewCommand):
         )
         with open_corpus(config) as corpus:
             document = read_calibration(corpus, request, config=config)
-        if self.as_json:
-            self.write_json(document)
-            return
-        self.write_lines(_lines(document))
-        if not document.gates:
+        self.show(document, _lines(document))
+        if not (document.gates or self.as_json):
             self.notice("no review has reported a finding yet")
 
 
 def _lines(document: CalibrationJson) -> Iterator[str]:
     for gate in document.gates:
-        text = "" if gate.is_now else f" (earlier text {gate.gate_sha256[:8]})"
-        estimate = (
-            f", estimate {_percent(gate.estimate.precision)} with {gate.estimate.borrowed_from}"
-        )
-        yield f"{gate.gate_id} in {gate.model_partition}{text}: {_record(gate)}{estimate}"
-        if gate.cases:
-            hits, alarms = gate.cases.hits, gate.cases.false_alarms
-            flagged = f"{hits.count} of {hits.of} to flag, {alarms.count} of {alarms.of} to pass"
-            yield f"  cases: flagged {flagged}"
-        if gate.muted:
-            yield f"  muted: {gate.muted}"
-        elif gate.people.word == "noisy" and gate.is_now:
-            line = f'"{gate.gate_id}" = "the reason"'
-            yield f"  to keep it out of the queue, under [muted] in kb/review.toml: {line}"
+        yield from _gate_lines(gate)
     for kind, groups in (("lens", document.lenses), ("partition", document.partitions)):
         for group in groups:
-            yield f"{kind} {group.name}: {_record(group)}"
+            yield f"{kind} {group.name}: {', '.join(_record(group))}"
     for table in document.agreement or ():
         yield _agreement(table)
 
 
-def _record(record: TrackRecordJson) -> str:
-    people, agents = record.people, record.agents
-    settled = people.fixed + people.rejected
-    parts = [f"{record.findings} found"]
-    if people.word == "few":
-        parts.append(f"precision {people.fixed} of {settled} (few)")
-    else:
-        parts.append(
-            f"precision {people.fixed} of {settled} ({people.word},"
-            f" {_percent(people.low)} to {_percent(people.high)})"
-        )
-    if agents.fixed + agents.rejected:
-        parts.append(f"agents {agents.fixed} of {agents.fixed + agents.rejected}")
-    for name, share in (("addressed", record.addressed), ("flips", record.flips)):
+def _gate_lines(gate: GateRecordJson) -> Iterator[str]:
+    text = "" if gate.is_now else f" (earlier text {gate.gate_sha256[:8]})"
+    guess = f"estimate {_percent(gate.estimate.precision)} ({gate.estimate.borrowed_from})"
+    yield f"{gate.gate_id} in {gate.model_partition}{text}: {', '.join((*_record(gate), guess))}"
+    for what, cases in (("to flag", gate.hits), ("to pass", gate.false_alarms)):
+        if cases and cases.of:
+            yield f"  cases {what}: flagged {cases.count} of {cases.of}"
+    if gate.muted:
+        yield f"  muted: {gate.muted}"
+    elif gate.word == NOISY and gate.is_now:
+        line = f'"{gate.gate_id}" = "the reason"'
+        yield f"  to keep it out of the queue, under [muted] in kb/review.toml: {line}"
+
+
+def _record(record: TrackRecordJson) -> Iterator[str]:
+    people = record.people
+    yield f"{record.findings} found"
+    interval = f", {_percent(people.low)} to {_percent(people.high)}"
+    yield f"precision {_of(people)} ({record.word}{'' if record.word == FEW else interval})"
+    for name in ("agents", "addressed", "flips"):
+        share: ShareJson | None = getattr(record, name)
         if share and share.n:
-            parts.append(f"{name} {share.k} of {share.n}")
-    if record.decisions:
-        parts.append(", ".join(f"{word} {n}" for word, n in record.decisions.items()))
-    return ", ".join(parts)
+            yield f"{name} {_of(share)}"
+    for word, number in (record.decisions or {}).items():
+        yield f"{word} {number}"
+
+
+def _of(share: ShareJson) -> str:
+    return f"{share.k} of {share.n}"
 
 
 def _agreement(table: AgreementJson) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.documents.paging import Counts, Key, Listed, count_by
+from review.check.stored import queue_report
+from review.documents.paging import Counts, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import (
@@ -22,22 +24,24 @@ from review.findings.documents import (
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.json_stream import encode_filled
 from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
-from review.management.output.problems import problem_lines
+from review.management.output.check import write_report
+from review.management.output.selection import problem_lines
+from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.queue.sorting import QueueSort
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
-_ENTRIES_A_CHUNK = 200
+_KEY = attrgetter("note_path", "gate_path")
+_LOOK_KEY = attrgetter("note_path", "gate_path", "review_pair_id")
 _WORDS: dict[str, Callable[[Any], str]] = {
-    "decision": lambda entry: entry.decision,
-    "gate": lambda entry: entry.gate_id,
-    "note": lambda entry: entry.note_path,
+    name: attrgetter(column)
+    for name, column in (("decision", "decision"), ("gate", "gate_id"), ("note", "note_path"))
 }
 
 
@@ -111,16 +115,13 @@ class Command(ReviewCommand):
             paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:
                 looks = _read_looks(corpus, options, paths, gates_folder=config.gates_folder)
-                cut(looks, "needs_a_look", options, _look_key, why=lambda look: look.why, **_WORDS)
+                cut(looks, "needs_a_look", options, _LOOK_KEY, why=attrgetter("why"), **_WORDS)
                 self._print_looks(looks, shape)
             else:
                 queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-                part = part_of(queue.entries, options, _key)
+                part = part_of(queue.entries, options, _KEY)
                 if shape in FORMATS[3:]:
-                    from review.check.stored import queue_report
-                    from review.management.output.check import write_report
-
                     report = queue_report(part, queue.problems, corpus, config=config)
                     write_report(self, report, shape=shape)
                 else:
@@ -132,10 +133,19 @@ class Command(ReviewCommand):
         # Notes that are gone are few, and end the listing.
         gone_entries = () if summary else queue.deleted_notes
         if shape == "json":
-            self.write_json_chunks(queue_chunks(queue, part, gone_entries, summary))
+            entries = list(part)
+            self.write_json(
+                QueueJson(
+                    entries=entries,
+                    deleted_notes=list(gone_entries) if part.next is None else [],
+                    problems=[problem_json(problem) for problem in queue.problems],
+                    waiting_findings=queue.waiting,
+                    muted_findings=queue.muted,
+                    summary=summary,
+                    next=part.next,
+                )
+            )
         elif shape == "csv":
-            from review.queue.csv import queue_csv
-
             self.write_raw(queue_csv(chain(part, gone_entries)))
         elif summary:
             self.write_lines(tail_lines(summary, None))
@@ -165,38 +175,6 @@ class Command(ReviewCommand):
             self.warn(line)
 
 
-def queue_chunks(
-    queue: WarnQueue,
-    part: Listed[QueueEntryJson],
-    gone: Iterable[QueueEntryJson],
-    summary: Counts,
-) -> Iterator[str]:
-    """Encode the document in chunks: as a whole it is tens of megabytes."""
-    problems = [problem_json(problem) for problem in queue.problems]
-    frame = QueueJson(
-        entries=[],
-        deleted_notes=[],
-        problems=problems,
-        waiting_findings=queue.waiting,
-        muted_findings=queue.muted,
-        summary=summary,
-    )
-
-    def last() -> Iterator[QueueEntryJson]:
-        frame.next = part.next
-        yield from gone if part.next is None else ()
-
-    return encode_filled(frame, part, last(), at_once=_ENTRIES_A_CHUNK)
-
-
-def _key(entry: QueueEntryJson) -> Key:
-    return entry.note_path, entry.gate_path
-
-
-def _look_key(look: LookJson) -> Key:
-    return look.note_path, look.gate_path, look.review_pair_id
-
-
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
@@ -213,8 +191,6 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], paths: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-    from review.reviews.needs_a_look import LookRequest, read_looks
-
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     return read_looks(
         corpus,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
 from msgspec import UnsetType
@@ -14,13 +14,6 @@ from review.management.kit.options import positive_int, text
 
 T = TypeVar("T")
 _SHOWN = 12
-
-
-class Parts(Protocol):
-    """A document that can be a part of a listing."""
-
-    next: Any
-    summary: Counts
 
 
 def add_listing_options(parser: CommandParser, *, limit: bool = True) -> None:
@@ -40,7 +33,7 @@ def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], K
 
 
 def cut(
-    document: Parts,
+    document: Any,
     name: str,
     options: Mapping[str, Any],
     key: Callable[[Any], Key],

@@ -88,7 +88,7 @@ def _context() -> dict[str, Any]:
     config, now = settings.current(), timezone.now()
     answer = pair_states()
     states, looks = answer.value, needs_a_look().value.needs_a_look
-    queue, _files = queue_now(config, QueueFilter(), now=now)
+    queue = queue_now(config, QueueFilter(), now=now)
     facets = read_facets(queue)
     trend, lenses = trends().value
     with open_corpus(config) as corpus:
@@ -111,11 +111,7 @@ def _context() -> dict[str, Any]:
         "events": together(events)[:LAST_EVENTS],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
-        "lens_bars": [
-            (lens.name, precision_bar(lens.people))
-            for lens in lenses
-            if lens.people.fixed + lens.people.rejected
-        ],
+        "lens_bars": [(lens.name, precision_bar(lens)) for lens in lenses if lens.people.n],
         "skipped": [problem for problem in states.problems if problem.skipped],
         "orphans": orphans,
     } | _recovery()

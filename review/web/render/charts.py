@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from review.calibration.documents import PrecisionJson
+from review.calibration.documents import TrackRecordJson
+from review.domain.statistics import FEW
 
 WIDTH, HEIGHT = 100, 40
 _LINES = 5  # as many as there are kinds of line
@@ -73,15 +74,9 @@ class PrecisionBar:
     value: str
 
 
-def precision_bar(precision: PrecisionJson) -> PrecisionBar:
-    settled = precision.fixed + precision.rejected
-    text = f"{precision.fixed} of {settled} right"
-    if precision.word != "few":
-        text += f" · {100 * precision.low:.0f}–{100 * precision.high:.0f} %"
-    return PrecisionBar(
-        text=text,
-        word=precision.word,
-        low=f"{100 * precision.low:.1f}",
-        width=f"{100 * (precision.high - precision.low):.1f}",
-        value=f"{100 * (precision.precision or 0):.1f}",
-    )
+def precision_bar(record: TrackRecordJson) -> PrecisionBar:
+    share = record.people
+    low, high, value = (100 * part for part in (share.low, share.high, share.share or 0))
+    interval = "" if record.word == FEW else f" · {low:.0f}–{high:.0f} %"
+    text = f"{share.k} of {share.n} right{interval}"
+    return PrecisionBar(text, record.word, f"{low:.1f}", f"{high - low:.1f}", f"{value:.1f}")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from review.domain.regions import regions_of
-from review.domain.trivial_change import (
+from review.domain.staleness import (
     MAX_LINES,
     MAX_WORDS,
     as_gate_sees,

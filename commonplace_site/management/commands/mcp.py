@@ -1,0 +1,23 @@
+"""Serves the tools of agents by the Model Context Protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace_site.loading import serve_mcp
+from review import store
+from review.management.kit.command import ReviewCommand
+
+
+class Command(ReviewCommand):
+    """Serve until standard input ends."""
+
+    help = (
+        "Serve the tools of agents by the Model Context Protocol on standard input and output."
+        " An MCP client starts it; review_init --mcp writes its settings."
+    )
+    store_use = store.Use.NONE
+    examples = ("commonplace mcp",)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        serve_mcp()

@@ -1,0 +1,238 @@
+"""The tools: arguments, which are their schemas, and commands; nothing here loads Django."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from review.documents.typed_reviews import ReviewBlockJson
+
+# No name can begin as an option does: it stands on a command line.
+_Name = Annotated[str, Meta(pattern=r"^[^-\s]")]
+_Gates = Annotated[list[_Name], Meta(description="gate ids such as prose/restatement, or bundles")]
+_Notes = Annotated[list[_Name], Meta(description="notes and folders from the root; empty is all")]
+_Model = Annotated[
+    str, Meta(description="model partition that reviews count for; status lists them")
+]
+_After = Annotated[str, Meta(description="`next` of the part before this one")]
+_Limit = Annotated[int, Meta(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command with its arguments and its standard input."""
+
+    command: str
+    words: tuple[str, ...] = ()
+    stdin: bytes = b""
+
+
+class Tool(msgspec.Struct, forbid_unknown_fields=True):
+    """The arguments of a tool; the docstring is what a client is told of it.
+
+    :cvar reads: it changes nothing. Every other tool adds to the store and destroys nothing.
+    :cvar repeatable: calling it twice does what calling it once does.
+    """
+
+    name: ClassVar[str]
+    reads: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = True
+
+    def call(self, runner: str) -> Call:
+        """Return the command for the arguments; `runner` is the client."""
+        raise NotImplementedError
+
+
+class Status(Tool):
+    """Start here: counts, partitions and next_steps: what to do (next_review_job is take_jobs)."""
+
+    name: ClassVar[str] = "status"
+    model: _Model = ""
+
+    def call(self, runner: str) -> Call:
+        return Call("review_status", ("--summary", *_given(model=self.model)))
+
+
+class Stale(Tool):
+    """List pairs of note and gate that want a review, with the reasons; no gates is every gate."""
+
+    name: ClassVar[str] = "stale"
+    model: _Model
+    gates: _Gates = []
+    notes: _Notes = []
+    skip_rules: bool = True
+    limit: _Limit = 50
+    after: _After = ""
+
+    def call(self, runner: str) -> Call:
+        scope = _scope(self.gates or ["--all-gates"], self.notes, skip_rules=self.skip_rules)
+        part = _given(model=self.model, limit=self.limit, after=self.after)
+        return Call("review_target_selector", (*scope, *part, "--no-diff"))
+
+
+class TakeJobs(Tool):
+    """Take review work and get its prompts: stale pairs of gates (or all_gates), else queued jobs.
+
+    Judge each pair that a prompt lists and answer each job with submit_review; write no file. A job
+    whose prompt is empty is too large for an answer: read the file at its prompt_path. Where
+    shares_with names a job, the task and the gates are those of that job's prompt.
+    """
+
+    name: ClassVar[str] = "take_jobs"
+    reads: ClassVar[bool] = False
+    repeatable: ClassVar[bool] = False
+    gates: _Gates = []
+    all_gates: bool = False
+    notes: _Notes = []
+    model: _Model = ""
+    runner_model: Annotated[str, Meta(description="your model's own name, if you know it")] = ""
+    skip_rules: bool = True
+    grouping: Literal["note", "gate"] = "note"
+    across_lenses: bool = False
+    jobs: Annotated[int, Meta(ge=1, le=50, description="at most so many")] = 5
+    max_tokens: Annotated[int, Meta(ge=1, description="of all prompts together")] = 7000
+
+    def call(self, runner: str) -> Call:
+        gates = ["--all-gates"] if self.all_gates else self.gates
+        options = _given(
+            model=self.model,
+            runner=runner,
+            runner_model=self.runner_model,
+            effort_unknown=bool(self.runner_model),
+            grouping=self.grouping,
+            across_lenses=self.across_lenses,
+            jobs=self.jobs,
+            max_tokens=self.max_tokens,
+        )
+        scope = _scope(gates, self.notes, skip_rules=self.skip_rules)
+        return Call("next_review_job", (*scope, *options))
+
+
+class SubmitReview(Tool):
+    """Store the reviews of a job that you took: one block for each pair of its prompt.
+
+    The decision is as grave as the gravest finding; error means that you could not judge.
+    """
+
+    name: ClassVar[str] = "submit_review"
+    reads: ClassVar[bool] = False
+    review_job_id: Annotated[int, Meta(ge=1)]
+    blocks: Annotated[list[ReviewBlockJson], Meta(min_length=1)]
+
+    def call(self, runner: str) -> Call:
+        words = ("--review-job-id", str(self.review_job_id), "--typed-json", "-")
+        return Call("ingest_bundle_output", words, msgspec.json.encode(self.blocks))
+
+
+class Findings(Tool):
+    """List findings of current reviews that want an edit, by note and gate."""
+
+    name: ClassVar[str] = "findings"
+    gates: _Gates = []
+    notes: _Notes = []
+    model: _Model = ""
+    severity: list[Literal["info", "warn", "fail"]] = []
+    state: list[Literal["open", "fixed", "rejected", "deferred"]] = []
+    limit: _Limit = 50
+    after: _After = ""
+
+    def call(self, runner: str) -> Call:
+        listed: dict[str, Sequence[str]] = {
+            "--note": self.notes,
+            "--gate": self.gates,
+            "--severity": self.severity,
+            "--status": self.state,
+        }
+        words = [word for name, given in listed.items() if given for word in (name, *given)]
+        part = _given(model=self.model, limit=self.limit, after=self.after)
+        return Call("warn_selector", (*words, *part))
+
+
+class FixPrompt(Tool):
+    """Get all that is open about one note as one prompt: edit the note, then call dispose."""
+
+    name: ClassVar[str] = "fix_prompt"
+    note: _Name
+    after: _After = ""
+
+    def call(self, runner: str) -> Call:
+        return Call("fix_prompt", (self.note,))
+
+
+class Disposal(msgspec.Struct, forbid_unknown_fields=True):
+    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+    state: Literal["fixed", "rejected", "deferred", "open"]
+    reason: str = ""
+
+
+class Dispose(Tool):
+    """Record what became of findings: fixed, rejected (with a reason), deferred, or open again."""
+
+    name: ClassVar[str] = "dispose"
+    reads: ClassVar[bool] = False
+    findings: Annotated[list[Disposal], Meta(min_length=1, max_length=200)]
+
+    def call(self, runner: str) -> Call:
+        lines = (
+            f"{item.fingerprint}: {item.state}: {' '.join(item.reason.split())}\n"
+            for item in self.findings
+        )
+        return Call("dispose_finding", ("-",), "".join(lines).encode("utf-8", "replace"))
+
+
+class CheckText(Tool):
+    """Judge a note by the rule gates, free of charge: as saved, or `text` that is not saved yet."""
+
+    name: ClassVar[str] = "check"
+    note: Annotated[_Name, Meta(description="path from the root; with text it need not exist")]
+    text: str = ""
+    gates: _Gates = []
+
+    def call(self, runner: str) -> Call:
+        words = (*self.gates, "--note", self.note, "--rules-only")
+        if not self.text:
+            return Call("review_check", words)
+        return Call("review_check", (*words, "--text=-"), self.text.encode("utf-8", "replace"))
+
+
+_ALL = (Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose, CheckText)
+TOOLS: Mapping[str, type[Tool]] = {kind.name: kind for kind in _ALL}
+
+
+def input_schema(kind: type[Tool]) -> dict[str, Any]:
+    """The arguments as one JSON Schema without references, which not every client follows."""
+    _reference, parts = msgspec.json.schema_components([kind], ref_template="{name}")
+    schema: dict[str, Any] = _inlined(parts[kind.__name__], parts)
+    return schema
+
+
+def _inlined(value: Any, parts: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_inlined(item, parts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        return _inlined(parts[value["$ref"]], parts)
+    kept = value.keys() - ({"title", "description"} if value.get("type") == "object" else set())
+    return {name: _inlined(value[name], parts) for name in value if name in kept}
+
+
+def _scope(gates: list[str], notes: list[str], *, skip_rules: bool) -> Iterator[str]:
+    """The words of a scope; gates stand before `--note`."""
+    yield from gates
+    yield from ("--note", *notes) if notes else ()
+    yield from ("--skip-rules",) if skip_rules and gates else ()
+
+
+def _given(**options: str | int | bool) -> Iterator[str]:
+    """The options that have a value, each one word."""
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            yield option
+        elif value:
+            yield f"{option}={value}"
