@@ -54,7 +54,9 @@ def decide(
 
 def command_document(*args: object) -> Any:
     """What `warn_selector --json` prints."""
-    return run("warn_selector", *args, "--json").json
+    document = run("warn_selector", *args, "--json").json
+    assert document.pop("next") is None
+    return document
 
 
 def page_document(web: Client, query: str = "") -> Any:
