@@ -31,6 +31,8 @@ from review.sweeps.progress import JobRun, JobSent, JobUpdate
 from review.sweeps.run_job import Worker
 
 _JOBS_PER_BATCH = 500
+# About 80 MB: OpenAI takes 200, Anthropic 256.
+_TOKENS_PER_BATCH = 20_000_000
 _PROVIDER_HAS = timedelta(hours=25)
 _OnUpdate = Callable[[JobUpdate], None]
 
@@ -99,15 +101,17 @@ def _ready(
     on_update: _OnUpdate,
 ) -> Iterator[ReviewJob]:
     """Jobs for one batch, whose prompts are as they were made."""
-    count = 0
-    while count < _JOBS_PER_BATCH and may_start(count) and (job_id := next_job()) is not None:
+    count = tokens = 0
+    while count < _JOBS_PER_BATCH and tokens < _TOKENS_PER_BATCH and may_start(count):
+        if (job_id := next_job()) is None:
+            return
         job = ReviewJob.objects.with_names().get(pk=job_id)
         try:
             model_call(job, provenance=worker.provenance, config=worker.config)
         except CannotRun as refused:
             on_update(LeftQueuedJson(review_job_id=job_id, reason=refused.message))
         else:
-            count += 1
+            count, tokens = count + 1, tokens + job.estimated_prompt_tokens
             yield job
 
 
@@ -136,4 +140,4 @@ def _refused(job: ReviewJob, refused: ProviderFailed, worker: Worker) -> JobRun:
         telemetry=telemetry_of([RunnerOutcome(failure=failure)]),
     )
     document = fail_job(job.pk, request=request, config=worker.config, now=worker.clock())
-    return JobRun(document, Usage(cost_usd=0.0), runs=0, seconds=0.0, failure=failure)
+    return JobRun(document, Usage(), runs=0, seconds=0.0, failure=failure)

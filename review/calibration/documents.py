@@ -27,9 +27,10 @@ class EstimateJson(Document, kw_only=True):
 
 
 class TrackRecordJson(Document, kw_only=True):
-    """The findings of a group of reviews; of those settled, by people and by agents, the fixed ones.
+    """The findings of a group of reviews; `people` and `agents`: the fixed ones of those settled.
 
-    `word` is that for the precision by people. `decisions` and `flips` are null where they were not asked for.
+    `word` is that for the precision by people. `decisions` and `flips` are null where they were not
+    asked for.
     """
 
     findings: int

@@ -5,13 +5,36 @@ from __future__ import annotations
 from datetime import datetime
 
 from review.acceptance.decide import DecisionRequest, PairOfAnotherModel, set_decision
+from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of
 from review.ingest.parse import read_review
-from review.ingest.reread_documents import RereadJson, RereadReviewsJson
 from review.models import ReviewPair, ReviewText
 from review.reviews.needs_a_look import LookRequest, undecided_pairs
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, NotAccepted
+
+
+class RereadJson(Document):
+    """A review that has a decision now; `accepted` is null in a dry run."""
+
+    review_pair_id: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+    model_partition: str
+    decision: str
+    accepted: bool | None
+    not_accepted_because: str | None
+
+
+class RereadReviewsJson(Document, kw_only=True):
+    """The answer of `reread_reviews`."""
+
+    schema: str = "reread-reviews/1"
+    dry_run: bool
+    decided: list[RereadJson]
+    still_unknown: int
+
 
 REASON = "the stored review was read again"
 
@@ -61,13 +84,4 @@ def _decide(
         done = set_decision(request, config=config, now=now)
     except PairOfAnotherModel:
         return None
-    return RereadJson(
-        review_pair_id=done.review_pair_id,
-        note_path=done.note_path,
-        gate_path=done.gate_path,
-        gate_id=done.gate_id,
-        model_partition=done.model_partition,
-        decision=done.decision,
-        accepted=done.accepted,
-        not_accepted_because=done.not_accepted_because,
-    )
+    return from_row(RereadJson, done)

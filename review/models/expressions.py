@@ -19,8 +19,10 @@ class JoinedKeys(Aggregate):
     allow_distinct = False
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        template = "STRING_AGG(%(expressions)s::text, ',' ORDER BY %(expressions)s)"
-        return self.as_sql(compiler, connection, template=template, **context)
+        joined = self.copy()
+        # Not as an argument: an aggregate with a filter adds to the template that it has.
+        joined.template = "STRING_AGG(%(expressions)s::text, ',' ORDER BY %(expressions)s)"
+        return joined.as_sql(compiler, connection, **context)
 
 
 class NamedKeys(RawSQL):

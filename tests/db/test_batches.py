@@ -127,6 +127,16 @@ class TestLife:
         assert collected.json["batches"][0]["closed"] == {"completed": 1, "failed": 2}
         assert "cancelled" in ReviewJob.objects.filter(status=JobStatus.FAILED)[0].failure_reason
 
+    @pytest.mark.parametrize("root", ["openai"], indirect=True)
+    def test_a_batch_that_fails_as_a_whole_says_why(self, root, playing):
+        send()
+        playing.batches["batch_1"]["failed"] = "Enqueued token limit reached"
+
+        collected = run(*COLLECT)
+
+        assert collected.json["batches"][0]["closed"] == {"failed": 3}
+        assert "token limit" in ReviewJob.objects.first().failure_reason
+
     def test_limits_hold_before_anything_is_sent(self, root, playing):
         sent = send("--max-jobs", "2")
 

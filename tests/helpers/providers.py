@@ -145,6 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
             "id": name, "kind": kind, "requests": requests, "ended": False, "cancelled": False,
             "at": datetime.now(UTC), "metadata": body.get("metadata"), "playing": playing,
         }  # fmt: skip
+        time.sleep(playing.delay)
         if playing.forget_answer:
             playing.forget_answer = False
             self.close_connection = True

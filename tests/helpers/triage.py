@@ -40,7 +40,7 @@ def report(root: Path, note: str, gate_id: str, *texts: str, **more: Any) -> lis
 
 def queue_of(root: Path, wanted: QueueFilter | None = None, *, now: datetime = LATE) -> Queue:
     """The queue as a page would find it."""
-    return queue_now(make_config(root), wanted or QueueFilter(), now=now)[0]
+    return queue_now(make_config(root), wanted or QueueFilter(), now=now)
 
 
 def decide(

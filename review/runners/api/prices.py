@@ -26,16 +26,8 @@ class Tokens:
 def cost_of(tokens: Tokens, prices: Prices, *, in_batch: bool = False) -> float | None:
     """The cost in US dollars; None where a price that it needs is unknown."""
     factor = prices.batch if in_batch else 1.0
-    counted = [
-        (count, price)
-        for count, price in (
-            (tokens.input, prices.input),
-            (tokens.output, prices.output),
-            (tokens.cached_input, prices.cached_input),
-            (tokens.cache_write, prices.cache_write),
-        )
-        if count
-    ]
-    if factor is None or not counted or any(price is None for _count, price in counted):
+    counts = {name: count for name, count in vars(tokens).items() if count}
+    costs = {name: getattr(prices, name) for name in counts}
+    if factor is None or not counts or None in costs.values():
         return None
-    return sum(count * (price or 0.0) for count, price in counted) * factor / _A_MILLION
+    return float(sum(counts[name] * costs[name] for name in counts)) * factor / _A_MILLION

@@ -111,8 +111,11 @@ class ApiProvider:
     def instructions(self) -> str:
         return TEXT_INSTRUCTIONS if SCHEMA_FEATURE in self.without else INSTRUCTIONS
 
-    def do_without(self, refused: ProviderFailed) -> bool:
-        """Leave out what the refusal names from now on; False where it names nothing optional."""
+    def do_without(self, refused: ProviderFailed, *, was_without: set[str]) -> bool:
+        """Leave out what the refusal names from now on; False where it names nothing optional.
+
+        :param was_without: what the refused request had left out: others may be quicker.
+        """
         if refused.status not in (400, 422):
             return False
         named = {
@@ -120,9 +123,8 @@ class ApiProvider:
             for name, words in _FEATURE_WORDS.items()
             if re.search(words, refused.message, re.I)
         }
-        new = named - self.without
-        self.without |= new
-        return bool(new)
+        self.without |= named
+        return bool(named - was_without)
 
     @contextmanager
     def translated(self) -> Iterator[None]:

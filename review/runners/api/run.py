@@ -120,12 +120,13 @@ def _ask(
     """Ask until there is an answer or a lasting refusal; what is tried again here was not paid."""
     tries = 0
     while not stop.is_set():
+        without = set(provider.without)
         try:
             return provider.send(
                 provider.body(job.call), timeout=max(until - time.monotonic(), 0.1)
             )
         except ProviderFailed as refused:
-            if provider.do_without(refused):
+            if provider.do_without(refused, was_without=without):
                 continue
             tries += 1
             pause = _hold(refused.failure, tries)

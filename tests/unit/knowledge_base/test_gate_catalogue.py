@@ -29,6 +29,8 @@ KEYS = {
     "staleness",
     "requires_type",
     "requires_trait",
+    "applies_to",
+    "language",
     "description",
     "rule",
 }
@@ -181,7 +183,7 @@ class TestStarter:
 
     def test_settings_show_the_defaults(self, tmp_path):
         shown = re.sub(
-            r"(?m)^# ?((?:[a-z_]+ = .*|\[(?:partitions|runners)\..*\]))$",
+            r"(?m)^# ?((?:[a-z_]+ = .*|\[broker\]|\[(?:partitions|runners|workers)\..*\]))$",
             r"\1",
             (STARTER / "review.toml").read_text(encoding="utf-8"),
         )
@@ -191,6 +193,8 @@ class TestStarter:
         settings = read_settings(copy)
 
         assert settings.pop("runners")
+        assert settings.pop("workers")
+        assert settings.pop("broker_url"), "an example: there is no broker by default"
         assert settings.pop("sweep_max_cost_usd"), "an example: there is no limit by default"
         assert settings.pop("anchors"), "an example: by default it follows from the flavour"
         assert settings.pop("site_root"), "an example: there is none by default"
@@ -201,6 +205,8 @@ class TestStarter:
             "uses_cache": True,
             "flavour": "commonmark",
             "strips_comments": False,
+            "max_gates": Config.max_gates,
+            "lease": Config.lease,
             "gates_folder": Config.gates_folder,
             "abandoned_after": Config.abandoned_after,
             "max_prompt_tokens": Config.max_prompt_tokens,

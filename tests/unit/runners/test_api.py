@@ -14,10 +14,11 @@ from review.runners.api.prices import Tokens, cost_of
 from review.runners.api.provider import ModelCall, retry_after
 from review.runners.api.run import ApiJob, KeyNotSet, open_provider, run_api
 from review.runners.api.structured import read_reviews
+from review.runners.registry import RunnerNotInstalled
 from review.settings.file import ApiKind, Prices, RunnerSettings
 from review.vocabulary import Decision, FailureCode, Severity
 from tests.helpers.fake_runners import TOKEN, prompt
-from tests.helpers.provider_documents import prompt_of, reviews
+from tests.helpers.provider_documents import check_parameters, prompt_of, reviews
 from tests.helpers.providers import KEY, Fault, Playing, playing_providers
 
 PRICES = Prices(input=2.0, output=10.0, cached_input=0.2, cache_write=2.5, batch=0.5)
@@ -85,6 +86,18 @@ class TestAnswer:
         assert own["text"].startswith("\n# Notes\n")
         assert "# Gates" in shared["text"]
 
+    def test_has_its_prompt_cached_at_openai_itself_too(self):
+        provider = open_provider(
+            RunnerSettings(name="api", kind=ApiKind.OPENAI), environ={"OPENAI_API_KEY": KEY}
+        )
+
+        body = provider.body(ModelCall(prompt(), "some-model-1"))
+
+        check_parameters("openai", body)
+        shared, own = body["messages"][1]["content"]
+        assert shared["prompt_cache_breakpoint"] == {"mode": "explicit"}
+        assert shared["text"] + own["text"] == prompt()
+
     @both
     def test_is_text_where_the_server_has_no_structured_output(self, playing, kind):
         playing.lacks = ("json_schema",)
@@ -94,6 +107,22 @@ class TestAnswer:
         assert (found.failure, found.typed) == (None, {})
         assert found.text.count(b"PAIR REVIEW START") == 2
         assert len(playing.asked) == 2  # the refusal cost nothing, and is remembered
+
+    @both
+    def test_is_text_for_all_that_were_asked_at_once_too(self, playing, kind):
+        playing.lacks, playing.delay = ("json_schema",), 0.3
+        outcomes: list[object] = []
+        asking = [
+            threading.Thread(target=lambda: outcomes.append(ask(playing, kind).failure))
+            for _ in range(4)
+        ]
+        for thread in asking:
+            thread.start()
+        for thread in asking:
+            thread.join()
+        playing.delay = 0.0
+
+        assert outcomes == [None] * 4
 
     @both
     def test_of_which_a_part_breaks_the_schema_keeps_the_others(self, playing, kind):
@@ -217,6 +246,14 @@ class TestFaults:
         failure = ask(Playing(url="http://127.0.0.1:1"), kind).failure
 
         assert (failure.code, failure.retryable) == (FailureCode.RUNNER_ERROR, True)
+
+    @both
+    def test_an_sdk_that_is_not_installed_is_named_with_the_extra(self, kind, monkeypatch):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+        with pytest.raises(RunnerNotInstalled, match=f"needs the package '{kind}'") as refused:
+            open_provider(RunnerSettings(name="api", kind=ApiKind(kind)), environ={})
+        assert refused.value.hint == "pip install 'commonplace-review[api]'"
 
     def test_a_key_that_is_not_set_is_named_by_its_variable(self):
         settings = RunnerSettings(name="api", kind=ApiKind.ANTHROPIC)
