@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 49_200,
-    "statements": 26_400,
+    "lines in review/": 48_700,
+    "statements": 26_000,
     "lines in the longest module": 400,
     "modules in the largest folder": 20,
     "class names used twice": 0,
