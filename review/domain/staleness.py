@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from review.domain.applicability import SKIP_KEY
 from review.domain.diffs.lines import numbered, shared_ends
 from review.domain.regions import Regions
 from review.vocabulary import Region, Staleness
@@ -35,6 +36,7 @@ def staleness_reasons(*, current: Digests, accepted: Digests | None) -> tuple[St
 MAX_WORDS = 20_000  # 0.06 s at the worst; 90,000 words took 1.4 s
 MAX_LINES = 60_000  # 0.6 s at the worst
 
+_SKIPS = re.compile(rf"^{SKIP_KEY}[ \t]*[:=].*(?:\r?\n|\Z)(?:[ \t]+.*(?:\r?\n|\Z))*", re.MULTILINE)
 _PARAGRAPH = "\n\n"
 _HARD_BREAK = "  \n"
 _TELLING_INDENT = 2
@@ -56,13 +58,23 @@ class Change:
 
 
 def changed_regions(before: Regions, after: Regions) -> frozenset[Region]:
-    """Give the regions that differ in any byte; two different texts never give none."""
+    """Give the regions that differ in any byte; what a note skips is in none of them.
+
+    Two texts that differ in anything else never give none.
+    """
     changed = {
         region for region in Region if getattr(before, region.value) != getattr(after, region.value)
     }
+    if _without_skips(before.frontmatter) == _without_skips(after.frontmatter):
+        changed.discard(Region.FRONTMATTER)
     if before.title_offset != after.title_offset:
         changed.add(Region.BODY)  # the heading moved among the same words
     return frozenset(changed)
+
+
+def _without_skips(frontmatter: str) -> str:
+    rest = _SKIPS.sub("", frontmatter)
+    return "" if rest != frontmatter and not rest.strip("-+ \t\r\n") else rest
 
 
 @lru_cache(maxsize=16)  # each gate asks about the same texts

@@ -43,9 +43,11 @@ KB_FOLDER = "kb"
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
-_WITH_IDS = ("dendron", "docusaurus")
 _HEAD_BYTES = 2_000
-_ID = re.compile(rb"---\s.*?^id:[ \t]*[\"']?([\w.-]+)", re.DOTALL | re.MULTILINE)
+_HEAD = re.compile(rb"---\s.*?^---", re.DOTALL | re.MULTILINE)
+_ADDRESS = re.compile(
+    rb"^(?:id|permalink|slug|url|redirect_from):[ \t]*[\"']?([\w./-]+)", re.MULTILINE
+)
 
 
 class RepositoryFiles(Collection[str]):
@@ -104,17 +106,18 @@ class _LazyStems(Mapping[str, tuple[str, ...]]):
     @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
         stems = stems_of(self._files)
-        if self._flavour.name in _WITH_IDS:
-            stems = dict(self._ids()) | stems
+        if self._flavour.makes_pages or self._flavour.target_last:
+            stems = dict(self._addresses()) | stems
         return stems
 
-    def _ids(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the notes by the id in their frontmatter, where links may name that as well."""
+    def _addresses(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the notes by the id or the address in their frontmatter, which links may name."""
         for path in self._files:
             with suppress(UnreadableFile):
-                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data
-                if path.endswith(".md") and (found := _ID.match(data[:_HEAD_BYTES])):
-                    yield BY_ID + found[1].decode("utf-8", "replace"), (path,)
+                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data[:_HEAD_BYTES]
+                if path.endswith((".md", ".mdx")) and (head := _HEAD.match(data)):
+                    for found in _ADDRESS.findall(head[0]):
+                        yield BY_ID + found.decode("utf-8", "replace").strip("/"), (path,)
 
     def __getitem__(self, stem: str) -> tuple[str, ...]:
         return self._stems[stem]

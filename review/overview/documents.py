@@ -40,6 +40,14 @@ class OrphanJson(Document, kw_only=True):
     acceptances: int
 
 
+class SkipJson(Document, kw_only=True):
+    """A pair that a note takes itself out of, with `review_skip` in its frontmatter."""
+
+    note_path: str
+    gate_id: str
+    reason: str
+
+
 class StepJson(Document, kw_only=True):
     """Something to do, and the command for it; a word in capitals is for the caller to fill in."""
 
@@ -74,6 +82,7 @@ class StatusJson(Document, kw_only=True):
     notices: list[str] = []
     renames: list[RenameJson] = []
     waiting_findings: int = 0
+    skips: list[SkipJson] = []
     next_steps: list[StepJson] = []
 
 

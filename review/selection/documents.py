@@ -123,6 +123,8 @@ class GateJson(Document, kw_only=True):
     requires_type: list[str]
     requires_trait: list[str]
     rule: str | None
+    applies_to: list[str] = []
+    language: str | None = None
 
 
 class GatesJson(Document, kw_only=True):

@@ -70,6 +70,8 @@ def gate_json(gate: Gate) -> GateJson:
         requires_type=list(gate.requirement.types),
         requires_trait=list(gate.requirement.traits),
         rule=gate.rule if gate.rule in RULE_NAMES else None,
+        applies_to=list(gate.requirement.places),
+        language=gate.requirement.language or None,
     )
 
 

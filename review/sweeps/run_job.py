@@ -189,13 +189,14 @@ def run_taken(
         if not outcomes:
             outcomes, failure = _run(taken, worker=worker, stop=stop, on_update=on_update)
             runs = len(outcomes)
-        if (
-            worker.hands_on
-            and worker.stop.is_set()
-            and _is_without_review(taken, outcomes, failure, worker)
-        ):
-            give_up_lease(job.pk, taken.lease)
-            return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
+        if worker.hands_on and failure is not None and failure.code is FailureCode.INTERRUPTED:
+            text = outcomes[-1].text if outcomes else None
+            found = OutputReader(job, config=worker.config).read(text or b"")
+            if worker.stop.is_set() and not found.has_own_blocks:
+                give_up_lease(job.pk, taken.lease)
+                return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
+            if found.has_own_blocks and not found.missing:
+                failure = None  # the stop came when all was said
         document = retry_while_busy(
             lambda: _close(taken, outcomes, failure, worker), stop=worker.stop
         )
@@ -226,20 +227,6 @@ def _left_runs(taken: TakenJob, worker: Worker) -> tuple[list[RunnerOutcome], Ru
     reason = f"its worker {job.claimed_by} was gone before it ended{times}"
     failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
     return [RunnerOutcome(text=text, failure=failure, telemetry=telemetry)], failure
-
-
-def _is_without_review(
-    taken: TakenJob,
-    outcomes: Sequence[RunnerOutcome],
-    failure: RunnerFailure | None,
-    worker: Worker,
-) -> bool:
-    """Return whether a run that was ended had not written one whole review."""
-    if failure is None or failure.code is not FailureCode.INTERRUPTED:
-        return False
-    text = outcomes[-1].text if outcomes else None
-    reader = OutputReader(taken.job, config=worker.config)
-    return text is None or not reader.read(text).has_own_blocks
 
 
 def _run(
@@ -291,29 +278,46 @@ def _close(
     require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
     last = outcomes[-1] if outcomes else RunnerOutcome()
-    text, telemetry, now = last.text, telemetry_of(outcomes), worker.clock()
+    outcome = replace(last, failure=failed, telemetry=telemetry_of(outcomes))
+    return close_job(
+        job,
+        outcome,
+        actor=worker.actor,
+        config=worker.config,
+        now=worker.clock(),
+        lease=lease,
+    )
+
+
+def close_job(
+    job: ReviewJob,
+    outcome: RunnerOutcome,
+    *,
+    actor: str,
+    config: Config,
+    now: datetime,
+    lease: Lease | None = None,
+) -> IngestedJobJson:
+    """Ingest what a job came to, or fail it; raises as `ingest_job` and `fail_job` do."""
+    text, telemetry, failed = outcome.text, outcome.telemetry, outcome.failure
     failure = None if failed is None else RunFailed(failed.code, failed.reason)
     if text is not None:
-        ArtifactStore(worker.config).keep_input(job.bundle_output_path, text)
+        ArtifactStore(config).keep_input(job.bundle_output_path, text)
         request = IngestRequest(
-            actor=worker.actor,
-            telemetry=telemetry,
-            failure=failure,
-            typed=last.typed,
-            lease=lease,
+            actor=actor, telemetry=telemetry, failure=failure, typed=outcome.typed, lease=lease
         )
         try:
-            return ingest_job(job.pk, request=request, config=worker.config, now=now)
+            return ingest_job(job.pk, request=request, config=config, now=now)
         except (NoOutput, NoBlocks) as refused:
-            failure = failure or _nothing_whole(job, text, refused, worker.config)
+            failure = failure or _nothing_whole(job, text, refused, config)
     to_fail = FailRequest(
         failure=failure or RunFailed(FailureCode.NO_OUTPUT, "the worker produced no output"),
-        actor=worker.actor,
-        telemetry=telemetry,
+        actor=actor,
+        telemetry=None if telemetry is None else dict(telemetry),
         raw=text,
         lease=lease,
     )
-    return fail_job(job.pk, request=to_fail, config=worker.config, now=now)
+    return fail_job(job.pk, request=to_fail, config=config, now=now)
 
 
 def _nothing_whole(

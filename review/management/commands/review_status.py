@@ -107,10 +107,7 @@ def status_lines(status: StatusJson) -> Iterator[str]:
     if status.abandoned_jobs:
         names = " ".join(map(str, status.abandoned_jobs))
         yield f"abandoned jobs: {names} (see: commonplace recover_review_jobs)"
-    for orphan in status.orphans:
-        yield f"orphan: {orphan.kind} {orphan.path} is gone; it has current acceptances: {orphan.acceptances}"
-    for rename in status.renames:
-        yield rename.line
+    yield from _names(status)
     if status.tripped:
         yield f"tripped: {status.tripped}"
     for part in (part for part in status.partitions if part.gates):
@@ -118,6 +115,16 @@ def status_lines(status: StatusJson) -> Iterator[str]:
         yield f"gates in {part.model_partition}"
         rows = [("gate", *_HEADINGS), *map(_gate_cells, part.gates)]
         yield from (f"  {line}" for line in _table(rows))
+
+
+def _names(status: StatusJson) -> Iterator[str]:
+    for skip in status.skips:
+        yield f"skipped by the note: {skip.gate_id} on {skip.note_path}: {skip.reason}"
+    for orphan in status.orphans:
+        held = f"it has current acceptances: {orphan.acceptances}"
+        yield f"orphan: {orphan.kind} {orphan.path} is gone; {held}"
+    for rename in status.renames:
+        yield rename.line
 
 
 def _share(partition: PartitionStatusJson) -> str:
