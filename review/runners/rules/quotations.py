@@ -28,7 +28,8 @@ _CREDITED = re.compile(rf"[.,;:!?…]*\s*{_CREDIT}", re.IGNORECASE)
 _CREDIT_LINE = re.compile(rf"\s*(?:{_CREDIT}|(?:from|source):?\s+)", re.IGNORECASE)
 # Between a link and the quotation that follows it; a colon alone may introduce any words.
 _SAYS = re.compile(
-    r"[*_)]*,?\s+(?:says|states|reads|writes|puts it|defines it|warns|explains)(?: so| it| that)?[:,]?\s*",
+    r"[*_)]*,?\s+(?:says|states|reads|writes|puts it|defines it|warns|explains)"
+    r"(?: so| it| that)?[:,]?\s*",
     re.IGNORECASE,
 )
 # The words may be those of another text, or of none.
@@ -246,7 +247,7 @@ CHECKS = (
         "verbatim-quotes",
         "Quotations are word for word",
         "what the note quotes from other notes stands in them",
-        "Copy the words as they stand, mark what is left out with […], or take the quotation marks off.",
+        "Copy the words as they stand, with […] for what is left out, or drop the quotation marks.",
         _altered,
     ),
 )
