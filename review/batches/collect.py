@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from review.batches.documents import BatchesJson, BatchJson
 from review.batches.open_batches import OpenBatch, custom_id, find_unrecorded, open_batches
 from review.documents.base import timestamp
 from review.errors import Conflict, InputRejected, ReviewError
-from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, NoBlocks, NoOutput, RunFailed
-from review.job_files import ArtifactStore
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import close_job
 from review.runners.api.provider import BatchResult, BatchUndecided, ModelCall
 from review.runners.api.run import Provider, open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
@@ -136,26 +133,10 @@ class BatchCollector:
         shown.jobs_without_cost += cost is None and outcome.telemetry is not None
 
     def _ingest(self, job: ReviewJob, outcome: RunnerOutcome) -> str:
-        telemetry, failed = telemetry_of([outcome]), outcome.failure
-        failure = None if failed is None else RunFailed(failed.code, failed.reason)
-        if outcome.text is not None:
-            ArtifactStore(self.config).keep_input(job.bundle_output_path, outcome.text)
-            request = IngestRequest(
-                self.actor, telemetry=telemetry, failure=failure, typed=outcome.typed
-            )
-            try:
-                return ingest_job(
-                    job.pk, request=request, config=self.config, now=self.clock()
-                ).status
-            except (NoOutput, NoBlocks) as refused:
-                failure = failure or RunFailed(FailureCode.NO_OUTPUT, refused.message)
-        to_fail = FailRequest(
-            failure or RunFailed(FailureCode.NO_OUTPUT, "the batch gave no output"),
-            self.actor,
-            telemetry=telemetry,
-            raw=outcome.text,
-        )
-        return fail_job(job.pk, request=to_fail, config=self.config, now=self.clock()).status
+        outcome = replace(outcome, telemetry=telemetry_of([outcome]))
+        return close_job(
+            job, outcome, actor=self.actor, config=self.config, now=self.clock()
+        ).status
 
 
 def _outcome(

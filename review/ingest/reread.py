@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from review.acceptance.decide import DecisionRequest, PairOfAnotherModel, set_decision
 from review.domain.paths import gate_id_of
 from review.ingest.parse import read_review
@@ -43,9 +45,8 @@ def _decide(
 ) -> RereadJson | None:
     """Decide the pair; return None where another model than the partition's wrote the review."""
     if dry_run:
-        pair = ReviewPair.objects.select_related("note", "gate", "job__model_partition").get(
-            pk=pair_id
-        )
+        related = ("note", "gate", "job__model_partition")
+        pair = ReviewPair.objects.select_related(*related).get(pk=pair_id)
         return RereadJson(
             review_pair_id=pair_id,
             note_path=pair.note.path,
@@ -61,13 +62,4 @@ def _decide(
         done = set_decision(request, config=config, now=now)
     except PairOfAnotherModel:
         return None
-    return RereadJson(
-        review_pair_id=done.review_pair_id,
-        note_path=done.note_path,
-        gate_path=done.gate_path,
-        gate_id=done.gate_id,
-        model_partition=done.model_partition,
-        decision=done.decision,
-        accepted=done.accepted,
-        not_accepted_because=done.not_accepted_because,
-    )
+    return msgspec.convert(done, RereadJson, from_attributes=True)
