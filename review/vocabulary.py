@@ -213,5 +213,6 @@ class ProblemCode(TextChoices):
     UNKNOWN_KEY = "unknown-key"
     UNKNOWN_WATCH = "unknown-watch"
     UNKNOWN_RULE = "unknown-rule"
+    IDLE_SKIP = "idle-skip"
     PROMPT_TOO_LARGE = "prompt-too-large"
     DAMAGED_LOCK = "damaged-lock"

@@ -56,7 +56,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "review.web.core.preferences.shell",
+                "review.web.core.actions.shell",
             ],
         },
     }
@@ -74,7 +74,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "start"
 # In seconds: how long the link holds that logs in once. Passwords are not reset here.
 PASSWORD_RESET_TIMEOUT = 15 * 60
-CSRF_FAILURE_VIEW = "review.web.core.error_pages.csrf_failed"
+CSRF_FAILURE_VIEW = "review.web.core.middleware.csrf_failed"
 
 # A row of the store for each login: a page reads it by its key, and queues behind no ingest.
 SESSION_ENGINE = "commonplace_site.sessions"

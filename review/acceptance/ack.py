@@ -25,7 +25,7 @@ from review.models import (
     batched,
 )
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.names import command_to_review, named_gates, named_note
+from review.selection.gate_names import command_to_review, named_gates, named_note
 from review.selection.note_cache import DraftPair, gate_snapshot
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 
@@ -57,8 +57,19 @@ class Superseded(Conflict):
     """A later text of the key was accepted in the meantime."""
 
 
-@dataclass(frozen=True)
-class AckRequest:
+@dataclass(frozen=True, kw_only=True)
+class AckOptions:
+    """In whose name acceptances move, and whether changed gates are taken too."""
+
+    model_partition: str
+    actor: str
+    reason: str = ""
+    kind: AcceptanceKind = AcceptanceKind.ACK
+    accept_gate_change: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AckRequest(AckOptions):
     """The pairs of one note to ack, and what the caller has looked at.
 
     :param gates: gate ids or paths; a bundle is none.
@@ -67,11 +78,7 @@ class AckRequest:
 
     note: str
     gates: tuple[str, ...]
-    model_partition: str
-    actor: str
-    reason: str = ""
     expect_note_sha256: str | None = None
-    accept_gate_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +96,6 @@ class PairState:
 
     accepted: Digests | None = None
     review: Review | None = None
-
-
-@dataclass(frozen=True)
-class AckOptions:
-    """In whose name acceptances move, and whether changed gates are taken too."""
-
-    model_partition: str
-    kind: AcceptanceKind
-    actor: str
-    reason: str = ""
-    accept_gate_change: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,15 +125,8 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",
             hint="it was edited since you read it: look at the change again",
         )
-    options = AckOptions(
-        model_partition=request.model_partition,
-        kind=AcceptanceKind.ACK,
-        actor=request.actor,
-        reason=request.reason,
-        accept_gate_change=request.accept_gate_change,
-    )
     with transaction.atomic():
-        acks = apply_acks([Ack(DraftPair(note, gate)) for gate in gates], options=options, now=now)
+        acks = apply_acks([Ack(DraftPair(note, gate)) for gate in gates], options=request, now=now)
         if errors := [ack.refusal for ack in acks if ack.refusal]:
             message = "; ".join(error.message for error in errors)
             raise type(errors[0])(f"{message}; nothing was acked", hint=errors[0].hint)

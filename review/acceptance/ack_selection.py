@@ -98,7 +98,6 @@ def ack_selection(
     partition, targets = read_ack_targets(request, config=config)
     options = AckOptions(
         model_partition=partition,
-        kind=AcceptanceKind.ACK,
         actor=request.actor,
         reason=request.reason,
         accept_gate_change=True,

@@ -41,11 +41,10 @@ def carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, Di
         if old in decided and new not in there
     }
     rows = {row.pk: row for row in decided.values()}
-    return [(plan, _copy(rows[pk], new)) for (pk, new), plan in sorted(copies.items(), key=_order)]
-
-
-def _order(item: tuple[tuple[int, str], CarryPlan]) -> tuple[int, str]:
-    return item[0]
+    return [
+        (plan, _copy(rows[pk], new))
+        for (pk, new), plan in sorted(copies.items(), key=lambda item: item[0])
+    ]
 
 
 def _moved_fingerprints(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, str, str]]:

@@ -30,7 +30,7 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.names import command_to_review, named_gates, named_note
+from review.selection.gate_names import command_to_review, named_gates, named_note
 from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus

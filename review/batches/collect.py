@@ -133,10 +133,9 @@ class BatchCollector:
         shown.jobs_without_cost += cost is None and outcome.telemetry is not None
 
     def _ingest(self, job: ReviewJob, outcome: RunnerOutcome) -> str:
-        outcome = replace(outcome, telemetry=telemetry_of([outcome]))
-        return close_job(
-            job, outcome, actor=self.actor, config=self.config, now=self.clock()
-        ).status
+        whole = replace(outcome, telemetry=telemetry_of([outcome]))
+        closed = close_job(job, whole, actor=self.actor, config=self.config, now=self.clock())
+        return closed.status
 
 
 def _outcome(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from review.errors import InputRejected
 
 _T = TypeVar("_T")
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _CUT_OFF = "Input data was truncated"
 
 
@@ -47,6 +48,19 @@ def _told(error: Exception, data: bytes) -> str:
         return str(error)
     line = data.rstrip().count(b"\n") + 1
     return f"it ends in the middle of a value, in line {line} (byte {len(data):,})"
+
+
+def from_row(kind: type[_Struct], row: object, **more: Any) -> _Struct:
+    """Make a document of the attributes of `row` that have the names of its fields.
+
+    Moments become text.
+
+    :param more: the fields that `row` lacks, or has in another form.
+    """
+    names = [name for name in kind.__struct_fields__ if name not in more and hasattr(row, name)]
+    found = {name: getattr(row, name) for name in names}
+    told = {name: timestamp(v) if isinstance(v, datetime) else v for name, v in found.items()}
+    return kind(**told, **more)
 
 
 def timestamp(moment: datetime | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from review.documents.base import Document
+from review.documents.base import Document, from_row
 from review.domain.problems import Problem
 
 
@@ -19,12 +19,7 @@ class ProblemJson(Document, kw_only=True):
 
 def problem_json(problem: Problem) -> ProblemJson:
     """A problem as commands print it."""
-    return ProblemJson(
-        path=problem.path,
-        code=problem.code.value,
-        message=problem.message,
-        skipped=problem.skipped,
-    )
+    return from_row(ProblemJson, problem, code=problem.code.value)
 
 
 def no_note_found(places: Iterable[str]) -> str:

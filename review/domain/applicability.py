@@ -6,25 +6,36 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+SKIP_KEY = "review_skip"  # in a note's frontmatter
+
 
 @dataclass(frozen=True, slots=True)
 class NoteKind:
     """What a note says it is; `type_path` as `resolve_type` gives it, `""` for none.
 
-    `readable` is false when the frontmatter could not be read, so that nothing is known.
+    `readable` is false when the frontmatter could not be read, so that nothing is known. `language`
+    is a code of two letters, `""` where it is not known; `skips` are the gates or lenses that the
+    note takes itself out of, with its reasons; `places` are the patterns of gates that its path fits.
     """
 
     type_path: str
     traits: frozenset[str]
     readable: bool
+    language: str = ""
+    skips: tuple[tuple[str, str], ...] = ()
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a gate asks of a note: any of `types` (resolved) and all of `traits`."""
+    """What a gate asks of a note: any of `types` (resolved), all of `traits`, a path that fits one
+    of `places`, the `language`; and that the note does not skip it by `gate_id`."""
 
     types: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    language: str = ""
+    gate_id: str = ""
 
 
 def resolve_type(raw: str, *, note_path: str) -> str:
@@ -68,6 +79,23 @@ def applies(requirement: Requirement, kind: NoteKind) -> bool:
 
     Types compare as paths; where either side is a bare name, by the stem.
     """
+    return skip_reason(requirement.gate_id, kind) is None and applies_unskipped(requirement, kind)
+
+
+def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
+    """Say why a note skips a gate, by its id or by the lens; None where it does not."""
+    for name, reason in kind.skips if gate_id else ():
+        if f"{gate_id}/".startswith(f"{name}/"):
+            return reason
+    return None
+
+
+def applies_unskipped(requirement: Requirement, kind: NoteKind) -> bool:
+    """Say whether the gate applies but for what the note skips."""
+    if requirement.places and kind.places.isdisjoint(requirement.places):
+        return False
+    if requirement.language and kind.language not in ("", requirement.language):
+        return False
     if not requirement.types and not requirement.traits:
         return True
     if not kind.readable or not kind.traits.issuperset(requirement.traits):

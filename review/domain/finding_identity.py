@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import NamedTuple, Protocol
 
-from review.domain.diffs.alignment import follow_line, headings_at
+from review.domain.diffs.lines import follow_line, headings_at
 from review.domain.paths import fingerprint, normalise_prose
 from review.vocabulary import Severity
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from review.errors import InputRejected
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # What every database can put into an index: PostgreSQL takes no more than a third of a page.
 MAX_PATH_BYTES = 2560

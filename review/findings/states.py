@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
 from review.domain.finding_identity import own_fingerprints
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, NamedKeys, ReviewPair, batched
+from review.protocol.quote_location import follow_quote, quote_lines
 from review.vocabulary import DispositionState
 
 
@@ -39,8 +41,6 @@ class QuoteFinder:
 
     def follow(self, note_path: str, quote: str, *, pair_id: int, line: int | None) -> QuoteNow:
         """Follow a quote that was on a line (from 1) of the text that a pair judged."""
-        from review.protocol.quote_location import follow_quote, quote_lines
-
         if not quote:
             return QuoteNow(None, is_gone=False)
         if pair_id not in self._reviewed:
@@ -127,11 +127,10 @@ def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJ
     if pair.moved:
         fingerprints = own_fingerprints(rows, note_path=pair.note_path, gate_path=pair.gate_path)
     return [
-        QueueFindingJson(
+        from_row(
+            QueueFindingJson,
+            row,
             fingerprint=fingerprint,
-            severity=row.severity,
-            text=row.text,
-            quote=row.quote,
             line=row.note_line,
             line_now=row.note_line,
             status=DispositionState.OPEN.value,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from review.documents.base import from_row
 from review.domain.paths import gate_id_of
 from review.jobs.job_documents import FindingJson, IngestedJobJson, IngestedPairJson
 from review.models import Finding, ReviewJob, ReviewPair
@@ -67,10 +68,8 @@ def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -
 
 
 def _finding(row: Finding) -> FindingJson:
-    return FindingJson(
-        fingerprint=row.fingerprint,
-        severity=row.severity,
-        text=row.text,
-        quote=row.quote,
+    return from_row(
+        FindingJson,
+        row,
         line=row.note_line,
     )

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from review.acceptance.decide import DecisionRequest, PairOfAnotherModel, set_decision
+from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of
 from review.ingest.parse import read_review
-from review.ingest.reread_documents import RereadJson, RereadReviewsJson
 from review.models import ReviewPair, ReviewText
 from review.reviews.needs_a_look import LookRequest, undecided_pairs
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, NotAccepted
+
+
+class RereadJson(Document):
+    """A review that has a decision now; `accepted` is null in a dry run."""
+
+    review_pair_id: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+    model_partition: str
+    decision: str
+    accepted: bool | None
+    not_accepted_because: str | None
+
+
+class RereadReviewsJson(Document, kw_only=True):
+    """The answer of `reread_reviews`."""
+
+    schema: str = "reread-reviews/1"
+    dry_run: bool
+    decided: list[RereadJson]
+    still_unknown: int
+
 
 REASON = "the stored review was read again"
 
@@ -62,4 +83,4 @@ def _decide(
         done = set_decision(request, config=config, now=now)
     except PairOfAnotherModel:
         return None
-    return msgspec.convert(done, RereadJson, from_attributes=True)
+    return from_row(RereadJson, done)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from review.job_files.errors import ArtifactNotWritten, ForeignJobFolder, OutputNotReadable
-from review.job_files.fix_record import FixRecord
+from review.job_files.atomic_write import (
+    ArtifactNotWritten,
+    FixRecord,
+    ForeignJobFolder,
+    OutputNotReadable,
+)
 from review.job_files.naming import JobPaths, folder_name, job_paths, manifest_path, result_name
 from review.job_files.store import MAX_OUTPUT_BYTES, ArtifactStore
 

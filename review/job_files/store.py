@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.files.storage import FileSystemStorage, storages
 
-from review.job_files.errors import ForeignJobFolder, OutputNotReadable, refusing_to
+from review.job_files.atomic_write import ForeignJobFolder, OutputNotReadable, refusing_to
 from review.job_files.naming import MANIFEST_NAME, folder_name
 from review.job_files.storage import LocalFolder, RemoteFolder
 from review.settings.config import Config

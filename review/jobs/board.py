@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Count, Q
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.domain.paths import gate_id_of
 from review.errors import InputRejected
 from review.job_files import manifest_path
@@ -205,14 +205,12 @@ def count_jobs_by_kind() -> JobCounts:
 
 
 def show_event(event: JobEvent) -> JobEventJson:
-    return JobEventJson(
+    return from_row(
+        JobEventJson,
+        event,
         review_job_event_id=event.pk,
         review_job_id=event.job_id,
         from_status=event.from_status or None,
-        to_status=event.to_status,
-        actor=event.actor,
-        note=event.note,
-        at=timestamp(event.at),
     )
 
 
@@ -237,26 +235,14 @@ def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Coun
 
 
 def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
-    return JobJson(
+    return from_row(
+        JobJson,
+        job,
         review_job_id=job.pk,
-        status=job.status,
         model_partition=job.model_partition.name,
-        grouping=job.grouping,
-        lens=job.lens,
-        purpose=job.purpose,
-        prompt_path=job.prompt_path,
-        bundle_output_path=job.bundle_output_path,
         manifest_path=manifest_path(job.prompt_path),
-        estimated_prompt_tokens=job.estimated_prompt_tokens,
-        pair_count=job.pair_count,
         pairs=pairs,
         claimed_by=job.claimed_by or None,
-        runner=job.runner,
-        runner_model=job.runner_model,
-        runner_effort=job.runner_effort,
-        created_at=timestamp(job.created_at),
-        started_at=timestamp(job.started_at),
-        completed_at=timestamp(job.completed_at),
         failure_code=job.failure_code or None,
         failure_reason=job.failure_reason or None,
         replaces=job.replaces_id,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from review.jobs.costs import mean_output_tokens
-from review.jobs.costs_documents import PricedEstimateJson
+from review.jobs.costs import PricedEstimateJson, mean_output_tokens
 from review.jobs.job_documents import PlannedJobJson
 from review.knowledge_base import Corpus
 from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt

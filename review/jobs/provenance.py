@@ -151,13 +151,13 @@ def _names(place: object, depth: int = 0) -> Iterator[str]:
 def _names_of_accounts(place: object) -> Iterator[str]:
     """As `_names`; else the keys, where none of them stands for words."""
     names = list(_names(place))
-    if not names and isinstance(place, Mapping) and not any(map(_is_text, place.values())):
+    if (
+        not names
+        and isinstance(place, Mapping)
+        and not any(isinstance(value, str) for value in place.values())
+    ):
         names = [name for name in place if name.strip()]
     yield from names
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _agrees(partition: str, model: str, config: Config) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.flavours import flavour_of
@@ -27,20 +29,18 @@ from review.knowledge_base.notes import (
     NoteLoader,
     as_named,
     facts_of_text,
+    in_order,
     read_note_text,
     typed,
 )
+from review.knowledge_base.places import NotePlacing
 from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import ScanRules
-from review.settings.config import REPORTS_FOLDER
+from review.settings.config import REPORTS_FOLDER, Config
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from pathlib import Path
-
     from review.knowledge_base.resolver import Linker
-    from review.settings.config import Config
 
 __all__ = [
     "AmbiguousGate",
@@ -140,7 +140,7 @@ class Corpus:
             {entry.path for entry in found.entries},
             folders=tuple(f"{path}/" for path in scanner.folders),
         )
-        return notes
+        return self._placed(notes)
 
     def notes_at(self, paths: Collection[str]) -> NoteList:
         """Return the notes at these paths that a walk of their folders finds; no other file is read.
@@ -150,7 +150,7 @@ class Corpus:
         now_ns = self._clock_ns()
         scanner = self._scanner()
         scanner.add_notes(paths)
-        return self._loader.load(scanner.result(), now_ns=now_ns)
+        return self._placed(self._loader.load(scanner.result(), now_ns=now_ns))
 
     def read_note(self, path: str) -> NoteText:
         """Read one note as it stands now.
@@ -165,7 +165,7 @@ class Corpus:
     def facts_of(self, note: NoteText) -> NoteFacts:
         facts = facts_of_text(note.path, note.text, note.sha256, disk_path=note.disk_path)
         named = replace(facts, problems=as_named(facts.problems))
-        return typed(named, self._folder_types)
+        return next(self._places.place([typed(named, self._folder_types)]))
 
     @cached_property
     def gates(self) -> GateCatalog:
@@ -215,6 +215,17 @@ class Corpus:
             disk_paths=self._disk_paths,
             flavour=self.flavour,
             strip_comments=self._strip_comments,
+        )
+
+    @cached_property
+    def _places(self) -> NotePlacing:
+        return NotePlacing(self.gates.gates)
+
+    def _placed(self, found: NoteList) -> NoteList:
+        notes = tuple(self._places.place(found.notes))
+        problems = [problem for note in notes if note.kind.skips for problem in note.problems]
+        return NoteList(
+            notes, in_order([*found.problems, *problems]) if problems else found.problems
         )
 
     @cached_property

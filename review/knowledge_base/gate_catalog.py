@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from review.domain.applicability import Requirement
 from review.domain.paths import near_matches
 from review.domain.problems import Problem
 from review.errors import InputRejected
 from review.vocabulary import Region
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class UnknownGate(InputRejected):

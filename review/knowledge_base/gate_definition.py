@@ -7,19 +7,16 @@ works with the stricter reading: it watches everything, and every change makes i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
 from review.domain.applicability import Requirement, resolve_type
-from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.paths import lens_of, near_matches, sha256_hex
 from review.domain.problems import Problem
-from review.domain.trivial_change import parse_staleness_rule
+from review.domain.staleness import parse_staleness_rule
 from review.knowledge_base.gate_catalog import Gate
 from review.knowledge_base.notes import left_by_git
 from review.vocabulary import ProblemCode, Region
-
-if TYPE_CHECKING:
-    from review.domain.markdown.frontmatter import Frontmatter
 
 ALL_REGIONS = frozenset(Region)
 KEYS = (
@@ -31,11 +28,13 @@ KEYS = (
     "staleness",
     "requires_type",
     "requires_trait",
+    "applies_to",
+    "language",
     "description",
     "rule",
 )
-_TEXT_KEYS = ("type", "gate_id", "name", "lens", "staleness", "description", "rule")
-_REQUIREMENTS = ("requires_type", "requires_trait")
+_TEXT_KEYS = ("type", "gate_id", "name", "lens", "staleness", "language", "description", "rule")
+_REQUIREMENTS = ("requires_type", "requires_trait", "applies_to", "language")
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
@@ -85,6 +84,9 @@ class _GateReader:
                     for name in self._names("requires_type")
                 ),
                 traits=self._names("requires_trait"),
+                places=self._names("applies_to"),
+                language=self._language(),
+                gate_id=self._gate_id,
             ),
             rule=self._text("rule"),
             rule_line=frontmatter.line_of("rule"),
@@ -154,6 +156,13 @@ class _GateReader:
             message = f"`staleness` is {_shown(written)}; expected `changed` or `rewrite(0.5)`. Taken as `changed`"
             self._report(ProblemCode.INVALID_GATE, "staleness", message, skipped=False)
             return None
+
+    def _language(self) -> str:
+        written = self._text("language").lower()
+        if written and not re.fullmatch(r"[a-z]{2}", written):
+            message = f"`language` is {_shown(written)}; expected a code of two letters, such as en"
+            self._report(ProblemCode.INVALID_GATE, "language", message, skipped=True)
+        return written
 
     def _names(self, key: str) -> tuple[str, ...]:
         if key not in self._frontmatter.fields:

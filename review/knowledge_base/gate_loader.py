@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from review.domain.paths import (
     MAX_LENS_CHARACTERS,
@@ -13,16 +13,11 @@ from review.domain.paths import (
 )
 from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import Gate, GateCatalog
+from review.knowledge_base.index import FileIndex
 from review.knowledge_base.notes import in_order
-from review.knowledge_base.reader import UnreadableFile, decode
+from review.knowledge_base.reader import FileContent, UnreadableFile, decode
+from review.knowledge_base.walker import FileEntry, ScanResult
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from review.knowledge_base.index import FileIndex
-    from review.knowledge_base.reader import FileContent
-    from review.knowledge_base.walker import FileEntry, ScanResult
 
 # Files that explain a folder of gates to its readers are no gates.
 _DOCUMENTATION = frozenset({"readme.md", "index.md"})

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable, Set
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
@@ -13,12 +17,8 @@ from review.knowledge_base.gate_catalog import Gate
 from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Set
-    from pathlib import Path
-
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 4, 3
+LAYOUT, RULES = 5, 4
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
 _log = logging.getLogger(__name__)
@@ -101,8 +101,6 @@ class FileIndex:
         """Write the file if anything changed. Failing is silent: the next command reads again."""
         if self._path is None or not self._changed:
             return
-        import msgspec
-
         self._changed = False
         # Never earlier than what was loaded: the clock may have been set back since.
         written_at_ns = max(self._clock_ns(), self._content.written_at_ns)
@@ -132,8 +130,6 @@ class FileIndex:
 
 
 def _load(path: Path) -> _Content | None:
-    import msgspec
-
     try:
         data = memoryview(read_file(str(path.parent), path.name, max_bytes=_MAX_BYTES).data)
         size = hashlib.sha256().digest_size

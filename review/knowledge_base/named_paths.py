@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from review.domain.paths import near_matches, path_below
 from review.domain.problems import Problem
 from review.errors import InputRejected
-from review.knowledge_base.reader import UnreadableFile
-from review.knowledge_base.walker import MARKDOWN, Scanner
+from review.knowledge_base.reader import DiskPaths, UnreadableFile
+from review.knowledge_base.walker import MARKDOWN, Scanner, ScanRules
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from review.knowledge_base.reader import DiskPaths
-    from review.knowledge_base.walker import ScanRules
 
 _EXPECTED = f"expected a {MARKDOWN} file"
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from review.errors import Conflict, ReviewError
+from review.knowledge_base import NoteText
 from review.knowledge_base.reader import UnreadableFile, read_file, resolve_inside
 from review.private_files import replace_file
-
-if TYPE_CHECKING:
-    from review.knowledge_base import NoteText
 
 
 class NoteEditedMeanwhile(Conflict):

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from review.domain.applicability import NoteKind, resolve_type, with_folder_type
-from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.applicability import SKIP_KEY, NoteKind, resolve_type, with_folder_type
+from review.domain.language import language_of
+from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.markdown.lines import iter_lines
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
-from review.knowledge_base.index import NoteRow
-from review.knowledge_base.reader import UnreadableFile, decode, is_blank
-from review.knowledge_base.walker import empty_note
+from review.knowledge_base.index import FileIndex, NoteRow
+from review.knowledge_base.reader import FileContent, UnreadableFile, decode, is_blank
+from review.knowledge_base.walker import FileEntry, ScanResult, empty_note
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from review.domain.markdown.frontmatter import Frontmatter
-    from review.knowledge_base.index import FileIndex
-    from review.knowledge_base.reader import FileContent
-    from review.knowledge_base.walker import FileEntry, ScanResult
 
 NO_KIND = NoteKind("", frozenset(), readable=True)
 _EXPECTED = {
     "type": "one path or name",
     "status": "one word",
     "traits": "a name, or a list of names",
+    SKIP_KEY: "gates or lenses with the reason for each",
 }
 _UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
@@ -72,7 +66,8 @@ def facts_of_text(path: str, text: str, digest: str, *, disk_path: str = "") -> 
         return NoteFacts(path, disk_path, digest, "", _UNREADABLE_KIND, (problem,))
     wrong = [key for key in _EXPECTED if not _is_as_expected(key, frontmatter)]
     status = (frontmatter.text("status") or "").strip()
-    kind = _UNREADABLE_KIND if {"type", "traits"} & set(wrong) else _kind(path, frontmatter)
+    unknown = {"type", "traits"} & set(wrong)
+    kind = _UNREADABLE_KIND if unknown else _kind(path, frontmatter, text)
     problems = tuple(_wrong_value(path, key, frontmatter) for key in wrong)
     return NoteFacts(path, disk_path, digest, status, kind, problems)
 
@@ -107,19 +102,41 @@ def left_by_git(path: str, text: str) -> Problem | None:
     return None
 
 
-def _kind(path: str, frontmatter: Frontmatter) -> NoteKind:
+def _kind(path: str, frontmatter: Frontmatter, text: str) -> NoteKind:
     written = (frontmatter.text("type") or "").strip()
     traits = (trait.strip() for trait in frontmatter.strings("traits") or ())
     return NoteKind(
         resolve_type(written, note_path=path) if written else "",
         frozenset(trait for trait in traits if trait),
         readable=True,
+        language=_language(frontmatter, text),
+        skips=tuple(sorted((_skips(frontmatter) or {}).items())),
     )
+
+
+def _language(frontmatter: Frontmatter, text: str) -> str:
+    written = frontmatter.text("lang") or frontmatter.text("language") or ""
+    code = written.strip().lower()[:2]
+    return code if code.isalpha() else language_of(text[frontmatter.body_offset :])
+
+
+def _skips(frontmatter: Frontmatter) -> dict[str, str] | None:
+    """The gates that a note skips, with its reasons; None where one has none."""
+    found = frontmatter.fields.get(SKIP_KEY)
+    given = found if isinstance(found, dict) else {}
+    skips = {
+        str(gate).strip().strip("/"): reason.strip()
+        for gate, reason in given.items()
+        if isinstance(reason, str) and reason.strip()
+    }
+    return skips if skips and len(skips) == len(given) else None
 
 
 def _is_as_expected(key: str, frontmatter: Frontmatter) -> bool:
     if key not in frontmatter.fields:
         return True
+    if key == SKIP_KEY:
+        return _skips(frontmatter) is not None
     read = frontmatter.strings if key == "traits" else frontmatter.text
     return read(key) is not None
 
@@ -128,7 +145,9 @@ def _wrong_value(path: str, key: str, frontmatter: Frontmatter) -> Problem:
     return Problem(
         path,
         ProblemCode.INVALID_FRONTMATTER,
-        f"`{key}` holds a list or a mapping; expected {_EXPECTED[key]}",
+        f"`{key}` is not readable; expected {_EXPECTED[key]}"
+        if key == SKIP_KEY
+        else f"`{key}` holds a list or a mapping; expected {_EXPECTED[key]}",
         skipped=False,
         line=frontmatter.line_of(key),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
@@ -25,22 +26,28 @@ from review.domain.markdown.links import (
 )
 from review.domain.markdown.prompt_text import text_for_prompt
 from review.knowledge_base.named_paths import PathScanner
-from review.knowledge_base.reader import UnreadableFile, decode, read_file, resolve_inside
-from review.knowledge_base.repository import Repository
-from review.knowledge_base.walker import MARKDOWN
+from review.knowledge_base.reader import (
+    DiskPaths,
+    UnreadableFile,
+    decode,
+    read_file,
+    resolve_inside,
+)
+from review.knowledge_base.walker import MARKDOWN, ScanRules
 from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
-    from review.knowledge_base.reader import DiskPaths
-    from review.knowledge_base.walker import ScanRules
+    from pathspec import PathSpec
 
 KB_FOLDER = "kb"
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
-_WITH_IDS = ("dendron", "docusaurus")
 _HEAD_BYTES = 2_000
-_ID = re.compile(rb"---\s.*?^id:[ \t]*[\"']?([\w.-]+)", re.DOTALL | re.MULTILINE)
+_HEAD = re.compile(rb"---\s.*?^---", re.DOTALL | re.MULTILINE)
+_ADDRESS = re.compile(
+    rb"^(?:id|permalink|slug|url|redirect_from):[ \t]*[\"']?([\w./-]+)", re.MULTILINE
+)
 
 
 class RepositoryFiles(Collection[str]):
@@ -99,17 +106,18 @@ class _LazyStems(Mapping[str, tuple[str, ...]]):
     @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
         stems = stems_of(self._files)
-        if self._flavour.name in _WITH_IDS:
-            stems = dict(self._ids()) | stems
+        if self._flavour.makes_pages or self._flavour.target_last:
+            stems = dict(self._addresses()) | stems
         return stems
 
-    def _ids(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the notes by the id in their frontmatter, where links may name that as well."""
+    def _addresses(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the notes by the id or the address in their frontmatter, which links may name."""
         for path in self._files:
             with suppress(UnreadableFile):
-                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data
-                if path.endswith(".md") and (found := _ID.match(data[:_HEAD_BYTES])):
-                    yield BY_ID + found[1].decode("utf-8", "replace"), (path,)
+                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data[:_HEAD_BYTES]
+                if path.endswith((".md", ".mdx")) and (head := _HEAD.match(data)):
+                    for found in _ADDRESS.findall(head[0]):
+                        yield BY_ID + found.decode("utf-8", "replace").strip("/"), (path,)
 
     def __getitem__(self, stem: str) -> tuple[str, ...]:
         return self._stems[stem]
@@ -202,3 +210,70 @@ def _targets(notes: Iterable[tuple[str, str]], linker: Linker) -> Iterable[str]:
     return dict.fromkeys(
         row.resolved for row in rows if row.resolved is not None and row.resolved.endswith(MARKDOWN)
     )
+
+
+_MAX_REPOSITORY_FILE = 1_000_000
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_TARGETS = re.compile(r"^([^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)([^\n]*)", re.MULTILINE)
+_INCLUDE = re.compile(r"^(?:-?include|sinclude)\b", re.MULTILINE)
+_ANY_NAME = re.compile(r"[^/.]*[%$][^/.]*")  # may stand for a target of any plain name
+# It need not be there, and documents speak of it.
+_OPTIONAL = frozenset(("kb/review.toml",))
+
+
+class Repository:
+    """Answers about files below the root, and errs towards "it may be there"."""
+
+    def __init__(self, root: str, files: Collection[str]) -> None:
+        """Use the link targets `files`, which hold no hidden file and none of the reports folder."""
+        self._root = root
+        self._files = files
+
+    def is_gone(self, path: str, *, note_path: str) -> bool:
+        """Whether a path is not there although its first two folders are.
+
+        It may be meant from the root or from the folder of the note that names it.
+        Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
+        of which only the first folder is there: documents name files that their reader is to have.
+        """
+        *folders, _name = parts = path.split("/")
+        folder = "/".join(folders[:2])
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
+        if folder not in self._files or path in _OPTIONAL:
+            return False
+        if path in self._files or beside in self._files:
+            return False
+        known = all(not part.startswith(".") for part in parts) and parts[:2] != ["kb", "reports"]
+        return known and not self._ignores(path)
+
+    @cached_property
+    def make_targets(self) -> frozenset[str] | None:
+        """The targets of the Makefile at the root; None where there is none or it cannot be told."""
+        text = next(filter(None, map(self._read, _MAKEFILES)), "")
+        if not text or _INCLUDE.search(text):
+            return None
+        names: list[str] = []
+        for targets, prerequisites in _TARGETS.findall(text):
+            names += targets.split()
+            names += prerequisites.split() if targets == ".PHONY" else ()
+        return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
+
+    def _ignores(self, path: str) -> bool:
+        return self._ignored is not None and self._ignored.match_file(path)
+
+    @cached_property
+    def _ignored(self) -> PathSpec[Any] | None:
+        from pathspec import PathSpec  # takes 40 ms
+
+        lines = self._read(".gitignore").splitlines()
+        try:
+            return PathSpec.from_lines("gitignore", lines)
+        except ValueError:
+            return None
+
+    def _read(self, name: str) -> str:
+        try:
+            data = read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
+        except UnreadableFile:
+            return ""
+        return data.decode("utf-8", "replace")

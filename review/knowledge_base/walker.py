@@ -7,10 +7,11 @@ import re
 import stat
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from review.domain.paths import MAX_PATH_BYTES, composed, name_problem
 from review.domain.printing import printable_line
@@ -27,9 +28,6 @@ from review.knowledge_base.reader import (
 )
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
 
 MARKDOWN = ".md"
 # Ends the name of the folder that holds a gate's cases.

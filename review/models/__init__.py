@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from review.models.acceptances import Acceptance, CurrentAcceptance
 from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys
-from review.models.finding_states import FindingState
-from review.models.findings import Disposition, Finding
+from review.models.findings import Disposition, Finding, FindingState
 from review.models.jobs import (
     Claim,
     Ending,

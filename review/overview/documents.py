@@ -1,4 +1,4 @@
-"""JSON documents of `review_status`, `review_init` and of the overview pages."""
+"""JSON documents of `review_status` and of the overview pages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from review.calibration.documents import AgreementJson, GateRecordJson
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
 from review.findings.documents import QueueFindingJson
-from review.jobs.costs_documents import CostsJson
-from review.selection.documents import ChangeJson
-from review.selection.gate_documents import GateJson
-from review.selection.rename_documents import RenameJson
+from review.jobs.costs import CostsJson
+from review.selection.documents import ChangeJson, GateJson, RenameJson
 
 
 class GateStatusJson(Document, kw_only=True):
@@ -40,6 +38,14 @@ class OrphanJson(Document, kw_only=True):
     path: str
     kind: str
     acceptances: int
+
+
+class SkipJson(Document, kw_only=True):
+    """A pair that a note takes itself out of, with `review_skip` in its frontmatter."""
+
+    note_path: str
+    gate_id: str
+    reason: str
 
 
 class StepJson(Document, kw_only=True):
@@ -76,6 +82,7 @@ class StatusJson(Document, kw_only=True):
     notices: list[str] = []
     renames: list[RenameJson] = []
     waiting_findings: int = 0
+    skips: list[SkipJson] = []
     next_steps: list[StepJson] = []
 
 
@@ -303,21 +310,3 @@ class SearchJson(Document, kw_only=True):
     notes: list[FoundNoteJson]
     findings: list[FoundFindingJson]
     reviews: list[FoundReviewJson]
-
-
-class InitJson(Document, kw_only=True):
-    """The answer of `review_init`; paths are relative to `into`.
-
-    `kept` files were there and are not touched; of these, `differing` are not what the starter
-    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in, `next`
-    the command to type next.
-    """
-
-    schema: str = "review-init/1"
-    into: str
-    dry_run: bool
-    created: list[str]
-    kept: list[str]
-    differing: list[str]
-    next: str
-    flavour: str

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from django.db.models import F, Max, Q, QuerySet
 
-from review.documents.base import timestamp
+from review.documents.base import from_row, timestamp
 from review.jobs.board import show_event
 from review.jobs.pages_documents import (
     AcceptanceEventJson,
@@ -145,12 +145,9 @@ def _findings(fingerprints: Sequence[str]) -> dict[str, Finding]:
 def _disposition(
     row: Disposition, finding: Finding | None, gates_folder: str
 ) -> DispositionEventJson:
-    return DispositionEventJson(
-        fingerprint=row.fingerprint,
-        state=row.state,
-        actor=row.actor,
-        reason=row.reason,
-        at=timestamp(row.at),
+    return from_row(
+        DispositionEventJson,
+        row,
         text=finding.text if finding else None,
         note_path=finding.pair.note.path if finding else None,
         gate_id=gate_label(finding.pair.gate.path, gates_folder) if finding else None,
@@ -158,25 +155,21 @@ def _disposition(
 
 
 def _decision(row: DecisionEvent, gates_folder: str) -> DecisionEventJson:
-    return DecisionEventJson(
+    return from_row(
+        DecisionEventJson,
+        row,
         review_pair_id=row.pair_id,
-        decision=row.decision,
-        actor=row.actor,
-        reason=row.reason,
-        at=timestamp(row.at),
         note_path=row.pair.note.path,
         gate_id=gate_label(row.pair.gate.path, gates_folder),
     )
 
 
 def _acceptance(row: Acceptance, gates_folder: str) -> AcceptanceEventJson:
-    return AcceptanceEventJson(
-        kind=row.kind,
+    return from_row(
+        AcceptanceEventJson,
+        row,
         note_path=row.note.path,
         gate_id=gate_label(row.gate.path, gates_folder),
         model_partition=row.model_partition.name,
-        review_pair_id=row.review_pair_id,
-        actor=row.actor,
-        reason=row.reason,
         at=timestamp(row.accepted_at),
     )

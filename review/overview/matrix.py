@@ -123,7 +123,7 @@ def read_matrix(states: PairStates, request: MatrixRequest) -> Matrix:
     return Matrix(
         request=request,
         columns=reader.columns,
-        lenses=Counter(gate.lens for gate in states.gates),
+        lenses=dict(Counter(gate.lens for gate in states.gates)),
         folders=tuple(reader.folder(path, notes) for path, notes in shown if path),
         rows=tuple(reader.rows([notes[0] for path, notes in shown if not path])),
         has_more=len(entries) > ROWS_A_PAGE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from review.documents.base import timestamp
+from review.documents.base import from_row, timestamp
 from review.documents.problems import problem_json
 from review.domain.paths import normalise_path
 from review.domain.problems import Problem
@@ -46,35 +46,15 @@ class NotePageRequest:
 
 @dataclass(frozen=True)
 class NotePage:
-    """The note as it is, its pairs, its open findings and its past, newest first.
+    """The note as it is, with its pairs, its open findings and its past, newest first.
 
     :param kept: the last text of the note that the store kept, where the file is gone.
     """
 
     now: CurrentNote
-    title: str
+    document: NoteJson
     pairs: tuple[PairRow, ...]
-    unjudged_gates: tuple[str, ...]
-    findings: tuple[NoteFindingJson, ...]
-    history: tuple[NoteEventJson, ...]
-    problems: tuple[Problem, ...]
     kept: FileSnapshot | None
-
-    def document(self) -> NoteJson:
-        facts = self.now.facts
-        return NoteJson(
-            note_path=self.now.path,
-            sha256=facts.sha256 if facts else None,
-            title=self.title,
-            status=facts.status if facts else "",
-            type=facts.kind.type_path if facts else "",
-            traits=sorted(facts.kind.traits) if facts else [],
-            pairs=list(self.pairs),
-            unjudged_gates=list(self.unjudged_gates),
-            findings=list(self.findings),
-            history=list(self.history),
-            problems=[problem_json(problem) for problem in self.problems],
-        )
 
 
 def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) -> NotePage:
@@ -98,22 +78,29 @@ def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) 
         gates_folder=config.gates_folder,
     )
     shown = {row.gate_path for row in rows}
-    return NotePage(
-        now=now,
+    facts = now.facts
+    document = NoteJson(
+        note_path=path,
+        sha256=facts.sha256 if facts else None,
         title=regions_of(now.text).title_text if now.text else "",
-        pairs=rows,
-        unjudged_gates=tuple(
+        status=facts.status if facts else "",
+        type=facts.kind.type_path if facts else "",
+        traits=sorted(facts.kind.traits) if facts else [],
+        pairs=list(rows),
+        unjudged_gates=[
             gate.gate_id
             for gate in applicable_gates(corpus, now)
             if gate.path not in shown and not obligations.is_owed(gate)
-        ),
-        findings=tuple(_findings(corpus, now, accepted, config)),
-        history=tuple(_history(note_id, request, config)),
-        problems=problems,
-        kept=FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk").first()
-        if now.text is None
-        else None,
+        ],
+        findings=_findings(corpus, now, accepted, config),
+        history=list(_history(note_id, request, config)),
+        problems=[problem_json(problem) for problem in problems],
     )
+    kept = None
+    if now.text is None:
+        texts = FileSnapshot.objects.filter(path_id=note_id)
+        kept = texts.order_by("-captured_at", "-pk").first()
+    return NotePage(now, document, rows, kept)
 
 
 def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[CurrentNote, tuple[Problem, ...]]:
@@ -144,7 +131,7 @@ def _require_note(corpus: Corpus, now: CurrentNote, config: Config) -> None:
 
 def _findings(
     corpus: Corpus, now: CurrentNote, accepted: Iterable[CurrentAcceptance], config: Config
-) -> Iterable[NoteFindingJson]:
+) -> list[NoteFindingJson]:
     """Open findings of current reviews: each once, as its latest review has it; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
     rows = [
@@ -189,16 +176,12 @@ def _history(
     if request.before is not None:
         rows = rows.filter(pk__lt=request.before)
     for row in rows.defer("note_snapshot__text").order_by("-pk")[: request.history_size + 1]:
-        yield NoteEventJson(
+        yield from_row(
+            NoteEventJson,
+            row,
             acceptance_event_id=row.pk,
             gate_id=gate_label(row.gate.path, config.gates_folder),
             model_partition=row.model_partition.name,
-            kind=row.kind,
-            decision=row.decision,
-            review_pair_id=row.review_pair_id,
-            actor=row.actor,
-            reason=row.reason,
             at=timestamp(row.accepted_at),
             note_sha256=row.note_snapshot.content_sha256,
-            note_snapshot_id=row.note_snapshot_id,
         )

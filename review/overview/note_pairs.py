@@ -237,7 +237,8 @@ def read_since(rows: Iterable[PairRow], now_text: str | None) -> tuple[Since, ..
         if row.accepted_note_snapshot_id is not None and row.is_note_changed:
             groups.setdefault(row.accepted_note_snapshot_id, []).append(row)
     ordered = sorted(groups, key=lambda key: (-len(groups[key]), -key))
-    texts = _read_texts(ordered[:MAX_COMPARED])
+    snapshots = FileSnapshot.objects.filter(pk__in=ordered[:MAX_COMPARED])
+    texts = dict(snapshots.values_list("pk", "text"))
     return tuple(
         Since(
             accepted_at=max(row.accepted_at or "" for row in groups[key]),
@@ -246,7 +247,3 @@ def read_since(rows: Iterable[PairRow], now_text: str | None) -> tuple[Since, ..
         )
         for key in ordered
     )
-
-
-def _read_texts(keys: Iterable[int]) -> dict[int, str]:
-    return dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))

@@ -10,10 +10,17 @@ from enum import StrEnum
 from django.db.models import Count
 
 from review.documents.problems import no_note_found, problem_json
+from review.domain.applicability import applies_unskipped, skip_reason
 from review.jobs.abandonment import abandoned_jobs
 from review.knowledge_base import Corpus, Gate, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
-from review.overview.documents import GateStatusJson, OrphanJson, PartitionStatusJson, StatusJson
+from review.overview.documents import (
+    GateStatusJson,
+    OrphanJson,
+    PartitionStatusJson,
+    SkipJson,
+    StatusJson,
+)
 from review.overview.next_steps import next_steps
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -65,6 +72,7 @@ def read_status(
         orphans=find_orphans(corpus, states),
         problems=[problem_json(problem) for problem in states.problems],
         tripped=None,
+        skips=list(_skips(states)),
     )
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
     if any(orphan.kind == "note" for orphan in status.orphans):
@@ -73,6 +81,14 @@ def read_status(
     stale_rules = count_uncovered(states, partition=RULES_PARTITION)
     status.next_steps = next_steps(status, stale_rules=stale_rules, model=model_partition)
     return status
+
+
+def _skips(states: PairStates) -> Iterator[SkipJson]:
+    for note in states.notes:
+        for gate in states.gates if note.kind.skips else ():
+            reason = skip_reason(gate.gate_id, note.kind)
+            if reason is not None and applies_unskipped(gate.requirement, note.kind):
+                yield SkipJson(note_path=note.path, gate_id=gate.gate_id, reason=reason)
 
 
 def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Protocol
 
-from review.domain.diffs.alignment import follow_line, headings_at
+from review.domain.diffs.lines import follow_line, headings_at
 from review.domain.finding_identity import Reported, say_the_same
 
 _WORD = re.compile(r"[^\W_]+")

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from review.documents.csv_cells import safe_cell
+from review.domain.printing import safe_cell
 from review.findings.documents import QueueEntryJson, QueueFindingJson
 
 COLUMNS = (

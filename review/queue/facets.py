@@ -109,16 +109,11 @@ def _relabelled(counts: Counter[Any], label: Callable[[Any], str]) -> dict[str, 
 
 def _folders(counts: Counter[str], chosen: tuple[str, ...]) -> dict[str, int]:
     """Count the folders that are set, with all below them, and the ones a step below them."""
-    tops = chosen or (_shared_folder(counts),)
+    tops = chosen or (commonpath(counts) if counts else "",)
     steps = _relabelled(counts, lambda folder: _step_below(folder, tops))
     steps.pop("", None)
     whole = {top: sum(n for f, n in counts.items() if is_below(f, (top,))) for top in chosen}
     return {**whole, **{step: n for step, n in steps.items() if step not in tops}}
-
-
-def _shared_folder(folders: Collection[str]) -> str:
-    """Return the longest folder that contains all of them."""
-    return commonpath(folders) if folders else ""
 
 
 def _step_below(folder: str, tops: Sequence[str]) -> str:

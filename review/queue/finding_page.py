@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Q
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.domain.disposition import finding_state
 from review.errors import InputRejected
 from review.findings.documents import (
@@ -18,7 +20,6 @@ from review.findings.documents import (
     QueueFindingJson,
 )
 from review.findings.lookup import find_finding
-from review.findings.passages import PassageLine, cut_passage
 from review.findings.states import QuoteFinder, latest_decided
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
 from review.models import CurrentAcceptance, Disposition, Finding, KbPath, ReviewPair
@@ -89,14 +90,9 @@ def _document(
     dispositions: list[Disposition],
     occurrences: list[Finding],
 ) -> FindingPageJson:
-    return FindingPageJson(
-        note_path=entry.note_path,
-        gate_path=entry.gate_path,
-        gate_id=entry.gate_id,
-        lens=entry.lens,
-        model_partition=entry.model_partition,
-        decision=entry.decision,
-        review_pair_id=entry.review_pair_id,
+    return from_row(
+        FindingPageJson,
+        entry,
         note_now=line.since,
         seen=line.seen,
         in_queue=not out_because,
@@ -104,22 +100,16 @@ def _document(
         later_pass_in=list(entry.later_pass_in),
         finding=entry.findings[0],
         dispositions=[
-            DispositionJson(
-                disposition=row.state,
-                actor=row.actor,
-                reason=row.reason,
-                at=timestamp(row.at) or "",
-            )
-            for row in dispositions
+            from_row(DispositionJson, row, disposition=row.state) for row in dispositions
         ],
         occurrences=[
-            OccurrenceJson(
+            from_row(
+                OccurrenceJson,
+                row.pair,
                 review_pair_id=row.pair_id,
                 model_partition=row.pair.job.model_partition.name,
-                decision=row.pair.decision,
                 severity=row.severity,
                 text=row.text,
-                reviewed_at=timestamp(row.pair.reviewed_at),
             )
             for row in occurrences
         ],
@@ -238,3 +228,78 @@ def _occurrences(line: QueueLine) -> list[Finding]:
     rows = Finding.objects.filter(Q(fingerprint=line.fingerprint) | Q(fingerprint__in=own))
     rows = rows.exclude(pk=finding_id).select_related("pair__job__model_partition")
     return list(rows.order_by("-pk")[:_MAX_HISTORY])
+
+
+_AROUND = 4
+_MOST_LINES = 40
+# A paragraph is often one line; a line may be a whole file.
+_MAX_LINE = 1200
+_MAX_BEFORE_QUOTE = 300
+_MAX_QUOTE_WORDS = 100
+_WORD = re.compile(r"\w+")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PassageLine:
+    """A line of the note, from 1; `marked` is the part of it that is quoted."""
+
+    number: int
+    before: str
+    marked: str
+    after: str
+
+    @property
+    def is_quoted(self) -> bool:
+        return bool(self.marked)
+
+
+def cut_passage(text: str, *, line: int, quote: str) -> tuple[PassageLine, ...]:
+    """Return the lines around `line`, where the quote begins; lines end at a line feed only."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    first = max(1, line - _AROUND)
+    spans = _quoted(lines[line - 1 : first + _MOST_LINES - 1], quote)
+    last = min(len(lines), line + max(spans, default=0) + _AROUND, first + _MOST_LINES - 1)
+    return tuple(
+        _clipped(number, lines[number - 1].removesuffix("\r"), spans.get(number - line))
+        for number in range(first, last + 1)
+    )
+
+
+def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
+    """Return the range of each line, by position, where most words of the quote follow each other.
+
+    Markup and line ends are between words. If there are none of its words, it is the first line.
+    """
+    words = [re.escape(word) for word in _WORD.findall(quote)[:_MAX_QUOTE_WORDS]]
+    if not words or not lines:
+        return {}
+    pattern = r"(?:\W+".join(rf"\b{word}\b" for word in words) + ")?" * (len(words) - 1)
+    matches = re.finditer(pattern, "\n".join(lines), re.IGNORECASE)
+    best = max(matches, key=lambda found: len(found[0]), default=None)
+    if best is None:
+        return {0: (0, len(lines[0]))}
+    spans = {}
+    offset = 0
+    for position, line in enumerate(lines):
+        start, end = max(0, best.start() - offset), min(len(line), best.end() - offset)
+        if start < end:
+            spans[position] = (start, end)
+        offset += len(line) + 1
+    return spans
+
+
+def _clipped(number: int, text: str, span: Span | None) -> PassageLine:
+    if span is None:
+        return PassageLine(number, _short(text), "", "")
+    start, end = span
+    cut = max(0, start - _MAX_BEFORE_QUOTE) if len(text) > _MAX_LINE else 0
+    before = ("…" if cut else "") + text[cut:start]
+    after = text[end : end + max(0, _MAX_LINE - len(before) - (end - start))]
+    more = "…" if len(text) > end + len(after) else ""
+    return PassageLine(number, before, _short(text[start:end]), after + more)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_LINE else f"{text[:_MAX_LINE]}…"

@@ -1,18 +1,52 @@
-"""What the files say about the rows of the queue, in keys of the store."""
+"""What the files say about the rows of the queue, in keys of the store; scanned once a minute if many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from review.knowledge_base import Gate
+from review.knowledge_base import Gate, NoteList
+from review.knowledge_base.gate_catalog import GateCatalog
+from review.knowledge_base.opening import open_corpus
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
+from review.settings.config import Config
 from review.vocabulary import DispositionState
+
+# So few notes are scanned in a time that nobody notices; 25,000 take half a second.
+SMALL_BASE = 2_000
+MAX_AGE = timedelta(seconds=60)
+_ROOTS_KEPT = 4
 
 # Gives the digests of notes by path; a note that is gone has none.
 DigestReader = Callable[[Collection[str]], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class FilesNow:
+    """The notes and gates as they were at one moment."""
+
+    notes: NoteList
+    gates: GateCatalog
+    looked_at: datetime
+
+
+_looks: dict[str, FilesNow] = {}
+
+
+def files_now(config: Config, *, now: datetime) -> FilesNow:
+    """The files as they are; of a large base as they were at most a minute ago."""
+    key = f"{config.root}\0{config.index_path}\0{config.note_roots}\0{config.excludes}"
+    known = _looks.get(key)
+    if known and len(known.notes.notes) > SMALL_BASE and now - known.looked_at < MAX_AGE:
+        return known
+    if len(_looks) >= _ROOTS_KEPT:
+        _looks.clear()
+    with open_corpus(config) as corpus:
+        found = _looks[key] = FilesNow(corpus.notes(), corpus.gates, now)
+    return found
 
 
 @dataclass(frozen=True)

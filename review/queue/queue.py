@@ -13,13 +13,13 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 
 from review.domain.paths import lens_of
 from review.knowledge_base.gate_catalog import GateCatalog
+from review.knowledge_base.opening import open_corpus
 from review.models import FindingState, ModelPartition, NamedKeys
 from review.queue.conditions import ColumnFilter, beyond, flagged_by, values_below
-from review.queue.notes import DigestReader, gate_keys, read_note_states
+from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states
 from review.queue.sorting import QueueSort, Ranking, make_ranking
 from review.selection.orphans import carried_away
-from review.selection.path_filters import gate_label
-from review.selection.snapshot_cache import FilesNow, digests_now, files_now
+from review.selection.path_filters import digests_of, gate_label
 from review.settings.config import Config
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
 
@@ -132,6 +132,7 @@ class Queue:
         :param is_whole: false where no facet is wanted: then notes that do not match stay unread.
         """
         self.wanted = wanted
+        self.looked_at = now
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
         self._folder = gates.folder
         self.gates, gate_texts = gate_keys(gates.gates)
@@ -374,12 +375,14 @@ class Queue:
         )
 
 
-def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> tuple[Queue, FilesNow]:
-    """Return the queue as a page shows it, and the scan of the files that it is based on."""
+def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
+    """Return the queue as a page shows it."""
     look = files_now(config, now=now)
 
-    def digests_of(paths: Collection[str]) -> Mapping[str, str]:
-        return {**look.files.digests, **digests_now(config, look.files, paths)}
+    def digests(paths: Collection[str]) -> Mapping[str, str]:
+        with open_corpus(config) as corpus:
+            return digests_of(corpus, look.notes, paths)
 
-    gates, muted = look.files.gates, config.muted
-    return Queue(wanted, gates=gates, digests_of=digests_of, muted=muted, now=now), look
+    queue = Queue(wanted, gates=look.gates, digests_of=digests, muted=config.muted, now=now)
+    queue.looked_at = look.looked_at
+    return queue

@@ -169,7 +169,7 @@ def dispose_matching(
 
     :raises QueueMoved: others match than when they were counted; nothing is written.
     """
-    fingerprints = queue_now(config, wanted, now=now)[0].fingerprints()
+    fingerprints = queue_now(config, wanted, now=now).fingerprints()
     if len(fingerprints) != expected:
         raise QueueMoved(
             f"{len(fingerprints):,} findings match now, not {expected:,}: somebody decided about"

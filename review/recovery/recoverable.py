@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Q, QuerySet
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.jobs.abandonment import abandoned_jobs, unanswered_jobs
 from review.jobs.output_states import OutputState, output_states
 from review.models import ReviewJob
@@ -52,18 +52,14 @@ def _annotated(jobs: QuerySet[ReviewJob], job_ids: Collection[int]) -> QuerySet[
 
 
 def _entry(job: ReviewJob, because: str, output: OutputState) -> RecoverableJson:
-    return RecoverableJson(
+    return from_row(
+        RecoverableJson,
+        job,
         review_job_id=job.pk,
-        status=job.status,
         model_partition=job.model_partition.name,
-        lens=job.lens,
-        pair_count=job.pair_count,
         pairs_without_review=job.waiting,  # type: ignore[attr-defined]
         claimed_by=job.claimed_by or None,
-        runner=job.runner,
-        started_at=timestamp(job.started_at),
         because=because,
         output=output.state,
         output_detail=output.detail,
-        bundle_output_path=job.bundle_output_path,
     )

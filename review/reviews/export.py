@@ -14,8 +14,8 @@ from typing import Any
 from django.db.models import F
 
 from review.documents.base import timestamp
-from review.documents.csv_cells import safe_cell
 from review.domain.paths import sha256_hex
+from review.domain.printing import safe_cell
 from review.job_files.atomic_write import write_whole
 from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
 from review.reviews.documents import ExportedJson

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from review.documents.base import timestamp
+from review.documents.base import from_row, timestamp
 from review.domain.paths import gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
@@ -206,15 +206,7 @@ def _review_json(
         parsed_decision=pair.decision,
         decision_source=pair.decision_source or None,
         problem=pair.problem or None,
-        person_decisions=[
-            PersonDecisionJson(
-                decision=event.decision,
-                actor=event.actor,
-                reason=event.reason,
-                at=timestamp(event.at),
-            )
-            for event in decisions
-        ],
+        person_decisions=[from_row(PersonDecisionJson, event) for event in decisions],
         reviewed_at=timestamp(pair.reviewed_at),
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
@@ -230,16 +222,13 @@ def _review_json(
 
 
 def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJson:
-    return AcceptanceJson(
+    return from_row(
+        AcceptanceJson,
+        row.event,
         note_path=row.note.path,
         gate_id=gate_label(row.gate.path, gates_folder),
         model_partition=row.model_partition.name,
-        kind=row.event.kind,
         decision=row.decision,
-        review_pair_id=row.event.review_pair_id,
-        actor=row.event.actor,
-        reason=row.event.reason,
-        accepted_at=timestamp(row.event.accepted_at),
         note_sha256=row.note_snapshot.content_sha256,
         gate_sha256=row.gate_snapshot.content_sha256,
     )
@@ -253,10 +242,9 @@ def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
             f"the output says it was written by {claim!r}, another model than those of the job's"
             f" partition {partition!r}: a claim, not provenance"
         )
-    return ProvenanceJson(
-        runner=job.runner,
-        runner_model=job.runner_model,
-        runner_effort=job.runner_effort,
+    return from_row(
+        ProvenanceJson,
+        job,
         claimed_by=job.claimed_by or None,
         claimed_at=timestamp(job.started_at),
         self_reported_model=claim or None,

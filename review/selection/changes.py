@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from review.domain.regions import Regions, regions_of
-from review.domain.trivial_change import as_gate_sees
+from review.domain.staleness import as_gate_sees
 from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
 from review.knowledge_base.gate_catalog import UnknownGate
 from review.models import FileSnapshot

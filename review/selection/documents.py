@@ -6,7 +6,25 @@ import msgspec
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
-from review.selection.rename_documents import RenameJson
+
+
+class RenameJson(Document, kw_only=True):
+    """A note or folder that has another path now, and the command that takes its reviews along.
+
+    `similarity` is the share of the text that stayed, 0..1; 1 for the accepted text byte for byte.
+    """
+
+    old_path: str
+    new_path: str
+    similarity: float
+    command: str
+
+    @property
+    def line(self) -> str:
+        """The rename as a line for people."""
+        edited = "" if self.similarity == 1 else f" and edited ({self.similarity:.0%} alike)"
+        return f"probably renamed{edited}: {self.command}"
+
 
 SELECTION_SCHEMA = "review-target-selector/1"
 
@@ -87,5 +105,35 @@ class SelectionJson(Document, kw_only=True):
     problems: list[ProblemJson]
     renames: list[RenameJson] = []
     left_out: dict[str, int] = {}
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}
+
+
+class GateJson(Document, kw_only=True):
+    """A gate; `rule` is null unless the embedded reviewer can judge it."""
+
+    gate_id: str
+    gate_path: str
+    lens: str
+    name: str
+    description: str
+    sha256: str
+    watches: list[str]
+    staleness: str
+    requires_type: list[str]
+    requires_trait: list[str]
+    rule: str | None
+    applies_to: list[str] = []
+    language: str | None = None
+
+
+class GatesJson(Document, kw_only=True):
+    """The answer of `resolve_gates`; with a note, `gates` are those that apply to it."""
+
+    schema: str = "resolve-gates/1"
+    note_path: str | None
+    gates: list[GateJson]
+    not_applicable: list[str]
+    problems: list[ProblemJson]
     next: str | None = None
     summary: dict[str, dict[str, int]] = {}

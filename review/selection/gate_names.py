@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 
+from review.documents.base import from_row
 from review.documents.problems import problem_json
 from review.domain.applicability import applies
-from review.domain.paths import path_below
+from review.domain.paths import gate_path_of, normalise_path, path_below
 from review.domain.rule_names import RULE_NAMES
+from review.errors import InputRejected
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteText
 from review.knowledge_base.reader import UnreadableFile
-from review.selection.gate_documents import GateJson, GatesJson
+from review.selection.documents import GateJson, GatesJson
+from review.selection.note_cache import CachedNote, NoteCache
 from review.vocabulary import ProblemCode, Region
 
 
@@ -57,16 +61,58 @@ def read_named_note(corpus: Corpus, path: str) -> NoteText:
 
 def gate_json(gate: Gate) -> GateJson:
     threshold = gate.rewrite_threshold
-    return GateJson(
-        gate_id=gate.gate_id,
+    return from_row(
+        GateJson,
+        gate,
         gate_path=gate.path,
-        lens=gate.lens,
-        name=gate.name,
-        description=gate.description,
-        sha256=gate.sha256,
         watches=[region.value for region in Region if region in gate.watches],
         staleness="changed" if threshold is None else f"rewrite({threshold:g})",
         requires_type=list(gate.requirement.types),
         requires_trait=list(gate.requirement.traits),
         rule=gate.rule if gate.rule in RULE_NAMES else None,
+        applies_to=list(gate.requirement.places),
+        language=gate.requirement.language or None,
     )
+
+
+class NotOneGate(InputRejected):
+    """A name that stands for several gates where each must be named."""
+
+
+def named_note(corpus: Corpus, name: str) -> CachedNote:
+    """Read the note at a root-relative path.
+
+    :raises BadPath, NoSuchNote, UnreadableFile: there is none, or it cannot be reviewed.
+    """
+    return NoteCache(corpus).note(read_named_note(corpus, normalise_path(name)).path)
+
+
+def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
+    """Return the gates of these ids or paths, sorted by path, each once.
+
+    :raises UnknownGate, AmbiguousGate: a name stands for nothing, or for a gate and a bundle.
+    :raises NotOneGate: a name is a bundle.
+    :raises UnreadableFile: the gate exists and cannot be used.
+    """
+    found = {gate.path: gate for gate in (_named_gate(corpus, name) for name in names)}
+    return tuple(found[path] for path in sorted(found))
+
+
+def _named_gate(corpus: Corpus, name: str) -> Gate:
+    folder = corpus.gates.folder
+    gates = corpus.gates.resolve((name,))
+    gate_id = normalise_path(name).removeprefix(f"{folder}/").removesuffix(".md")
+    path = gate_path_of(gate_id, gates_folder=folder)
+    if gates and path not in {gate.path for gate in gates}:
+        raise NotOneGate(
+            f"{name!r} is a bundle; name its gates one by one",
+            hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
+        )
+    return corpus.gate(path)
+
+
+def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> str:
+    """Return the command line that makes a job for a pair, fresh or not."""
+    select = ["review_target_selector", gate_id, "--note", note_path]
+    select += ["--mode", "requested", "--model", model_partition, "--json"]
+    return f"commonplace {shlex.join(select)} | commonplace create_review_jobs --input - --grouping note"

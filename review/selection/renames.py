@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from review.knowledge_base import Corpus, UnreadableFile
 from review.knowledge_base.notes import NoteFacts
 from review.models import CurrentAcceptance, FileSnapshot, KbPath, ModelPartition, batched
+from review.selection.documents import RenameJson
 from review.selection.orphans import is_there, live_acceptances
-from review.selection.rename_documents import RenameJson
 
 _ALIKE = 0.6
 # More pairs of texts are not compared, but for those of one folder or name, if these are few enough.

@@ -22,11 +22,11 @@ from review.errors import UsageRefused
 from review.knowledge_base import Corpus
 from review.knowledge_base.gate_catalog import AmbiguousGate, Gate, UnknownGate
 from review.knowledge_base.named_paths import NoSuchNote
-from review.knowledge_base.notes import NoteFacts, NoteList
+from review.knowledge_base.notes import NoteFacts, NoteList, in_order
 from review.knowledge_base.walker import MARKDOWN
 from review.models import CurrentAcceptance, FileSnapshot, batched
 from review.selection.changes import ChangeReader, file_now
-from review.selection.documents import DiffJson, SelectionJson, TargetJson
+from review.selection.documents import DiffJson, RenameJson, SelectionJson, TargetJson
 from review.selection.freshness import (
     NoteStaleness,
     Scope,
@@ -35,7 +35,6 @@ from review.selection.freshness import (
     partition_staleness,
     uncovered,
 )
-from review.selection.rename_documents import RenameJson
 from review.selection.renames import find_renames
 from review.selection.sampling import only_flagged, to_repeat
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
@@ -244,7 +243,7 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     scope = Scope(notes=notes, gates=gates)
     selection = Selection(
         request=request,
-        problems=tuple(sorted({*listed.problems, *gate_problems}, key=_problem_order)),
+        problems=in_order([*listed.problems, *gate_problems]),
         has_notes=bool(listed.notes),
         left_out=left_out,
         counts=Counter({"fresh": 0, **{reason.value: 0 for reason in Staleness}, "in-flight": 0}),
@@ -394,7 +393,3 @@ def _wanted(item: NoteStaleness, request: SelectionRequest) -> Iterator[StaleGat
     for stale in item.stale:
         if not request.reasons or stale.reasons[0] in request.reasons:
             yield stale
-
-
-def _problem_order(problem: Problem) -> tuple[str, str, str]:
-    return (problem.path, problem.code.value, problem.message)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import review
+from review.documents.base import Document
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
 from review.job_files.atomic_write import make_folder, make_private_folder, write_whole_new
@@ -40,24 +42,21 @@ class PlaceTaken(InputRejected):
     """A file stands where a folder must be, or a link leads out of the repository."""
 
 
-@dataclass(frozen=True)
-class InitRequest:
-    """:param into: the repository's root; made when it is missing.
-    :param mcp: write the settings of MCP clients that read them from the repository, too.
+class InitJson(Document, kw_only=True):
+    """The answer of `review_init`; paths are relative to `into`.
+
+    `kept` files were there and are not touched; of these, `differing` are not what the starter
+    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in, `next`
+    the command to type next.
     """
 
-    into: Path
-    dry_run: bool = False
-    mcp: bool = False
-
-
-@dataclass(frozen=True)
-class Initialised:
-    """Paths relative to the root, sorted; `differing` are those of `kept` with another content."""
-
-    created: tuple[str, ...]
-    kept: tuple[str, ...]
-    differing: tuple[str, ...]
+    schema: str = "review-init/1"
+    into: str
+    dry_run: bool
+    created: list[str]
+    kept: list[str]
+    differing: list[str]
+    next: str
     flavour: str
 
 
@@ -77,35 +76,40 @@ class _Item:
         return content.replace(unset, f'flavour = "{self.flavour}"'.encode())
 
 
-def initialise(request: InitRequest) -> Initialised:
+def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     """Copy what is missing of the starter set, and make the folder of the notes.
 
     All places are looked at first, so that a refusal leaves nothing half done; a second run
     finishes what a killed one began.
 
+    :param into: the repository's root; made when it is missing.
+    :param mcp: write the settings of MCP clients that read them from the repository, too.
     :raises StarterMissing: there is no starter set in this installation.
     :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
     :raises ArtifactNotWritten: the system refused.
     """
-    flavour = guess_flavour(request.into)
+    flavour = guess_flavour(into)
     items = [replace(item, flavour=flavour) for item in _items()]
-    if request.mcp:
+    if mcp:
         items.append(_Item(MCP_SETTINGS, _source("mcp.json")))
     items.sort(key=lambda item: item.target)
     for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
-        _refuse_taken(request.into, folder)
-    created: list[_Item] = []
-    kept: list[_Item] = []
-    for item in items:
-        (created if _place(item, request) else kept).append(item)
-    if not (request.into / NOTES_FOLDER).is_dir():
-        created.append(_Item(f"{NOTES_FOLDER}/", _PACKAGE))
-        if not request.dry_run:
-            make_folder(request.into / NOTES_FOLDER)
-    return Initialised(
-        created=tuple(sorted(item.target for item in created)),
-        kept=tuple(item.target for item in kept),
-        differing=tuple(item.target for item in kept if _differs(item, request.into)),
+        _refuse_taken(into, folder)
+    kept = [item for item in items if not _place(item, into, dry_run=dry_run)]
+    created = [item.target for item in items if item not in kept]
+    if not (into / NOTES_FOLDER).is_dir():
+        created.append(f"{NOTES_FOLDER}/")
+        if not dry_run:
+            make_folder(into / NOTES_FOLDER)
+    where = shlex.quote(str(into))
+    sweep = f"cd {where} && commonplace review_sweep --all-gates --runner rules --model rules -q"
+    return InitJson(
+        into=str(into),
+        dry_run=dry_run,
+        created=sorted(created),
+        kept=[item.target for item in kept],
+        differing=[item.target for item in kept if _differs(item, into)],
+        next=f"commonplace review_init --into {where}" if dry_run else sweep,
         flavour=flavour,
     )
 
@@ -173,14 +177,14 @@ def _refuse_taken(into: Path, below: Path) -> None:
             raise PlaceTaken(f"{folder} leads out of {into}; nothing is written there")
 
 
-def _place(item: _Item, request: InitRequest) -> bool:
-    path = request.into / item.target
+def _place(item: _Item, into: Path, *, dry_run: bool) -> bool:
+    path = into / item.target
     if os.path.lexists(path):
         return False
-    if request.dry_run:
+    if dry_run:
         return True
-    if path.is_relative_to(request.into / REPORTS_FOLDER):
-        make_private_folder(request.into / REPORTS_FOLDER)
+    if path.is_relative_to(into / REPORTS_FOLDER):
+        make_private_folder(into / REPORTS_FOLDER)
     return write_whole_new(path, item.content)
 
 

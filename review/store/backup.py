@@ -9,9 +9,9 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from review.documents.base import Document
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.settings.config import Config
 from review.store.errors import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
@@ -47,15 +47,15 @@ class BackupFailed(ReviewError):
     """The backup could not be written, or did not hold; there is none."""
 
 
-@dataclass(frozen=True)
-class BackedUp:
-    """A backup that was checked: its size in bytes, and the rows of each table."""
+class BackupJson(Document, kw_only=True):
+    """A backup that was written and checked; `rows` are those of each table."""
 
+    path: str
     byte_size: int
     rows: dict[str, int]
 
 
-def back_up(target: Path, *, overwrite: bool, config: Config) -> BackedUp:
+def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
     """Back the store up into `target` as it is at one moment, while others go on writing.
 
     A store of an older or newer version is backed up as it is. A process that is killed leaves at
@@ -77,7 +77,7 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackedUp:
         _refuse_target(source, target, overwrite=overwrite)
         with _draft_beside(target) as draft:
             _copy(source, draft)
-            made = _check(draft)
+            made = _check(draft, target)
             _sync(draft)
             # SQLite would apply a log that another process left there meanwhile to the new file.
             _refuse_target(source, target, overwrite=overwrite)
@@ -156,7 +156,7 @@ def _let_signals_in(*_steps: int) -> None:
     """Do nothing: the call itself, between two steps, lets Ctrl-C end the copy."""
 
 
-def _check(draft: Path) -> BackedUp:
+def _check(draft: Path, target: Path) -> BackupJson:
     """Check the copy without making a file beside it.
 
     :raises BackupFailed: it is damaged.
@@ -179,7 +179,7 @@ def _check(draft: Path) -> BackedUp:
             f"the copy does not hold: {'; '.join(faults)}; no backup was made",
             hint="commonplace review_doctor --check looks at the store itself",
         )
-    return BackedUp(draft.stat().st_size, counts)
+    return BackupJson(path=str(target), byte_size=draft.stat().st_size, rows=counts)
 
 
 def _connected(uri: str) -> sqlite3.Connection:

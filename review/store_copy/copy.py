@@ -4,21 +4,49 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from django.apps import apps
 from django.core.management.color import no_style
-from django.db import DataError, IntegrityError, connections, models, transaction
+from django.db import DEFAULT_DB_ALIAS, DataError, IntegrityError, connections, models, transaction
+from django.db.utils import load_backend
 
+from review.documents.base import Document
 from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewStore
-from review.store.aliases import place_of, temporary_alias
+from review.store.database_url import NAMED, database_settings
 from review.store.errors import StoreNotThere, store_name, translate_db_errors
 from review.store.opening import ensure_store
-from review.store_copy.documents import StoreCopyJson, TableCopiedJson
+
+
+class TableCopiedJson(Document, kw_only=True):
+    """One table; `sha256` is of its rows in the order of their keys, whatever the database."""
+
+    table: str
+    rows: int
+    sha256: str
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+
+class StoreCopyJson(Document, kw_only=True):
+    """The answer of `review_store_copy`; `target_was` is `missing`, `empty` or `whole`."""
+
+    schema: str = "review-store-copy/1"
+    source: str
+    target: str
+    store_id: str
+    target_was: str
+    dry_run: bool
+    verified: bool
+    tables: list[TableCopiedJson]
+
 
 SOURCE, TARGET = "copied_from", "copied_to"
 _ROWS_AT_ONCE = 500
@@ -269,3 +297,26 @@ def _query(using: str, statement: str) -> Any:
     with connections[using].cursor() as cursor:
         cursor.execute(statement)
         return cursor.fetchone() if cursor.description else None
+
+
+def place_of(database: str) -> str:
+    """`database` as it is compared and opened: a URL as it is, a path made absolute."""
+    return database if "://" in database else str(Path(database).expanduser().resolve())
+
+
+@contextmanager
+def temporary_alias(using: str, database: str, *, named: str) -> Iterator[None]:
+    """Let `using` be the alias of the store at `database`, and close it at the end.
+
+    :param named: where `database` was named, for messages.
+    :raises DatabaseRefused: it is no name of a store.
+    """
+    settings = database_settings(place_of(database), named=named) | {NAMED: named}
+    configured = connections.configure_settings({DEFAULT_DB_ALIAS: {}, using: settings})[using]
+    connection = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, using)
+    connections[using] = connection
+    try:
+        yield
+    finally:
+        connection.close()
+        del connections[using]

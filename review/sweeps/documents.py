@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
-from review.jobs.costs_documents import PricedEstimateJson
+from review.jobs.costs import PricedEstimateJson
 from review.jobs.job_documents import SkippedJson
 
 

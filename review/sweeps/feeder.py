@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from review.documents.base import from_row
 from review.domain.grouping import Group, group_targets
 from review.domain.paths import lens_of
 from review.errors import ReviewError
@@ -55,13 +56,7 @@ class SweepRequest:
 
 def sweep_target(target: TargetJson) -> TargetInput:
     """The part of a selected target that job creation reads: a sweep may keep very many."""
-    return TargetInput(
-        note_path=target.note_path,
-        gate_path=target.gate_path,
-        gate_id=target.gate_id,
-        note_sha256=target.note_sha256,
-        gate_sha256=target.gate_sha256,
-    )
+    return from_row(TargetInput, target, reason="")
 
 
 def without_given_up(

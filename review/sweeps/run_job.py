@@ -182,13 +182,14 @@ def run_taken(
         if not outcomes:
             outcomes, failure = _run(taken, worker=worker, stop=stop, on_update=on_update)
             runs = len(outcomes)
-        if (
-            worker.hands_on
-            and worker.stop.is_set()
-            and _is_without_review(taken, outcomes, failure, worker)
-        ):
-            give_up_lease(job.pk, taken.lease)
-            return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
+        if worker.hands_on and failure is not None and failure.code is FailureCode.INTERRUPTED:
+            text = outcomes[-1].text if outcomes else None
+            found = read_output(job, text or b"", config=worker.config)
+            if worker.stop.is_set() and not found.has_own_blocks:
+                give_up_lease(job.pk, taken.lease)
+                return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
+            if found.has_own_blocks and not found.missing:
+                failure = None  # the stop came when all was said
         document = retry_while_busy(
             lambda: _close(taken, outcomes, failure, worker), stop=worker.stop
         )
@@ -219,19 +220,6 @@ def _left_runs(taken: TakenJob, worker: Worker) -> tuple[list[RunnerOutcome], Ru
     reason = f"its worker {job.claimed_by} was gone before it ended{times}"
     failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
     return [RunnerOutcome(text=text, failure=failure, telemetry=telemetry)], failure
-
-
-def _is_without_review(
-    taken: TakenJob,
-    outcomes: Sequence[RunnerOutcome],
-    failure: RunnerFailure | None,
-    worker: Worker,
-) -> bool:
-    """Return whether a run that was ended had not written one whole review."""
-    if failure is None or failure.code is not FailureCode.INTERRUPTED:
-        return False
-    text = outcomes[-1].text if outcomes else None
-    return text is None or not read_output(taken.job, text, config=worker.config).has_own_blocks
 
 
 def _run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.domain.trivial_change import body_ratio
+from review.domain.staleness import body_ratio
 from review.errors import InputRejected
 from review.knowledge_base import Corpus, Gate, NoteText
 from review.protocol.prompt import framed

@@ -1,10 +1,12 @@
-"""Results of the checks of `review_doctor`."""
+"""`review-doctor/1`: what was checked, and what is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from review.documents.base import Document
+from review.store.backup import BackupJson
 
 MAX_DETAILS = 20
 
@@ -23,18 +25,31 @@ class CheckState(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True)
-class CheckResult:
-    """One named check; `details` name what is wrong, the first ones only.
-
-    :param again: a retry may succeed: the store is busy, or its server does not answer.
-    """
+class CheckResult(Document):
+    """One named check; `details` name what is wrong, the first ones only."""
 
     name: str
     state: CheckState
     message: str
     details: tuple[str, ...] = ()
-    again: bool = False
+
+
+class BusyCheck(CheckResult):
+    """A check that a retry may do: the store is busy, or its server does not answer."""
+
+
+class DoctorJson(Document, kw_only=True):
+    """The answer of `review_doctor`; `problems` counts the checks that found what remains."""
+
+    schema: str = "review-doctor/1"
+    checks: list[CheckResult]
+    problems: int
+
+
+class DoctorBackupJson(DoctorJson, kw_only=True):
+    """The answer of `review_doctor --backup`."""
+
+    backup: BackupJson
 
 
 def check_faults(

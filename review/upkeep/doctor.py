@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TypeAlias
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
+from msgspec.structs import replace
 
+import review
 from review import settings, store
+from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
 from review.errors import ReviewError, TryAgain
-from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore
+from review.knowledge_base import Corpus, NoteFacts
+from review.knowledge_base.opening import open_corpus
+from review.models import (
+    CurrentAcceptance,
+    FileSnapshot,
+    ReviewPair,
+    ReviewStore,
+    batched,
+)
 from review.settings.config import Config
-from review.upkeep.checks import CheckResult, CheckState, check_faults
-from review.upkeep.environment_checks import check_bytecode, check_file_index, check_notes
+from review.upkeep.checks import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.invariants import (
     CURRENT_INVARIANTS,
     PAIR_INVARIANTS,
+    UNAPPLIED_EVENTS,
+    UNFOUNDED_ACCEPTANCES,
     altered_snapshots,
     broken_invariants,
     invariant_names,
@@ -25,7 +40,6 @@ from review.upkeep.invariants import (
 from review.upkeep.job_files_checks import check_folders, check_prompts, check_result_files
 from review.upkeep.open_store import open_store
 from review.upkeep.prune import Pruning, prune_job_files
-from review.upkeep.repair import check_queue, rebuild_acceptances
 
 _STEPS_BETWEEN_SIGNALS = 100_000  # of SQLite's virtual machine
 _Checking: TypeAlias = Callable[[], Iterable[CheckResult]]
@@ -90,7 +104,7 @@ def _look_at_store(config: Config, wanted: Examination) -> Iterator[CheckResult]
             if str(error) == "interrupted":
                 raise KeyboardInterrupt from error
             check = _failed(name, error)
-            if check.again:
+            if isinstance(check, BusyCheck):
                 yield replace(check, state=CheckState.SKIPPED)
                 return
             yield check
@@ -126,8 +140,8 @@ def _failed(name: str, error: ReviewError | DatabaseError) -> CheckResult:
     if refusal is None:
         return CheckResult(name, CheckState.PROBLEM, f"the database failed: {error}")
     hint = (refusal.hint,) if refusal.hint else ()
-    again = isinstance(refusal, TryAgain)
-    return CheckResult(name, CheckState.PROBLEM, refusal.message, hint, again=again)
+    kind = BusyCheck if isinstance(refusal, TryAgain) else CheckResult
+    return kind(name, CheckState.PROBLEM, refusal.message, hint)
 
 
 def _check_integrity() -> CheckResult:
@@ -178,3 +192,106 @@ def _check_acceptances(*, repair: bool) -> CheckResult:
         return found
     message = f"{rebuild_acceptances()} were made again from the events"
     return replace(found, state=CheckState.REPAIRED, message=message)
+
+
+def rebuild_acceptances() -> int:
+    """Point every key that is off at its last event; return how many there were."""
+    with transaction.atomic():
+        ReviewStore.objects.move_acceptances()
+        notes = set(UNFOUNDED_ACCEPTANCES.values_list("note_id", flat=True))
+        removed, _by_model = UNFOUNDED_ACCEPTANCES.delete()
+        events = list(UNAPPLIED_EVENTS.order_by("pk"))
+        CurrentAcceptance.objects.point_at(events)
+        notes |= {event.note_id for event in events}
+        for some in batched(sorted(notes), 500):
+            refresh_finding_states(some)
+    return removed + len(events)
+
+
+def check_queue(*, repair: bool) -> CheckResult:
+    """Compare the queue's projection with what it derives from; `repair` makes what differs again."""
+    faults = []
+    for notes in notes_off_the_queue():
+        for note_id in notes:
+            faults.append(
+                f"note {note_id}: its rows in the queue differ from its current acceptances"
+            )
+        if notes and repair:
+            with transaction.atomic():
+                ReviewStore.objects.move_acceptances()
+                refresh_finding_states(notes)
+    return check_faults(
+        "queue",
+        faults,
+        fine="its rows are what acceptances, findings and dispositions say",
+        wrong="notes whose rows were made again"
+        if repair
+        else "notes are off; --repair makes their rows again",
+        state=CheckState.REPAIRED if repair else CheckState.PROBLEM,
+    )
+
+
+def check_bytecode() -> CheckResult:
+    """Check that modules are compiled, or will be; else every command takes twice the time to start."""
+    folder = Path(review.__file__).parent
+    missing = 0
+    if sys.dont_write_bytecode:
+        compiled = (importlib.util.cache_from_source(str(file)) for file in folder.rglob("*.py"))
+        missing = sum(not Path(file).exists() for file in compiled)
+    if not missing:
+        return CheckResult("bytecode", CheckState.OK, "modules are compiled, or will be when used")
+    return CheckResult(
+        "bytecode",
+        CheckState.WARNING,
+        f"{missing} modules are not compiled, and PYTHONDONTWRITEBYTECODE keeps them so; run:"
+        f" {sys.executable} -m compileall -q {folder}",
+    )
+
+
+def check_notes(config: Config) -> CheckResult:
+    """Count notes and gates, and name the files that could not be used."""
+    corpus = open_corpus(config)
+    listed, catalog = corpus.notes(), corpus.gates
+    problems = (*listed.problems, *catalog.problems)
+    return check_faults(
+        "knowledge-base",
+        (f"{item.path}: {item.code}: {item.message}" for item in problems),
+        fine=f"{len(listed.notes)} notes, {len(catalog.gates)} gates",
+        wrong="problems with notes or gates",
+        state=CheckState.WARNING,
+    )
+
+
+def check_file_index(config: Config, *, repair: bool) -> CheckResult:
+    """Compare what the file index holds of each note with the file."""
+    path = config.index_path
+    if not path.exists():
+        return CheckResult("file-index", CheckState.OK, "none yet; the next command makes it")
+    number, wrong = _misremembered(config)
+    # Who edits a note between the two readings is no fault: that is over at the next look.
+    if wrong:
+        wrong &= _misremembered(config)[1]
+    if wrong and repair:
+        path.unlink(missing_ok=True)
+        return CheckResult(
+            "file-index", CheckState.REPAIRED, f"{path} was removed; it is made again"
+        )
+    return check_faults(
+        "file-index",
+        (f"{name} was changed in a way that no stat shows" for name in sorted(wrong)),
+        fine=f"{number} notes are remembered as they are",
+        wrong=f"notes are remembered wrong: the stat of this file system cannot be trusted; use"
+        f" --no-cache, and --repair to remove {path}",
+    )
+
+
+def _misremembered(config: Config) -> tuple[int, set[str]]:
+    """Return the number of notes, and those of which the index and the file differ."""
+    read = {note.path: _facts(note) for note in Corpus(config, use_cache=False).notes().notes}
+    remembered = {note.path: _facts(note) for note in Corpus(config).notes().notes}
+    names = read.keys() | remembered.keys()
+    return len(names), {name for name in names if read.get(name) != remembered.get(name)}
+
+
+def _facts(note: NoteFacts) -> tuple[object, ...]:
+    return (note.sha256, note.status, note.kind, note.problems)

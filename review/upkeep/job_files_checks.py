@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.domain.paths import sha256_hex
-from review.job_files import ArtifactStore, OutputNotReadable
+from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable
 from review.jobs.mirror import load_job_files, rewrite_job_files
+from review.jobs.prompts import render_job_prompt
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
 from review.settings.config import Config
 from review.upkeep.checks import CheckResult, CheckState, check_faults
-from review.upkeep.repair import restore_prompt
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
@@ -180,3 +180,16 @@ def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
         return files.read_output(path) if path else None
     except OutputNotReadable:
         return None
+
+
+def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
+    """Render the job's prompt again, and write it; return False if it cannot be made or written."""
+    data = render_job_prompt(job, linker=corpus.linker, config=config)
+    if data is None:
+        return False
+    if write:
+        try:
+            ArtifactStore(config).write_bytes(job.prompt_path, data)
+        except ArtifactNotWritten:
+            return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from review.web.auth import login as entering
-from review.web.core import preferences
+from review.web.core import actions
 from review.web.pages import (
     costs,
     diffs,
@@ -20,24 +20,9 @@ from review.web.pages import (
 )
 from review.web.pages import needs_a_look as looks
 from review.web.pages import pair_actions as picking
-from review.web.render import raw_text as texts
 
 _PAGES = (
-    *(
-        start,
-        jobs,
-        events,
-        looks,
-        reviews,
-        texts,
-        picking,
-        diffs,
-        notes,
-        matrix,
-        gates,
-        search,
-        costs,
-    ),
-    *(queue, findings, entering, preferences),
+    *(start, jobs, events, looks, reviews, picking, diffs, notes, matrix, gates, search),
+    *(costs, queue, findings, entering, actions),
 )
 urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]

@@ -8,9 +8,9 @@ import pytest
 
 from review.acceptance.finding_states import notes_off_the_queue, rebuild_finding_states
 from review.models import CurrentAcceptance, FindingState
-from review.selection import snapshot_cache as looking
+from review.queue import notes as looking
 from review.upkeep.checks import CheckState
-from review.upkeep.repair import check_queue, rebuild_acceptances
+from review.upkeep.doctor import check_queue, rebuild_acceptances
 from tests.builders import NOTE, NOW, make_root, write_note
 from tests.helpers.eventful import eventful_root, history
 from tests.helpers.triage import decide, queue_of, report

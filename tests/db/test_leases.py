@@ -19,7 +19,7 @@ from review.sweeps.beats import Beats
 from review.sweeps.run_job import RetryPolicy, Worker, run_job, run_taken, take_job
 from review.vocabulary import FailureCode, JobNote
 from tests.builders import NOW, PARTITION, make_config
-from tests.helpers.held_worker import FakeExecutor
+from tests.helpers.held_worker import FakeExecutor, passes
 from tests.helpers.jobs import AX, queued
 from tests.helpers.running import FakeProcesses, queue_job, recover_jobs, status, two_by_two
 
@@ -157,6 +157,16 @@ class TestAWorkerThatIsStopped:
 
         assert left.reason == "its worker was stopped"
         assert run(job_id, worker(root, host="b")).document.status == "completed"
+
+    def test_completes_a_job_whose_reviews_were_all_written(self, root):
+        executor = FakeExecutor()
+        stopped = worker(root, host="a", executor=executor, hands_on=True)
+        executor.before = lambda _job_id: stopped.stop.set()
+        executor.answers = [
+            lambda job_id: replace(passes(job_id), failure=interrupted(job_id).failure)
+        ]
+
+        assert run(queue_job(root), stopped).document.status == "completed"
 
 
 def interrupted(_job_id):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from django.db import IntegrityError, connections
 
-from review.store.aliases import temporary_alias
 from review.store.opening import checks_without_reviews
+from review.store_copy.copy import temporary_alias
 from tests.builders import make_root
 from tests.helpers.first_stores import own_store
 from tests.helpers.forked import run_forked

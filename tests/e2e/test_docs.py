@@ -38,17 +38,18 @@ def parser_of(name):
     return command_of(name).create_parser(PROGRAM, name)
 
 
+def subclasses_of(kind):
+    for struct in kind.__subclasses__():
+        yield struct
+        yield from subclasses_of(struct)
+
+
 def structs_of(schema):
     """The structs of the documents that carry this schema."""
-    modules = pkgutil.walk_packages(review.__path__, "review.")
-    named = [module.name for module in modules if module.name.endswith("documents")]
-    members = [vars(import_module(name)).values() for name in named]
-    structs = [
-        member
-        for values in members
-        for member in values
-        if isinstance(member, type) and issubclass(member, Document)
-    ]
+    for module in pkgutil.walk_packages(review.__path__, "review."):
+        if module.name.endswith("documents"):
+            import_module(module.name)
+    structs = subclasses_of(Document)
     return [
         struct
         for struct in dict.fromkeys(structs)

@@ -57,6 +57,8 @@ class TestNames:
             "requires_type": [],
             "requires_trait": [],
             "rule": "repeated-words",
+            "applies_to": [],
+            "language": None,
         }
 
     def test_an_unknown_one_is_refused_with_near_ones(self, root):

@@ -23,8 +23,7 @@ from review.knowledge_base.notes import facts_of
 from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
 from review.settings.config import Config
 from review.settings.file import read_settings
-from review.web.core.filters import parse_filters
-from review.web.core.paging import read_place, write_place
+from review.web.core.filters import parse_filters, read_place, write_place
 from tests.fuzz import rules
 
 _NOTE, _GATE = "kb/notes/a.md", "kb/instructions/review-gates/prose/x.md"

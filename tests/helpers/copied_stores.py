@@ -14,7 +14,7 @@ from django.apps import apps
 from django.db import connections
 
 from review import models
-from review.store.aliases import temporary_alias
+from review.store_copy.copy import temporary_alias
 from tests.helpers.commands import Result, run
 from tests.helpers.filled_store import fill
 from tests.helpers.servers import VARIABLE, new_database

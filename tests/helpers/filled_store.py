@@ -10,7 +10,7 @@ from typing import Any
 
 from review import models, store
 from review.acceptance.finding_states import rebuild_finding_states
-from review.store.aliases import temporary_alias
+from review.store_copy.copy import temporary_alias
 
 _BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 # What two databases, or their drivers, could hand back in another way.

@@ -40,7 +40,7 @@ def report(root: Path, note: str, gate_id: str, *texts: str, **more: Any) -> lis
 
 def queue_of(root: Path, wanted: QueueFilter | None = None, *, now: datetime = LATE) -> Queue:
     """The queue as a page would find it."""
-    return queue_now(make_config(root), wanted or QueueFilter(), now=now)[0]
+    return queue_now(make_config(root), wanted or QueueFilter(), now=now)
 
 
 def decide(
@@ -54,7 +54,9 @@ def decide(
 
 def command_document(*args: object) -> Any:
     """What `warn_selector --json` prints."""
-    return run("warn_selector", *args, "--json").json
+    document = run("warn_selector", *args, "--json").json
+    assert document.pop("next") is None
+    return document
 
 
 def page_document(web: Client, query: str = "") -> Any:

@@ -19,10 +19,10 @@ from review.domain.finding_identity import (
     choose_fingerprints,
 )
 from review.domain.regions import regions_of
-from review.domain.trivial_change import parse_staleness_rule
+from review.domain.staleness import parse_staleness_rule
 from review.errors import InputRejected
 from review.ingest.parse import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
-from review.management.kit.input import read_source
+from review.management.kit.streams import read_source
 from review.models import Finding, ReviewText
 from review.protocol.decision import read_decision
 from review.runners.cli.error_texts import clean

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from review.documents.csv_cells import safe_cell
+from review.domain.printing import safe_cell
 from review.reviews.export import COLUMNS, render_export
 from tests.builders import write_note
 from tests.helpers.commands import run

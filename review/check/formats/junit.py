@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import groupby
-from xml.sax.saxutils import escape, quoteattr
 
 from review.check.documents import CheckFindingJson, Report
 from review.domain.printing import printable
@@ -58,8 +58,9 @@ def _counts(outcomes: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_NO_XML.sub("\ufffd", printable(text)))
+    return escape(_NO_XML.sub("\ufffd", printable(text)), quote=False)
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NO_XML.sub("\ufffd", printable(text)))
+    value = escape(_NO_XML.sub("\ufffd", printable(text)))
+    return '"' + value.replace("\n", "&#10;").replace("\t", "&#9;") + '"'

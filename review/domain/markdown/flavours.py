@@ -29,7 +29,13 @@ class Flavour:
     anchors: str = ""
     site_root: str | None = None
 
+    @property
+    def makes_pages(self) -> bool:
+        """Whether a site is made of the notes, whose links name addresses of pages."""
+        return self.name in _SITES
 
+
+_SITES = ("docusaurus", "hugo", "jekyll", "mkdocs", "zola")
 COMMONMARK = Flavour("commonmark")
 FLAVOURS: Mapping[str, Flavour] = MappingProxyType(
     {

@@ -149,7 +149,13 @@ def _is_of_a_site(target: str, base: LinkBase) -> bool:
         return True
     if _GENERATED.match(target):
         return True
-    if base.flavour.site_root is not None or not target.startswith(("/", "@/")):
+    site_root = base.flavour.site_root
+    if site_root is not None and base.flavour.makes_pages and target.startswith("/"):
+        # A page may come from elsewhere, unless the folder that it would lie in is here.
+        folder = target.partition("#")[0].strip("/").rpartition("/")[0]
+        here = (folder, f"{site_root}/{folder}")
+        return bool(folder) and not any(path in base.known for path in here)
+    if site_root is not None or not target.startswith(("/", "@/")):
         return False
     if target.startswith("@"):
         return True
@@ -163,7 +169,8 @@ def _readings(target: str) -> Iterator[tuple[str, str]]:
     written = unicodedata.normalize("NFC", target)
     name, _, anchor = written.partition("#")
     anchor = unquote(anchor)
-    readings = dict.fromkeys(((written, ""), (name, anchor), (name.partition("?")[0], anchor)))
+    shorter = (name.partition("?")[0], anchor), (name.partition("^")[0], "")
+    readings = dict.fromkeys(((written, ""), (name, anchor), *shorter))
     for whole, rest in readings:
         yield whole, rest
         if "%" in whole:
@@ -179,20 +186,35 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         roots = [parts, parts[:-1], [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
+    if base.flavour.makes_pages and not is_of_root:  # from the address of the page
+        folders.append(note_path.rpartition(".")[0].split("/"))
     for folder in folders:
         path = _joined(folder, name.removeprefix("@") if is_of_root else name)
         for candidate in _files_of(path) if path else ():
             if candidate in base.known:
                 return candidate
+    return _by_site(name, note_path, base, is_of_root=is_of_root)
+
+
+def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:
+    site_root = base.flavour.site_root
+    found: str | None = None
     if site_root is not None and name.startswith("../"):  # from a page's address
-        path = name.replace("../", "")
-        return next(
-            (found for root in _ASSETS if (found := f"{root[0]}/{path}") in base.known), None
-        )
-    if is_of_root and site_root is not None:  # sites write addresses in small letters
-        return _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
-    if not base.flavour.wikilinks and "." not in name:
-        return _by_stem(name, note_path, base.stems)
+        assets = (f"{root[0]}/{name.replace('../', '')}" for root in _ASSETS)
+        found = next((path for path in assets if path in base.known), None)
+    elif is_of_root and site_root is not None:  # sites write addresses in small letters
+        found = _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
+    elif not base.flavour.wikilinks and "." not in name:
+        found = _by_stem(name, note_path, base.stems)
+    return found or _by_address(name, base)
+
+
+def _by_address(name: str, base: LinkBase) -> str | None:
+    """Find a note by the address or id that it gives itself, or by the last part of that."""
+    address = name.strip("@/").removesuffix(".md")
+    for known in (address, address.rpartition("/")[2]):
+        if found := base.stems.get(f"{BY_ID}{known}"):
+            return found[0]
     return None
 
 
@@ -225,7 +247,6 @@ def _by_stem(name: str, note_path: str, stems: Mapping[str, tuple[str, ...]]) ->
     paths = stems.get(stem) or stems.get(stem.casefold()) or ()
     ending = f"/{wanted}".casefold()
     fitting = [path for path in paths if f"/{path}".removesuffix(".md").casefold().endswith(ending)]
-    fitting = fitting or list(stems.get(f"{BY_ID}{wanted}", ()))
     return min(fitting, key=lambda path: (_distance(path, note_path), path), default=None)
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
 from review.errors import InputRejected
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # A table name of 32,000 parts costs tomllib two seconds, and twice as many four times that.
 MAX_CHARACTERS = 64 * 1024
@@ -25,10 +21,6 @@ _CHARACTERS_PER_UNIT = 100
 _LOADER: type[yaml.BaseLoader | yaml.CBaseLoader] = (
     yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 )
-_Scalar = yaml.ScalarEvent
-_Mapping = yaml.MappingStartEvent
-_Sequence = yaml.SequenceStartEvent
-_Alias = yaml.AliasEvent
 
 _HINTS = (
     (
@@ -41,14 +33,13 @@ _HINTS = (
     ("expected ',' or", "expected a closing bracket, or a comma before the next item"),
     ("unexpected end of stream", "expected the closing quote or bracket"),
     ("document start", "expected one block of `key: value` lines"),
+    ("another document", "expected one YAML document"),
+    ("undefined alias", "expected an anchor of that name above it"),
     ("control characters", "expected printable text"),
     ("escape", "expected a known escape; single quotes take a backslash as it is"),
 )
 _KEY = re.compile(r"""(?m)^(?P<indent>[ \t{\[]*)(["']?)(?P<key>[\w-]+)\2[ \t]*[].=:]""")
 _TOML_ERROR = re.compile(r"(?s)(.*?)(?: \(at (?:line (\d+), column \d+|end of document)\))?")
-
-# The stubs of yaml leave out what an event holds.
-_Event: TypeAlias = Any
 
 
 class NotReadable(InputRejected):  # caught by the caller in this package, never shown
@@ -77,8 +68,7 @@ def read_mapping(raw: str, language: str) -> tuple[dict[str, object], dict[str, 
 
 def _read_yaml(raw: str) -> tuple[dict[str, object], dict[str, int]]:
     try:
-        loader = _LOADER(raw)
-        return _Builder(loader).mapping()
+        root = _LOADER(raw).get_single_node()
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
         index = mark.index if mark else 0
@@ -88,6 +78,13 @@ def _read_yaml(raw: str) -> tuple[dict[str, object], dict[str, int]]:
         raise NotReadable(
             _explained("control characters are not allowed", raw, index), index
         ) from exc
+    if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
+        return {}, {}
+    if not isinstance(root, yaml.MappingNode):
+        found = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
+        raise _at(root, f"expected `key: value` lines, found {found}")
+    fields = _Values().entries(root, 1)
+    return fields, {key.value: key.start_mark.index for key, _value in root.value}
 
 
 def _read_typed(raw: str, language: str) -> dict[str, object]:
@@ -133,101 +130,40 @@ def _key_offsets(raw: str) -> dict[str, int]:
     return {key: match.start("key") for key, match in found.items()}
 
 
-class _Builder:
-    """Turns the events of one document into values, counting what they weigh."""
+class _Values:
+    """Turns the nodes of one document into values, counting what they weigh."""
 
-    def __init__(self, loader: yaml.BaseLoader | yaml.CBaseLoader) -> None:
-        self._next: Callable[[], _Event] = loader.get_event
+    def __init__(self) -> None:
         self._weight = 0
-        self._anchors: dict[str, tuple[object, int] | None] = {}
 
-    def mapping(self) -> tuple[dict[str, object], dict[str, int]]:
-        self._next()  # the start of the stream
-        if isinstance(self._next(), yaml.StreamEndEvent):
-            return {}, {}
-        event = self._next()
-        offsets: dict[str, int] = {}
-        if type(event) is _Mapping:
-            value = self._entries(event, 1, offsets)
-        elif type(event) is _Scalar and not event.value:
-            value = {}
-        else:
-            found = "a list" if type(event) is _Sequence else "plain text"
-            raise _at(event, f"expected `key: value` lines, found {found}")
-        self._next()  # the end of the document
-        if not isinstance(event := self._next(), yaml.StreamEndEvent):
-            raise _at(event, "expected one YAML document, found a second")
-        return value, offsets
-
-    def _entries(
-        self, start: _Event, depth: int, offsets: dict[str, int] | None = None
-    ) -> dict[str, object]:
+    def entries(self, node: yaml.MappingNode, depth: int) -> dict[str, object]:
         entries: dict[str, object] = {}
-        for event in self._children(start, depth, yaml.MappingEndEvent):
-            key = self._value(event, depth)
-            if not isinstance(key, str):
-                raise _at(event, "expected text as a key, found a list or a mapping; quote it")
-            if key in entries:
-                raise _at(event, f"the key {key[:80]!r} stands twice; expected it once")
-            entries[key] = self._value(self._next(), depth)
-            if offsets is not None:
-                offsets[key] = event.start_mark.index
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _at(key, "expected text as a key, found a list or a mapping; quote it")
+            if key.value in entries:
+                raise _at(key, f"the key {key.value[:80]!r} stands twice; expected it once")
+            self._of(key, depth)
+            entries[key.value] = self._of(value, depth)
         return entries
 
-    def _children(self, start: _Event, depth: int, end: type[yaml.Event]) -> Iterator[_Event]:
-        if depth > MAX_DEPTH:
-            raise _at(start, f"nested deeper than {MAX_DEPTH} levels")
-        event = self._next()
-        while type(event) is not end:
-            yield event
-            event = self._next()
-
-    def _value(self, event: _Event, depth: int) -> object:
-        kind = type(event)
-        if kind is _Alias:
-            return self._aliased(event)
-        before = self._weight
-        anchor = event.anchor
-        if anchor is not None:
-            self._anchors[anchor] = None  # open: an alias to it from inside would never end
-        value: object
-        if kind is _Scalar:
-            value = event.value
-            self._weigh(event, 1 + len(event.value) // _CHARACTERS_PER_UNIT)
-        else:
-            self._weigh(event, 1)
-            value = self._collection(event, depth + 1)
-        if anchor is not None:
-            self._anchors[anchor] = (value, self._weight - before)
-        return value
-
-    def _collection(self, event: _Event, depth: int) -> object:
-        if type(event) is _Mapping:
-            return self._entries(event, depth)
-        return [
-            self._value(child, depth)
-            for child in self._children(event, depth, yaml.SequenceEndEvent)
-        ]
-
-    def _aliased(self, event: _Event) -> object:
-        name = event.anchor or ""
-        if name not in self._anchors:
-            raise _at(event, f"the alias *{name[:80]} names no anchor above it")
-        known = self._anchors[name]
-        if known is None:
-            raise _at(event, f"the alias *{name[:80]} stands inside its own anchor")
-        value, weight = known
-        self._weigh(event, weight)
-        return value
-
-    def _weigh(self, event: _Event, weight: int) -> None:
-        self._weight += weight
+    def _of(self, node: yaml.Node, depth: int) -> object:
+        self._weight += 1
+        if isinstance(node, yaml.ScalarNode):
+            self._weight += len(node.value) // _CHARACTERS_PER_UNIT
         if self._weight > MAX_WEIGHT:
-            raise _at(event, "too many values, aliases counted as what they stand for")
+            raise _at(node, "too many values, aliases counted as what they stand for")
+        if isinstance(node, yaml.ScalarNode):
+            return node.value
+        if depth >= MAX_DEPTH:
+            raise _at(node, f"nested deeper than {MAX_DEPTH} levels")
+        if isinstance(node, yaml.MappingNode):
+            return self.entries(node, depth + 1)
+        return [self._of(item, depth + 1) for item in node.value]
 
 
-def _at(event: _Event, message: str) -> NotReadable:
-    return NotReadable(message, event.start_mark.index)
+def _at(node: yaml.Node, message: str) -> NotReadable:
+    return NotReadable(message, node.start_mark.index)
 
 
 def _explained(problem: str, raw: str, index: int) -> str:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.ack import AckRequest, ack_gate_review
+from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.acceptance.documents import AcksJson
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.command import ReviewCommand
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import partition, source, text
-
-if TYPE_CHECKING:
-    from review.acceptance.documents import AcksJson
-    from review.knowledge_base import Corpus
-    from review.settings.config import Config
 
 
 class Command(ReviewCommand):
@@ -27,7 +26,6 @@ class Command(ReviewCommand):
         "hashes it lists."
     )
     schema = "ack-gate-review/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace ack_gate_review --model claude-opus-4-6 --expect-note-sha SHA kb/notes/a.md prose/x",
         "commonplace review_target_selector prose/x --reason gate-changed --model M --json | commonplace ack_gate_review --input -",
@@ -52,7 +50,11 @@ class Command(ReviewCommand):
             "--model", type=partition, metavar="PARTITION", help="whose acceptances"
         )
         parser.add_argument(
-            "--expect-note-sha", type=_digest, metavar="SHA", help="refuse any other text"
+            "--expect-note-sha",
+            dest="expect_note_sha256",
+            type=_digest,
+            metavar="SHA",
+            help="refuse any other text",
         )
         parser.add_argument(
             "--accept-gate-change", action="store_true", help="the changed gate asks the same"
@@ -62,61 +64,43 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.knowledge_base.opening import open_corpus
-
         _check_form(options)
+        options["reason"] = options["reason"] or ""
         config = settings.current()
         with open_corpus(config) as corpus:
-            result = self._ack(options, corpus, config)
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines(_lines(result))
+            if options["input"]:
+                given = request_of(
+                    AckInputRequest,
+                    options,
+                    selection=self.read_input(options["input"]),
+                    source=options["input"],
+                )
+                result = ack_selection(given, corpus=corpus, config=config, now=self.now)
+            else:
+                request = request_of(AckRequest, options, model_partition=options["model"])
+                result = ack_gate_review(request, corpus=corpus, now=self.now)
+        self.show(result, _lines(result))
+        if not self.as_json:
             for item in result.refused:
                 self.warn(f"refused: {item.message}")
-        self._notice_ignored(result)
-        self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
-
-    def _ack(self, options: dict[str, Any], corpus: Corpus, config: Config) -> AcksJson:
-        from review.acceptance.ack import AckRequest, ack_gate_review
-        from review.acceptance.ack_selection import AckInputRequest, ack_selection
-        from review.jobs.provenance import canonical_partition
-
-        author = {"actor": options["actor"], "reason": options["reason"] or ""}
-        if options["input"]:
-            given = AckInputRequest(
-                selection=self.read_input(options["input"]), source=options["input"], **author
-            )
-            return ack_selection(given, corpus=corpus, config=config, now=self.now)
-        request = AckRequest(
-            note=options["note"],
-            gates=tuple(options["gates"]),
-            model_partition=canonical_partition(options["model"], config=config),
-            expect_note_sha256=options["expect_note_sha"],
-            accept_gate_change=options["accept_gate_change"],
-            **author,
-        )
-        return ack_gate_review(request, corpus=corpus, now=self.now)
-
-    def _notice_ignored(self, result: AcksJson) -> None:
         if result.ignored:
             self.notice(f"left: targets that an ack cannot settle: {result.ignored}")
+        self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
 
 def _check_form(options: dict[str, Any]) -> None:
-    named = [name for name in ("note", "model", "expect_note_sha") if options[name]]
-    if options["accept_gate_change"]:
-        named.append("accept_gate_change")
-    if options["input"] and named:
-        raise UsageRefused(
-            "--input says itself which pairs, partition and texts are meant",
-            hint=f"leave out: {', '.join(named).replace('_', '-')}",
-        )
     if options["input"]:
-        return
-    if not options["note"] or not options["gates"]:
+        told = {"expect-note-sha": options["expect_note_sha256"]}
+        told |= {name: options[name] for name in ("note", "model")}
+        told["accept-gate-change"] = options["accept_gate_change"]
+        if named := [name for name, value in told.items() if value]:
+            raise UsageRefused(
+                "--input says itself which pairs, partition and texts are meant",
+                hint=f"leave out: {', '.join(named)}",
+            )
+    elif not options["note"] or not options["gates"]:
         raise UsageRefused("name a note and its gates, or give --input with a selection")
-    if not options["model"]:
+    elif not options["model"]:
         raise UsageRefused("say whose acceptances to move: --model PARTITION")
 
 

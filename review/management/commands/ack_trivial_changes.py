@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_changes
+from review.acceptance.documents import TrivialAcksJson
 from review.errors import ExitCode
+from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
 from review.management.kit.scope_options import add_scope_arguments, selection_request
-
-if TYPE_CHECKING:
-    from review.acceptance.ack_selection import TrivialAckRequest
-    from review.acceptance.documents import TrivialAcksJson
-    from review.settings.config import Config
+from review.management.output.selection import left_out_lines, problem_lines
 
 
 class Command(ReviewCommand):
@@ -26,7 +24,6 @@ class Command(ReviewCommand):
         "last ack. Left, by name, are pairs that a person accepted without a review."
     )
     schema = "ack-trivial-changes/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace ack_trivial_changes --model claude-opus-4-6 --all-gates --dry-run",
         "commonplace ack_trivial_changes --model claude-opus-4-6 prose --note kb/notes",
@@ -46,12 +43,11 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.acceptance.ack_selection import ack_trivial_changes
-        from review.knowledge_base.opening import open_corpus
-
-        config = settings.current()
-        request = _request(options, config)
-        with open_corpus(config) as corpus:
+        scope = selection_request(options)
+        request = TrivialAckRequest(
+            scope, options["actor"], options["reason"] or "", options["dry_run"]
+        )
+        with open_corpus(settings.current()) as corpus:
             result = ack_trivial_changes(request, corpus=corpus, now=self.now)
         if self.as_json:
             self.write_json(result)
@@ -60,9 +56,8 @@ class Command(ReviewCommand):
         self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
 
     def _write(self, result: TrivialAcksJson) -> None:
-        from review.management.output.selection import left_out_lines
-
-        self.write_lines(_lines(result))
+        word = "would ack" if result.dry_run else "acked"
+        self.write_lines(f"{word}: {pair.note_path} {pair.gate_id}" for pair in result.acked)
         for line in left_out_lines(result.left_out):
             self.notice(line)
         for item in result.refused:
@@ -71,27 +66,7 @@ class Command(ReviewCommand):
             self.warn(
                 f"left: {pair.note_path} {pair.gate_id}: a person accepted it without a review"
             )
-        for problem in result.problems:
-            self.warn(f"{problem.path}: {problem.code}: {problem.message}")
+        for line in problem_lines(result.problems):
+            self.warn(line)
         if not result.acked:
             self.notice("no trivial change in this scope")
-
-
-def _request(options: dict[str, Any], config: Config) -> TrivialAckRequest:
-    from review.acceptance.ack_selection import TrivialAckRequest
-    from review.jobs.provenance import canonical_partition
-
-    return TrivialAckRequest(
-        scope=selection_request(
-            options, model_partition=canonical_partition(options["model"], config=config)
-        ),
-        actor=options["actor"],
-        reason=options["reason"] or "",
-        dry_run=options["dry_run"],
-    )
-
-
-def _lines(result: TrivialAcksJson) -> Iterator[str]:
-    word = "would ack" if result.dry_run else "acked"
-    for pair in result.acked:
-        yield f"{word}: {pair.note_path} {pair.gate_id}"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
+from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.command import ReviewCommand
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import partition, text
-
-if TYPE_CHECKING:
-    from review.acceptance.carry_over import CarryRequest
-    from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
-    from review.settings.config import Config
+from review.settings.config import Config
 
 
 class Command(ReviewCommand):
@@ -26,7 +25,6 @@ class Command(ReviewCommand):
         "accepted for files that are gone for good out of the queue and the orphans."
     )
     schema = "carry-over-acceptances/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace carry_over_acceptances kb/notes/a.md kb/notes/archive/a.md --dry-run",
         "commonplace carry_over_acceptances kb/instructions/review-gates/prose kb/instructions/review-gates/style",
@@ -38,8 +36,12 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("old", type=text, metavar="OLD_PATH", help="file or folder, as it was")
-        parser.add_argument("new", type=text, nargs="?", metavar="NEW_PATH", help="where it is now")
+        parser.add_argument(
+            "old_path", type=text, metavar="OLD_PATH", help="file or folder, as it was"
+        )
+        parser.add_argument(
+            "new_path", type=text, nargs="?", metavar="NEW_PATH", help="where it is now"
+        )
         parser.add_argument(
             "--retire", action="store_true", help="OLD_PATH is gone for good: no NEW_PATH"
         )
@@ -54,38 +56,25 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.acceptance.carry_over import carry_over_acceptances
-        from review.knowledge_base.opening import open_corpus
-
-        if options["retire"] is (options["new"] is not None):
+        if options["retire"] is (options["new_path"] is not None):
             raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
         config = settings.current()
+        request = request_of(
+            CarryRequest,
+            options,
+            new_path=options["new_path"],
+            model_partition=options["model"],
+            reason=options["reason"] or "",
+        )
         with open_corpus(config) as corpus:
-            result = carry_over_acceptances(_request(options, config), corpus=corpus, now=self.now)
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines(_lines(result, config))
+            result = carry_over_acceptances(request, corpus=corpus, now=self.now)
+        self.show(result, _lines(result, config))
+        if not self.as_json:
             for item in (*result.refused, *result.not_identical):
-                self.warn(f"{_why(item)}: {_key(item, config)}: {item.message}")
+                why = "not identical" if item.code == "not-identical" else "refused"
+                self.warn(f"{why}: {_key(item, config)}: {item.message}")
         done = (result.carried or result.retired) and not result.refused
         self.finish(ExitCode.DONE if done else ExitCode.CONFLICT)
-
-
-def _request(options: dict[str, Any], config: Config) -> CarryRequest:
-    from review.acceptance.carry_over import CarryRequest
-    from review.jobs.provenance import canonical_partition
-
-    model = options["model"]
-    return CarryRequest(
-        old_path=options["old"],
-        new_path=options["new"],
-        actor=options["actor"],
-        model_partition=model and canonical_partition(model, config=config),
-        dry_run=options["dry_run"],
-        edited=options["edited"],
-        reason=options["reason"] or "",
-    )
 
 
 def _lines(result: CarryOverJson, config: Config) -> Iterator[str]:
@@ -96,10 +85,6 @@ def _lines(result: CarryOverJson, config: Config) -> Iterator[str]:
     verb = "would retire" if result.dry_run else "retired"
     for item in result.retired:
         yield f"{verb}: {_key(item, config)} ({item.model_partition})"
-
-
-def _why(item: NotCarriedJson) -> str:
-    return "not identical" if item.code == "not-identical" else "refused"
 
 
 def _key(item: CarriedJson | NotCarriedJson, config: Config) -> str:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
-from review.errors import ExitCode, UsageRefused
-from review.management.kit.command import ReviewCommand
+from review import settings
+from review.errors import ExitCode
+from review.jobs.claim import ClaimRequest, claim
+from review.jobs.job_documents import ClaimedJson
+from review.management.kit.command import ReviewCommand, request_of, require_option
 from review.management.kit.options import partition, positive_int
 from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.vocabulary import JobPurpose
-
-if TYPE_CHECKING:
-    from review.jobs.claim import ClaimRequest
-    from review.jobs.job_documents import ClaimedJson
 
 
 class Command(ReviewCommand):
@@ -25,7 +23,6 @@ class Command(ReviewCommand):
         "several claims of one job exactly one succeeds."
     )
     schema = "claim-review-job/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace claim_review_job --next --runner claude-code --runner-model claude-opus-4-6 --json",
         "commonplace claim_review_job --review-job-id 7 --runner my-harness",
@@ -58,31 +55,17 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs import claim as claiming
-
-        result = claiming.claim(_request(options), config=settings.current(), now=self.now)
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines(_lines(result))
+        require_option(options, "next", "limit", "model_partition", "trial")
+        request = request_of(
+            ClaimRequest,
+            options,
+            job_id=options["review_job_id"],
+            provenance=provenance_of(options),
+            purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
+        )
+        result = claim(request, config=settings.current(), now=self.now)
+        self.show(result, _lines(result))
         self.finish(ExitCode.DONE if result.claimed else ExitCode.NOTHING_TO_DO)
-
-
-def _request(options: dict[str, Any]) -> ClaimRequest:
-    from review.jobs.claim import ClaimRequest
-
-    for name in ("limit", "model_partition", "trial"):
-        if options["review_job_id"] is not None and options[name]:
-            raise UsageRefused(f"--{name.replace('_', '-')} goes with --next only")
-    return ClaimRequest(
-        actor=options["actor"],
-        provenance=provenance_of(options),
-        job_id=options["review_job_id"],
-        limit=options["limit"] or 1,
-        model_partition=options["model_partition"],
-        effort_unknown=options["effort_unknown"],
-        purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
-    )
 
 
 def _lines(result: ClaimedJson) -> Iterator[str]:

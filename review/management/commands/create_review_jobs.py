@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand
-from review.management.kit.input import named
+from review.jobs.create import CreateRequest, create_jobs
+from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.job_documents import CreatedJson, JobJson
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import positive_int, source
+from review.management.kit.streams import named
 from review.vocabulary import Grouping
-
-if TYPE_CHECKING:
-    from review.jobs.create import CreateRequest
-    from review.jobs.job_documents import CreatedJson
 
 
 class Command(ReviewCommand):
@@ -25,7 +24,6 @@ class Command(ReviewCommand):
         "that cannot be requested is skipped with a reason; one that makes no sense rejects all."
     )
     schema = "create-review-jobs/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace review_target_selector prose --model claude-opus-4-6 --json | commonplace create_review_jobs --input - --grouping note --json",
         "commonplace create_review_jobs --input selection.json --grouping gate --batch-size 4 --dry-run",
@@ -79,20 +77,21 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
-        """A dry run only reads."""
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs import create as planning
-
-        request = _request(options, self.read_input(options["input"]))
-        result = planning.create_jobs(request, config=settings.current(), now=self.now)
+        request = request_of(
+            CreateRequest,
+            options,
+            selection=self.read_input(options["input"]),
+            source=named(options["input"]),
+            omit=() if options["force"] else (ALREADY_QUEUED,),
+        )
+        result = create_jobs(request, config=settings.current(), now=self.now)
         if options["summary"]:
             result.jobs = []
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines(_lines(result))
+        self.show(result, _lines(result))
+        if not self.as_json:
             totals = result.totals
             self.notice(
                 f"{totals.jobs} jobs, {totals.pairs} pairs,"
@@ -100,26 +99,7 @@ class Command(ReviewCommand):
             )
 
 
-def _request(options: dict[str, Any], selection: bytes) -> CreateRequest:
-    from review.jobs.create import CreateRequest
-    from review.jobs.factory import ALREADY_QUEUED
-
-    return CreateRequest(
-        selection=selection,
-        source=named(options["input"]),
-        grouping=Grouping(options["grouping"]),
-        actor=options["actor"],
-        batch_size=options["batch_size"],
-        across_lenses=options["across_lenses"],
-        max_prompt_tokens=options["max_prompt_tokens"],
-        omit=frozenset() if options["force"] else frozenset({ALREADY_QUEUED}),
-        dry_run=options["dry_run"],
-    )
-
-
 def _lines(result: CreatedJson) -> Iterator[str]:
-    from review.jobs.job_documents import JobJson
-
     for job in result.jobs:
         if isinstance(job, JobJson):
             what = f"job {job.review_job_id}: {job.prompt_path}"

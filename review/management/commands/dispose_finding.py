@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
 from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
@@ -14,6 +14,7 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.options import text, word
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
+from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
 
 
@@ -23,7 +24,6 @@ class Command(ReviewCommand):
         "again), rejected (for good), deferred (until the note changes), or open."
     )
     schema = "dispose-finding/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
         "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
@@ -48,8 +48,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.queue.triage import dispose_each
-
         if (options["fingerprint"] == "-") == bool(options["state"]):
             raise UsageRefused("give a fingerprint with --as, or - without it")
         answers = self._answers(options)
@@ -58,10 +56,8 @@ class Command(ReviewCommand):
             done = dispose_each(
                 answers, actor=options["actor"], corpus=corpus, config=config, now=self.now
             )
-        if self.as_json:
-            self.write_json(done[0] if options["state"] else DisposedAllJson(findings=done))
-        else:
-            self.write_lines(map(_line, done))
+        document = done[0] if options["state"] else DisposedAllJson(findings=done)
+        self.show(document, map(_line, done))
 
     def _answers(self, options: dict[str, Any]) -> list[FixAnswer]:
         if options["state"]:

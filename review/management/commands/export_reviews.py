@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.lock import lock_text
+from review.check.stored import stored_lock
 from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source
-from review.management.kit.output_files import refuse_knowledge_base, refuse_to_overwrite
+from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite
+from review.reviews.documents import ExportedJson
+from review.reviews.export import export_markdown, exported_reviews, gate_csv
 from review.settings.config import REPORTS_FOLDER, Config
-
-if TYPE_CHECKING:
-    from review.reviews.documents import ExportedJson
 
 MARKDOWN, CSV, LOCK = "markdown", "csv", "lock"
 _DEFAULTS = {
@@ -70,36 +71,29 @@ class Command(ReviewCommand):
         path = Path(options["output"] or config.root / _DEFAULTS[chosen])
         exports = {MARKDOWN: _export_markdown, CSV: _export_csv, LOCK: _export_lock}
         done = exports[chosen](path, config)
+        self.show(done, [f"{done.output}: {done.written} written, {done.unchanged} unchanged"])
         if self.as_json:
-            self.write_json(done)
             return
-        self.write_lines([f"{done.output}: {done.written} written, {done.unchanged} unchanged"])
         for name in done.left[:_SHOWN]:
             self.notice(f"left in place, of no current acceptance: {name}")
         if len(done.left) > _SHOWN:
             self.notice(f"and {len(done.left) - _SHOWN} more")
 
     def _print_csv(self, chosen: str, config: Config) -> None:
-        from review.reviews.export import exported_reviews, gate_csv
-
         if chosen != CSV or self.as_json:
             raise UsageRefused("--output - goes with --format csv, without --json")
         reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
-        self.write_raw_chunks(gate_csv(reviews))
+        for line in gate_csv(reviews):
+            self.write_raw(line)
 
 
 def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-    from review.reviews.export import export_markdown, exported_reviews
-
     refuse_knowledge_base(folder, config=config)
     reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
     return export_markdown(reviews, folder)
 
 
 def _export_csv(path: Path, config: Config) -> ExportedJson:
-    from review.reviews.documents import ExportedJson
-    from review.reviews.export import exported_reviews, gate_csv
-
     refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
     rows = 0
 
@@ -114,10 +108,6 @@ def _export_csv(path: Path, config: Config) -> ExportedJson:
 
 
 def _export_lock(path: Path, config: Config) -> ExportedJson:
-    from review.check.lock import lock_text
-    from review.check.stored import stored_lock
-    from review.reviews.documents import ExportedJson
-
     with open_corpus(config) as corpus:
         lock = stored_lock(corpus, corpus.notes().notes)
     write_whole(path, lock_text(lock).encode())

@@ -13,7 +13,8 @@ from review.job_files.atomic_write import write_whole
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source, text
-from review.management.kit.output_files import refuse_to_overwrite
+from review.management.kit.streams import refuse_to_overwrite
+from review.queue.fix_prompt import make_fix_prompt
 
 # How every prompt begins: a file that does may be replaced.
 _BEGINNING = b"# Task\n\nYou edit one note"
@@ -46,8 +47,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.queue.fix_prompt import make_fix_prompt
-
         config = settings.current()
         with open_corpus(config) as corpus:
             document, prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))

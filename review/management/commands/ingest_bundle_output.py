@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
 from review.documents.base import NotThisDocument, decode
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import ExitCode, InputRejected, UsageRefused
@@ -17,15 +17,10 @@ from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJson
 from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of, require_option
 from review.management.kit.options import positive_int, source
 from review.management.kit.provenance_options import add_provenance_options, provenance_of
-from review.management.output.ingest import (
-    exit_code,
-    job_lines,
-    refusal_documents,
-    refusal_lines,
-)
+from review.management.output.ingest import exit_code, job_lines, refusal_documents, refusal_lines
 from review.models import Provenance
 from review.settings.config import Config
 
@@ -37,11 +32,8 @@ class BadTelemetry(InputRejected):
 
 
 class Command(ReviewCommand):
-    """Complete pairs from an output and accept what they decide."""
-
     help = "Read the review blocks a worker wrote, store them, and accept what they decide."
     schema = "ingest-bundle-output/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace ingest_bundle_output --review-job-id 7 --json",
         "commonplace ingest_bundle_output --ready --json",
@@ -54,7 +46,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument(
             "--review-job-id",
             type=positive_int,
@@ -101,7 +92,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ingest the named jobs, or all that are ready."""
         config = settings.current()
         request = self._request(options)
         job_ids = _each_once(options["review_job_id"]) or ready_job_ids(
@@ -113,13 +103,13 @@ class Command(ReviewCommand):
             result = ingest_jobs(job_ids, request=request, config=config, now=self.now)
         if len(job_ids) == 1 and result.refused:
             raise result.refused[0].error
-        if self.as_json:
-            refused = refusal_documents(result.refused)
-            self.write_json(IngestedJson(jobs=list(result.jobs), refused=refused))
-        else:
-            self.write_lines((*job_lines(result.jobs), *refusal_lines(result.refused)))
-            if not job_ids:
-                self.notice("no open job of yours has a finished output (see --all-actors)")
+        refused = refusal_documents(result.refused)
+        self.show(
+            IngestedJson(jobs=list(result.jobs), refused=refused),
+            (*job_lines(result.jobs), *refusal_lines(result.refused)),
+        )
+        if not self.as_json and not job_ids:
+            self.notice("no open job of yours has a finished output (see --all-actors)")
         self.finish(exit_code(result.jobs, result.refused))
 
     def _submit(self, job_ids: list[int], options: dict[str, Any], config: Config) -> Ingested:
@@ -137,8 +127,7 @@ class Command(ReviewCommand):
         job_ids = _each_once(options["review_job_id"])
         if bool(job_ids) == options["ready"]:
             raise UsageRefused("give either --review-job-id N ... or --ready")
-        if options["all_actors"] and not options["ready"]:
-            raise UsageRefused("--all-actors goes with --ready")
+        require_option(options, "ready", "all_actors")
         if options["input_file"] == options["telemetry_json"] == "-":
             raise UsageRefused("--input-file and --telemetry-json cannot both read standard input")
         outputs: dict[int, bytes] = {}
@@ -147,13 +136,12 @@ class Command(ReviewCommand):
                 raise UsageRefused("--input-file goes with --review-job-id")
             data = self.read_input(options["input_file"], max_bytes=MAX_OUTPUT_BYTES)
             outputs = dict.fromkeys(job_ids, data)
-        return IngestRequest(
-            actor=options["actor"],
+        return request_of(
+            IngestRequest,
+            options,
             outputs=outputs,
             provenance=_provenance(options),
-            effort_unknown=options["effort_unknown"],
             telemetry=self._telemetry(options["telemetry_json"]),
-            all_or_nothing=options["all_or_nothing"],
         )
 
     def _telemetry(self, where: str | None) -> dict[str, Any] | None:

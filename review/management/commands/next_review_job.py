@@ -7,13 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
 from review.errors import ExitCode, UsageRefused
 from review.jobs.claim import ClaimRequest
 from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import partition, positive_int
 from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.management.kit.scope_options import (
@@ -33,7 +33,6 @@ class Command(ReviewCommand):
         " this scope: jobs are made of what is stale, a few at a time."
     )
     schema = "next-review-job/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace next_review_job prose --model claude-opus-4-6 --runner claude-code",
         "commonplace next_review_job --all-gates --model opus --runner claude-code --jobs 3",
@@ -81,34 +80,25 @@ class Command(ReviewCommand):
         request = _request(options)
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             taken = take_jobs(request, corpus=corpus, config=config, now=self.now)
-        if self.as_json:
-            self.write_json(taken)
-        else:
-            self.write_lines(_lines(taken, actor=options["actor"]))
+        self.show(taken, _lines(taken, actor=options["actor"]))
 
 
 def _request(options: dict[str, Any]) -> TakeRequest:
     has_scope = bool(options["gates"] or options["all_gates"])
-    if not has_scope and (options["note"] or options["current"]):
+    if not has_scope and (options["notes"] or options["current_only"]):
         raise UsageRefused("--note and --current narrow a scope: name gates, or --all-gates")
     if has_scope and options["model"] is None:
         raise UsageRefused("a scope needs --model: a job is made for one partition")
-    claim = ClaimRequest(
-        actor=options["actor"],
+    partition = options["model"]
+    claim = request_of(
+        ClaimRequest,
+        options,
         provenance=provenance_of(options),
         limit=options["jobs"],
-        model_partition=options["model"],
-        effort_unknown=options["effort_unknown"],
+        model_partition=partition,
     )
-    return TakeRequest(
-        claim=claim,
-        max_tokens=options["max_tokens"],
-        selection=selection_request(options, model_partition=options["model"])
-        if has_scope
-        else None,
-        grouping=Grouping(options["grouping"]),
-        across_lenses=options["across_lenses"],
-    )
+    selection = selection_request(options)
+    return request_of(TakeRequest, options, claim=claim, selection=selection if has_scope else None)
 
 
 def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:

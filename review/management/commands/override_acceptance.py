@@ -6,9 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import partition, text, word
 
 
@@ -18,7 +20,6 @@ class Command(ReviewCommand):
         "'leave it'. It keeps the pairs out of the warn queue until note or gate change."
     )
     schema = "override-acceptance/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace override_acceptance --model claude-opus-4-6 kb/notes/a.md prose/x --reason 'a quotation' --actor human:ana",
     )
@@ -43,25 +44,13 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.acceptance.decide import OverrideRequest, override_acceptance
-        from review.jobs.provenance import canonical_partition
-        from review.knowledge_base.opening import open_corpus
-
-        config = settings.current()
-        request = OverrideRequest(
-            note=options["note"],
-            gates=tuple(options["gates"]),
-            model_partition=canonical_partition(options["model"], config=config),
-            reason=options["reason"],
-            actor=options["actor"],
-        )
-        with open_corpus(config) as corpus:
+        request = request_of(OverrideRequest, options, model_partition=options["model"])
+        with open_corpus(settings.current()) as corpus:
             result = override_acceptance(request, corpus=corpus, now=self.now)
-        if self.as_json:
-            self.write_json(result)
-        else:
-            partition = result.model_partition
-            self.write_lines(
-                f"overridden: {pair.note_path} {pair.gate_id} ({partition})"
+        self.show(
+            result,
+            (
+                f"overridden: {pair.note_path} {pair.gate_id} ({result.model_partition})"
                 for pair in result.overridden
-            )
+            ),
+        )

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand
+from review.jobs.board import require_job
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import duration, positive_int, text
+from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
+from review.recovery.recover import Recovered, RecoveryRequest, recover
+from review.recovery.recoverable import list_recoverable
+from review.runners.process.table import ProcessTable
+from review.settings.config import Config
 from review.vocabulary import JobStatus
-
-if TYPE_CHECKING:
-    from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
-    from review.recovery.recover import Recovered
-    from review.settings.config import Config
 
 LIST = "list"
 _LISTS = ("abandoned", "ready", "failed")
@@ -34,7 +36,6 @@ class Command(ReviewCommand):
         "alive is never touched."
     )
     schema = "recover-review-jobs/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace recover_review_jobs --older-than 30m --json",
         "commonplace recover_review_jobs --action ingest 7",
@@ -69,7 +70,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
-        """A list and a preview only read."""
         looks = options["action"] == LIST or options["dry_run"]
         return store.Use.READ if looks else store.Use.WRITE
 
@@ -82,19 +82,13 @@ class Command(ReviewCommand):
         result = self._recover(options, config)
         if len(options["job_ids"]) == 1 and result.errors:
             raise result.errors[0]
-        if self.as_json:
-            self.write_json(result.answer)
-        else:
-            self.write_lines(_lines(result.answer))
+        self.show(result.answer, _lines(result.answer))
+        if not self.as_json:
             for item in result.answer.refused:
                 self.warn(f"refused: {item.message}")
         self.finish(_exit_code(result.answer))
 
     def _list(self, options: dict[str, Any], config: Config) -> None:
-        from review.jobs.board import require_job
-        from review.recovery.recoverable import list_recoverable
-        from review.runners.process.table import ProcessTable
-
         for job_id in options["job_ids"]:
             require_job(job_id)
         found = list_recoverable(
@@ -105,25 +99,11 @@ class Command(ReviewCommand):
             job_ids=options["job_ids"],
         )
         _cut(found, options)
-        if self.as_json:
-            self.write_json(found)
-        else:
-            lines = () if found.summary else _list_lines(found)
-            self.write_lines((*lines, *tail_lines(found.summary, found.next)))
+        lines = () if found.summary else _list_lines(found)
+        self.show(found, (*lines, *tail_lines(found.summary, found.next)))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
-        from review.knowledge_base.opening import open_corpus
-        from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
-        from review.runners.process.table import ProcessTable
-
-        request = RecoveryRequest(
-            action=RecoveryAction(options["action"]),
-            actor=options["actor"],
-            older_than=options["older_than"],
-            job_ids=tuple(options["job_ids"]),
-            reason=options["reason"] or "",
-            dry_run=options["dry_run"],
-        )
+        request = request_of(RecoveryRequest, options)
         with open_corpus(config) as corpus:
             return recover(
                 request, corpus=corpus, config=config, processes=ProcessTable(), now=self.now

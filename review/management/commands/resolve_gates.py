@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -13,15 +13,12 @@ from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import add_listing_options, cut, tail_lines
 from review.management.kit.options import text
-from review.management.output.problems import problem_lines
-
-if TYPE_CHECKING:
-    from review.selection.gate_documents import GateJson
+from review.management.output.selection import problem_lines
+from review.selection.documents import GateJson
+from review.selection.gate_names import list_gates
 
 
 class Command(ReviewCommand):
-    """List gates."""
-
     help = "List gates: all of them, those that names stand for, or those that apply to a note."
     schema = "resolve-gates/1"
     store_use = store.Use.NONE
@@ -48,18 +45,14 @@ class Command(ReviewCommand):
         add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.selection.gate_names import list_gates
-
         config = settings.current()
         with open_corpus(config) as corpus:
             listed = list_gates(
                 corpus, options["gates"], note=options["note"] or "", root=str(config.root)
             )
         cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens=lambda gate: gate.lens)
-        if self.as_json:
-            self.write_json(listed)
-        else:
-            self.write_lines((*_lines(listed.gates), *tail_lines(listed.summary, listed.next)))
+        self.show(listed, (*_lines(listed.gates), *tail_lines(listed.summary, listed.next)))
+        if not self.as_json:
             for line in problem_lines(listed.problems):
                 self.warn(line)
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from review import settings, store
+from review.batches.collect import BatchCollector
+from review.batches.documents import BatchJson
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import word
+from review.runners.process.table import ProcessTable
 from review.vocabulary import JobStatus
-
-if TYPE_CHECKING:
-    from review.batches.documents import BatchJson
 
 
 class Command(ReviewCommand):
@@ -51,9 +51,6 @@ class Command(ReviewCommand):
         return store.Use.WRITE if acts else store.Use.READ
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.batches.collect import BatchCollector
-        from review.runners.process.table import ProcessTable
-
         collector = BatchCollector(
             actor=options["actor"],
             config=settings.current(),
@@ -64,11 +61,8 @@ class Command(ReviewCommand):
         actions = {"collect": collector.collect, "cancel": collector.cancel}
         chosen = next((name for name in actions if options[name]), None)
         answer = actions[chosen]() if chosen else collector.list()
-        if self.as_json:
-            self.write_json(answer)
-        else:
-            lines = ["".join(_words(batch)) for batch in answer.batches]
-            self.write_lines(lines or ["no batch is open"])
+        lines = ["".join(_words(batch)) for batch in answer.batches]
+        self.show(answer, lines or ["no batch is open"])
         self.finish(_exit_code(answer.batches))
 
 

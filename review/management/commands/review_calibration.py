@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.documents import (
+    AgreementJson,
+    CalibrationJson,
+    GateRecordJson,
+    ShareJson,
+    TrackRecordJson,
+)
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
-
-if TYPE_CHECKING:
-    from review.calibration.documents import (
-        AgreementJson,
-        CalibrationJson,
-        GateRecordJson,
-        ShareJson,
-        TrackRecordJson,
-    )
 
 
 class Command(ReviewCommand):
@@ -58,8 +57,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.calibration.calibration import CalibrationRequest, read_calibration
-
         config = settings.current()
         request = CalibrationRequest(
             gates=tuple(options["gates"]),
@@ -68,11 +65,8 @@ class Command(ReviewCommand):
         )
         with open_corpus(config) as corpus:
             document = read_calibration(corpus, request, config=config)
-        if self.as_json:
-            self.write_json(document)
-            return
-        self.write_lines(_lines(document))
-        if not document.gates:
+        self.show(document, _lines(document))
+        if not (document.gates or self.as_json):
             self.notice("no review has reported a finding yet")
 
 

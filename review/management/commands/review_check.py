@@ -8,11 +8,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.check import FAIL_ON, CheckRequest, check_notes
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, source, text
 from review.management.kit.scope_options import add_scope_arguments
+from review.management.output.check import FORMATS, write_report
 
 
 class Command(ReviewCommand):
@@ -33,9 +35,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        from review.check.check import FAIL_ON
-        from review.management.output.check import FORMATS
-
         add = parser.add_argument
         many: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
         add_scope_arguments(parser)
@@ -68,20 +67,17 @@ class Command(ReviewCommand):
         return store.Use.READ if store.is_there() else store.Use.NONE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.check.check import CheckRequest, check_notes
-        from review.management.output.check import write_report
-
         if self.as_json and options["format"] not in (None, "json"):
             raise UsageRefused(f"--json and --format {options['format']} contradict each other")
-        if options["text"] and (len(options["note"] or ()) != 1 or not options["rules_only"]):
+        if options["text"] and (len(options["notes"]) != 1 or not options["rules_only"]):
             raise UsageRefused("--text goes with one --note, and with --rules-only")
         config, named = settings.current(), options["baseline"]
         has_store = store.is_there()
         request = CheckRequest(
             gates=() if options["all_gates"] else tuple(options["gates"]),
-            notes=tuple(options["note"] or ()),
+            notes=tuple(options["notes"]),
             text=self.read_input(options["text"]) if options["text"] else None,
-            current_only=options["current"],
+            current_only=options["current_only"],
             since=options["since"],
             new_only=options["new_only"],
             baseline=self.read_input(named) if named else None,

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of, require_option
 from review.management.kit.options import duration, path, word
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from review.store.backup import BackedUp
-    from review.upkeep.checks import CheckResult
-    from review.upkeep.documents import CheckJson, DoctorJson
-    from review.upkeep.prune import Pruning
+from review.management.kit.streams import refuse_knowledge_base
+from review.store.backup import back_up
+from review.upkeep.checks import BusyCheck, CheckResult, CheckState, DoctorBackupJson, DoctorJson
+from review.upkeep.prune import Pruning
 
 
 class Command(ReviewCommand):
@@ -92,99 +88,51 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.upkeep.checks import CheckState
-
-        _refuse_misfits(options)
+        require_option(options, "prune", "yes", "older_than", "superseded")
+        require_option(options, "backup", "overwrite")
         if options["backup"]:
             self._back_up(options)
             return
         remaining = {CheckState.PROBLEM, CheckState.SKIPPED}
         if not options["check"]:
             remaining.add(CheckState.REPAIRABLE)
-        done: list[CheckResult] = []
+        done = []
         for check in self._examine(options):
             done.append(check)
             if not self.as_json:
                 self.write_lines(_lines(check))
         problems = sum(check.state in remaining for check in done)
         if self.as_json:
-            self.write_json(_document(done, problems))
-        if any(check.again for check in done):
+            self.write_json(DoctorJson(checks=done, problems=problems))
+        if any(isinstance(check, BusyCheck) for check in done):
             self.finish(ExitCode.TRY_AGAIN)
         self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
 
     def _examine(self, options: dict[str, Any]) -> Iterator[CheckResult]:
+        # Its queries cannot be made before the database is configured.
         from review.upkeep.doctor import Examination, examine
 
-        wanted = Examination(
-            thorough=options["check"],
-            repair=options["repair"],
-            pruning=self._pruning(options),
-        )
-        return examine(wanted)
-
-    def _pruning(self, options: dict[str, Any]) -> Pruning | None:
-        from review.upkeep.prune import Pruning
-
-        if not options["prune"]:
-            return None
-        named = {"actor": options["by"]}
-        self._fill_actor(named)
-        return Pruning(
-            remove=options["yes"],
-            actor=named["actor"],
-            now=self.now,
-            older_than=options["older_than"],
-            superseded=options["superseded"],
-        )
+        pruning = None
+        if options["prune"]:
+            named = {"actor": options["by"]}
+            self._fill_actor(named)
+            pruning = request_of(Pruning, options, remove=options["yes"], now=self.now, **named)
+        return examine(Examination(options["check"], options["repair"], pruning))
 
     def _back_up(self, options: dict[str, Any]) -> None:
-        from review.management.kit.output_files import refuse_knowledge_base
-        from review.store.backup import back_up
-
+        others = [name for name in ("check", "repair", "prune") if options[name]]
+        if others:
+            raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
         target, config = options["backup"].absolute(), settings.current()
         refuse_knowledge_base(target, config=config)
         made = back_up(target, overwrite=options["overwrite"], config=config)
-        if self.as_json:
-            self.write_json(_backup_document(target, made))
-        else:
-            self.write_text(f"backed up: {target} ({made.byte_size:,} bytes, checked)")
-
-
-def _refuse_misfits(options: dict[str, Any]) -> None:
-    for name in ("yes", "older_than", "superseded"):
-        if options[name] and not options["prune"]:
-            raise UsageRefused(f"--{name.replace('_', '-')} goes with --prune")
-    if options["overwrite"] and not options["backup"]:
-        raise UsageRefused("--overwrite goes with --backup")
-    others = [name for name in ("check", "repair", "prune") if options[name]]
-    if options["backup"] and others:
-        raise UsageRefused(f"--backup does nothing else; run --{others[0]} before or after it")
+        check = CheckResult("backup", CheckState.OK, f"{target} was written and checked")
+        self.show(
+            DoctorBackupJson(checks=[check], problems=0, backup=made),
+            [f"backed up: {target} ({made.byte_size:,} bytes, checked)"],
+        )
 
 
 def _lines(check: CheckResult) -> Iterator[str]:
     yield f"{check.state:<10}  {check.name}: {check.message}"
     yield from (f"            {detail}" for detail in check.details)
-
-
-def _document(checks: list[CheckResult], problems: int) -> DoctorJson:
-    from review.upkeep.documents import DoctorJson
-
-    return DoctorJson(checks=[_check_json(check) for check in checks], problems=problems)
-
-
-def _backup_document(target: Path, made: BackedUp) -> DoctorJson:
-    from review.upkeep.checks import CheckResult, CheckState
-    from review.upkeep.documents import BackupJson, DoctorBackupJson
-
-    check = CheckResult("backup", CheckState.OK, f"{target} was written and checked")
-    backup = BackupJson(path=str(target), byte_size=made.byte_size, rows=made.rows)
-    return DoctorBackupJson(checks=[_check_json(check)], problems=0, backup=backup)
-
-
-def _check_json(check: CheckResult) -> CheckJson:
-    from review.upkeep.documents import CheckJson
-
-    return CheckJson(
-        name=check.name, state=check.state, message=check.message, details=list(check.details)
-    )

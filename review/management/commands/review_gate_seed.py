@@ -7,10 +7,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.domain.paths import path_below
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import source, text
+from review.selection.gate_names import read_named_note
+from review.trials import seeds
+from review.trials.documents import GateSeedJson
 
 
 class Command(ReviewCommand):
@@ -41,11 +45,6 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.domain.paths import path_below
-        from review.selection.gate_names import read_named_note
-        from review.trials import seeds
-        from review.trials.documents import GateSeedJson
-
         config = settings.current()
         with open_corpus(config) as corpus:
             gates = corpus.gates.resolve([options["gate"]])

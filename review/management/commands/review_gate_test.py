@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.command import ReviewCommand
+from review.management.kit.gate_test import run_gate_test
 from review.management.kit.options import duration, positive_int, text, word
 from review.management.kit.sweep_options import add_runner_option
-
-if TYPE_CHECKING:
-    from review.trials.documents import CaseResultJson, GateTestJson
+from review.trials.documents import CaseResultJson, GateTestJson
 
 MISS = "miss"
 _CLAIM = "take one: commonplace claim_review_job --next --trial --runner R"
 
 
 class Command(ReviewCommand):
-    """Try gates on their cases."""
-
     help = (
         "Try gates on their cases: texts beside the gate that it is to flag or to pass. A model"
         " gets them as notes, in jobs of their own that no queue and no freshness counts; without"
@@ -30,7 +27,6 @@ class Command(ReviewCommand):
         " yet is run: call it again to read the results."
     )
     schema = "review-gate-test/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace review_gate_test prose --model claude-opus-4-6 --runner claude-code",
         "commonplace review_gate_test semantic --model gpt-5.1-codex --repeat 2 --json",
@@ -84,8 +80,6 @@ class Command(ReviewCommand):
         return store.Use.NONE if options["rules"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.management.kit.gate_test import run_gate_test
-
         if options["runner"] and options["rules"]:
             raise UsageRefused("--runner goes with --model: rules run in this process")
         answer, interrupted = run_gate_test(options, config=settings.current(), now=self.now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,7 @@ from review.domain.markdown.flavours import COMMONMARK
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import path
-from review.setup.init import (
-    NOTES_FOLDER,
-    Initialised,
-    InitRequest,
-    has_notes,
-    initialise,
-)
+from review.setup.init import NOTES_FOLDER, InitJson, has_notes, initialise
 
 # Codex reads no settings of a repository, and does not wait for servers unless required.
 _CODEX = """\
@@ -40,8 +33,6 @@ _FLAVOUR = (
 
 
 class Command(ReviewCommand):
-    """Set a repository up for reviews."""
-
     help = (
         "Copy the starter gates, types, agent instructions and review.toml into a repository, and"
         " make kb/notes. Files that are there are never overwritten. kb/reports gets a .gitignore of"
@@ -60,7 +51,6 @@ class Command(ReviewCommand):
     }
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to, and whether to write."""
         parser.add_argument(
             "--into",
             type=path,
@@ -78,48 +68,22 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Copy, and report."""
         into: Path = options["into"] or settings.root_to_start()
-        done = initialise(InitRequest(into, dry_run=options["dry_run"], mcp=options["mcp"]))
+        done = initialise(into, dry_run=options["dry_run"], mcp=options["mcp"])
+        self.show(done, _lines(done))
         if self.as_json:
-            self._print_json(into, done, dry_run=options["dry_run"])
-        else:
-            self.write_lines(_lines(done, dry_run=options["dry_run"]))
-            if options["mcp"]:
-                self.write_text(_CODEX.format(root=json.dumps(str(into))))
-            if done.flavour != COMMONMARK.name:
-                self.notice(_FLAVOUR.format(done.flavour))
-            if not has_notes(into):
-                self.notice(
-                    f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first"
-                )
-            self.notice(f"next: {_next(into, dry_run=options['dry_run'])}")
-
-    def _print_json(self, into: Path, done: Initialised, *, dry_run: bool) -> None:
-        from review.overview.documents import InitJson
-
-        self.write_json(
-            InitJson(
-                into=str(into),
-                dry_run=dry_run,
-                created=list(done.created),
-                kept=list(done.kept),
-                differing=list(done.differing),
-                flavour=done.flavour,
-                next=_next(into, dry_run=dry_run),
-            )
-        )
+            return
+        if options["mcp"]:
+            self.write_text(_CODEX.format(root=json.dumps(str(into))))
+        if done.flavour != COMMONMARK.name:
+            self.notice(_FLAVOUR.format(done.flavour))
+        if not has_notes(into):
+            self.notice(f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first")
+        self.notice(f"next: {done.next}")
 
 
-def _next(into: Path, *, dry_run: bool) -> str:
-    where = shlex.quote(str(into))
-    if dry_run:
-        return f"commonplace review_init --into {where}"
-    return f"cd {where} && commonplace review_sweep --all-gates --runner rules --model rules -q"
-
-
-def _lines(done: Initialised, *, dry_run: bool) -> Iterator[str]:
-    verb = "would create" if dry_run else "created"
+def _lines(done: InitJson) -> Iterator[str]:
+    verb = "would create" if done.dry_run else "created"
     # The cases of a gate by their folder: they are more than all other files.
     parts = (name.partition(".cases/") for name in done.created)
     names = (f"{head}{folder}" for head, folder, _name in parts)

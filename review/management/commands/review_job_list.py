@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
 from review import settings, store
 from review.documents.paging import count_by
+from review.jobs.board import list_job_ids, show_jobs
+from review.jobs.job_documents import JobJson, JobListJson
 from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import partition
 from review.vocabulary import JobStatus
-
-if TYPE_CHECKING:
-    from review.jobs.job_documents import JobJson
 
 
 class Command(ReviewCommand):
@@ -40,9 +40,6 @@ class Command(ReviewCommand):
         add_listing_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs.board import list_job_ids, show_jobs
-        from review.jobs.job_documents import JobListJson
-
         job_ids = list_job_ids(
             statuses=[JobStatus(status) for status in options["status"]],
             model_partition=options["model_partition"] or "",
@@ -56,11 +53,8 @@ class Command(ReviewCommand):
             document.summary = count_by(document.jobs, **getters)
             document.jobs = []
         document.next = part.next
-        if self.as_json:
-            self.write_json(document)
-        else:
-            self.write_lines(line for job in document.jobs for line in _lines(job))
-            self.write_lines(tail_lines(document.summary, document.next))
+        lines = (line for job in document.jobs for line in _lines(job))
+        self.show(document, chain(lines, tail_lines(document.summary, document.next)))
 
 
 def _lines(job: JobJson) -> Iterator[str]:

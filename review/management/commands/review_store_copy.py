@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser, OutputWrapper
 
@@ -14,10 +14,9 @@ from review import settings, store
 from review.errors import ExitCode
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import database
-
-if TYPE_CHECKING:
-    from review.store_copy.copy import CopyRequest, Progress
-    from review.store_copy.documents import StoreCopyJson
+from review.management.kit.streams import refuse_knowledge_base
+from review.store.database_url import SETTING
+from review.store_copy.copy import CopyRequest, Progress, StoreCopyJson, copy_store, place_of
 
 _SECONDS_BETWEEN = 0.1
 _CLEAR_LINE = "\r\x1b[K"
@@ -64,15 +63,10 @@ class Command(ReviewCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.store_copy.copy import copy_store
-
         _refuse_among_notes(options["to"])
         with _progress(self.stderr, shown=self.shows_progress) as report:
             done = copy_store(_request(options), report=report)
-        if self.as_json:
-            self.write_json(done)
-        else:
-            self.write_lines(_lines(done))
+        self.show(done, _lines(done))
         if not done.dry_run:
             self.notice(_NEXT.format(store_id=done.store_id, source=done.source))
 
@@ -107,9 +101,6 @@ def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
 
 
 def _refuse_among_notes(target: str) -> None:
-    from review.management.kit.output_files import refuse_knowledge_base
-    from review.store.aliases import place_of
-
     if "://" in target:
         return
     with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
@@ -117,9 +108,6 @@ def _refuse_among_notes(target: str) -> None:
 
 
 def _request(options: dict[str, Any]) -> CopyRequest:
-    from review.store.database_url import SETTING
-    from review.store_copy.copy import CopyRequest
-
     return CopyRequest(
         source=options["source"] or settings.current().database,
         source_named="--from" if options["source"] else SETTING,

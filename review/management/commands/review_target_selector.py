@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.documents.base import encode
 from review.documents.paging import Counts, count_by
 from review.documents.problems import no_note_found
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.json_stream import encode_filled
 from review.management.kit.listing import add_listing_options, tail_lines
 from review.management.kit.options import partition
 from review.management.kit.scope_options import (
@@ -23,12 +23,18 @@ from review.management.kit.scope_options import (
     add_selection_options,
     selection_request,
 )
-from review.management.output.problems import problem_lines
-from review.management.output.selection import left_out_lines, summary_line, text_lines
+from review.management.output.selection import (
+    left_out_lines,
+    problem_lines,
+    summary_line,
+    text_lines,
+)
+from review.models import batched
 from review.selection.documents import TargetJson
 from review.selection.select import Selection, select_targets
 
 _CHUNK = 500
+_EMPTY = '":[]'
 _WORDS = {
     name: attrgetter(column)
     for name, column in (("reason", "reason"), ("lens", "lens"), ("gate", "gate_id"))
@@ -36,8 +42,6 @@ _WORDS = {
 
 
 class Command(ReviewCommand):
-    """List the pairs to review."""
-
     help = "List the (note, gate) pairs that are stale for a model partition, and why."
     schema = "review-target-selector/1"
     store_use = store.Use.READ
@@ -67,13 +71,9 @@ class Command(ReviewCommand):
         add_listing_options(parser, limit=False)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = selection_request(
-            options,
-            model_partition=options["model"],
-            with_diffs=self.as_json if options["diff"] is None else options["diff"],
-        )
-        if options["summary"]:
-            request = replace(request, with_diffs=False)
+        with_diffs = self.as_json if options["diff"] is None else options["diff"]
+        with_diffs = with_diffs and not options["summary"]
+        request = selection_request(options, with_diffs=with_diffs)
         config = settings.current()
         with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
             selection = select_targets(corpus, request)
@@ -102,4 +102,23 @@ class Command(ReviewCommand):
             document.next = selection.next
 
         arrays = (targets(), selection.diffs())
-        self.write_json_chunks(encode_filled(document, *arrays, at_once=_CHUNK))
+        self.write_json_chunks(_encode_filled(document, *arrays, at_once=_CHUNK))
+
+
+def _encode_filled(
+    frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct], at_once: int
+) -> Iterator[str]:
+    """The document in pieces, byte for byte as `encode` would give it whole.
+
+    :param frame: the document, with these arrays empty; they come first of its arrays, in this order.
+        What stands behind an array is encoded when the array was read.
+    """
+    yield encode(frame).split(_EMPTY, len(arrays))[0]
+    for number, items in enumerate(arrays, 1):
+        yield '":['
+        comma = ""
+        for some in batched(items, at_once):
+            array = msgspec.json.encode(some)[1:-1]
+            yield comma + array.decode("utf-8", "surrogatepass")
+            comma = ","
+        yield f"]{encode(frame).split(_EMPTY, len(arrays))[number]}"

@@ -9,16 +9,11 @@ from django.core.management.base import CommandParser
 from review.management.commands import review_sweep
 from review.management.kit.options import positive_int, text
 from review.management.kit.scope_options import add_note_arguments, add_selection_options
-from review.management.kit.sweep_options import (
-    add_runner_options,
-    add_sweep_options,
-)
+from review.management.kit.sweep_options import add_runner_options, add_sweep_options
 from review.vocabulary import Grouping
 
 
 class Command(review_sweep.Command):
-    """Review notes by one gate."""
-
     help = (
         "Review all notes that are stale for one gate, several notes in a job: what to run when a"
         " gate is new or was changed. It is review_sweep with --grouping gate."

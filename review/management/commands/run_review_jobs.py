@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
 from review.errors import ExitCode, UsageRefused
+from review.jobs.job_documents import RanJson
 from review.management.kit.command import ReviewCommand
+from review.management.kit.interrupt import stop_on_signals
 from review.management.kit.options import duration, positive_int, word
+from review.management.kit.sweep_command import run_chosen_jobs, run_watch
 from review.management.kit.sweep_options import add_runner_option
-
-if TYPE_CHECKING:
-    from review.sweeps.run_jobs import RunResult
+from review.management.output.ingest import exit_code, job_lines, refusal_documents, refusal_lines
+from review.sweeps.run_jobs import RunResult
 
 
 class Command(ReviewCommand):
-    """Run queued jobs with a runner."""
-
     help = (
         "Claim queued jobs, run them and ingest what comes back. The runner `rules` is the"
         " embedded reviewer: it judges gates that name a `rule:`, without any model."
     )
     schema = "run-review-jobs/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace run_review_jobs --all --runner rules",
         "commonplace run_review_jobs 7 8 --runner claude-code --json",
@@ -62,11 +62,6 @@ class Command(ReviewCommand):
         self.add_actor_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.jobs.job_documents import RanJson
-        from review.management.kit.interrupt import stop_on_signals
-        from review.management.kit.sweep_command import run_chosen_jobs, run_watch
-        from review.management.output.ingest import exit_code, refusal_documents
-
         if bool(options["job_ids"]) + options["all"] + options["watch"] != 1:
             raise UsageRefused("name the jobs to run, or give --all or --watch")
         with stop_on_signals() as stop:
@@ -74,17 +69,19 @@ class Command(ReviewCommand):
                 result = run_watch(self, options, stop=stop, config=settings.current())
             else:
                 result = run_chosen_jobs(options, stop=stop, config=settings.current())
-        if self.as_json:
-            document = RanJson(
-                jobs=result.jobs,
-                left_queued=result.left_queued,
-                refused=refusal_documents(result.refused),
-                stopped_because=result.stopped_because,
-                watched=dict(result.counts) if options["watch"] else None,
-            )
-            self.write_json(document)
-        else:
-            self._print(result)
+        document = RanJson(
+            jobs=result.jobs,
+            left_queued=result.left_queued,
+            refused=refusal_documents(result.refused),
+            stopped_because=result.stopped_because,
+            watched=dict(result.counts) if options["watch"] else None,
+        )
+        self.show(document, _lines(result))
+        if not self.as_json:
+            if result.stopped_because is not None:
+                self.warn(f"stopped: {result.stopped_because}")
+            if not (result.counts or result.jobs or result.left_queued or result.refused):
+                self.notice("no queued job")
         if options["watch"]:  # which ends by being stopped, or for what every job would fail for
             self.finish(ExitCode.FAILED if result.stopped_because else ExitCode.DONE)
             return
@@ -92,17 +89,10 @@ class Command(ReviewCommand):
             ExitCode.INTERRUPTED if stop.is_set() else exit_code(result.jobs, result.refused)
         )
 
-    def _print(self, result: RunResult) -> None:
-        from review.management.output.ingest import job_lines, refusal_lines
 
-        self.write_lines((*job_lines(result.jobs), *refusal_lines(result.refused)))
-        for left in result.left_queued:
-            self.write_lines([f"job {left.review_job_id}: left queued: {left.reason}"])
-        if result.stopped_because is not None:
-            self.warn(f"stopped: {result.stopped_because}")
-        if result.counts:
-            self.write_lines(
-                [", ".join(f"{number} {word}" for word, number in result.counts.items())]
-            )
-        elif not (result.jobs or result.left_queued or result.refused):
-            self.notice("no queued job")
+def _lines(result: RunResult) -> Iterator[str]:
+    yield from (*job_lines(result.jobs), *refusal_lines(result.refused))
+    for left in result.left_queued:
+        yield f"job {left.review_job_id}: left queued: {left.reason}"
+    if result.counts:
+        yield ", ".join(f"{number} {word}" for word, number in result.counts.items())

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from review import settings, store
+from review import settings
+from review.acceptance.decide import DecisionRequest, set_decision
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import positive_int, text, word
-from review.vocabulary import ACCEPTING_DECISIONS, Decision
-
-if TYPE_CHECKING:
-    from review.acceptance.documents import DecisionSetJson
+from review.vocabulary import ACCEPTING_DECISIONS
 
 
 class Command(ReviewCommand):
@@ -22,7 +20,6 @@ class Command(ReviewCommand):
         "with that. What the parser read is kept beside it."
     )
     schema = "set-decision/1"
-    store_use = store.Use.WRITE
     examples = (
         "commonplace set_decision --review-pair-id 31 --as warn --reason 'it describes one' --actor human:ana",
     )
@@ -50,24 +47,11 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from review.acceptance.decide import DecisionRequest, set_decision
-
-        request = DecisionRequest(
-            review_pair_id=options["review_pair_id"],
-            decision=Decision(options["decision"]),
-            reason=options["reason"],
-            actor=options["actor"],
-        )
+        request = request_of(DecisionRequest, options)
         result = set_decision(request, config=settings.current(), now=self.now)
-        if self.as_json:
-            self.write_json(result)
-        else:
-            self.write_lines([_line(result)])
+        accepted = "accepted" if result.accepted else "not accepted"
+        what = f"{result.decision} (was {result.was}), {accepted}"
+        self.show(result, [f"{what}: {result.note_path} {result.gate_id}"])
         if not result.accepted:
             self.warn("superseded: a later text is accepted; the decision is kept as evidence")
         self.finish(ExitCode.DONE if result.accepted else ExitCode.CONFLICT)
-
-
-def _line(result: DecisionSetJson) -> str:
-    accepted = "accepted" if result.accepted else "not accepted"
-    return f"{result.decision} (was {result.was}), {accepted}: {result.note_path} {result.gate_id}"

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
+from review.check.stored import queue_report
 from review.documents.paging import Counts, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
@@ -23,18 +24,19 @@ from review.findings.documents import (
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
-from review.management.kit.json_stream import encode_filled
 from review.management.kit.listing import add_listing_options, cut, part_of, tail_lines
 from review.management.kit.options import partition, text
-from review.management.output.problems import problem_lines
+from review.management.output.check import write_report
+from review.management.output.selection import problem_lines
+from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.queue.sorting import QueueSort
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.path_filters import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 FORMATS = ("text", "json", "csv", "github", "sarif", "rdjsonl", "junit", "markdown")
-_ENTRIES_A_CHUNK = 200
 _KEY = attrgetter("note_path", "gate_path")
 _LOOK_KEY = attrgetter("note_path", "gate_path", "review_pair_id")
 _WORDS: dict[str, Callable[[Any], str]] = {
@@ -120,9 +122,6 @@ class Command(ReviewCommand):
                 summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
                 part = part_of(queue.entries, options, _KEY)
                 if shape in FORMATS[3:]:
-                    from review.check.stored import queue_report
-                    from review.management.output.check import write_report
-
                     report = queue_report(part, queue.problems, corpus, config=config)
                     write_report(self, report, shape=shape)
                 else:
@@ -134,10 +133,19 @@ class Command(ReviewCommand):
         # Notes that are gone are few, and end the listing.
         gone_entries = () if summary else queue.deleted_notes
         if shape == "json":
-            self.write_json_chunks(queue_chunks(queue, part, gone_entries, summary))
+            entries = list(part)
+            self.write_json(
+                QueueJson(
+                    entries=entries,
+                    deleted_notes=list(gone_entries) if part.next is None else [],
+                    problems=[problem_json(problem) for problem in queue.problems],
+                    waiting_findings=queue.waiting,
+                    muted_findings=queue.muted,
+                    summary=summary,
+                    next=part.next,
+                )
+            )
         elif shape == "csv":
-            from review.queue.csv import queue_csv
-
             self.write_raw(queue_csv(chain(part, gone_entries)))
         elif summary:
             self.write_lines(tail_lines(summary, None))
@@ -167,30 +175,6 @@ class Command(ReviewCommand):
             self.warn(line)
 
 
-def queue_chunks(
-    queue: WarnQueue,
-    part: Listed[QueueEntryJson],
-    gone: Iterable[QueueEntryJson],
-    summary: Counts,
-) -> Iterator[str]:
-    """Encode the document in chunks: as a whole it is tens of megabytes."""
-    problems = [problem_json(problem) for problem in queue.problems]
-    frame = QueueJson(
-        entries=[],
-        deleted_notes=[],
-        problems=problems,
-        waiting_findings=queue.waiting,
-        muted_findings=queue.muted,
-        summary=summary,
-    )
-
-    def last() -> Iterator[QueueEntryJson]:
-        frame.next = part.next
-        yield from gone if part.next is None else ()
-
-    return encode_filled(frame, part, last(), at_once=_ENTRIES_A_CHUNK)
-
-
 def _shape(options: dict[str, Any], *, as_json: bool) -> str:
     if as_json and options["format"] not in (None, "json"):
         raise UsageRefused(f"--json and --format {options['format']} contradict each other")
@@ -207,8 +191,6 @@ def _shape(options: dict[str, Any], *, as_json: bool) -> str:
 def _read_looks(
     corpus: Corpus, options: dict[str, Any], paths: tuple[str, ...], *, gates_folder: str
 ) -> LooksJson:
-    from review.reviews.needs_a_look import LookRequest, read_looks
-
     gates = corpus.gates.resolve(options["gate"]) if options["gate"] else ()
     return read_looks(
         corpus,

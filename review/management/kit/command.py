@@ -7,19 +7,20 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from getpass import getuser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TextIO, cast
+from typing import Any, BinaryIO, ClassVar, TextIO, TypeVar, cast
 
+import msgspec
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.management.color import no_style
 from django.db import DatabaseError
 from django.utils import timezone
 
 from review import settings, store
+from review.documents.base import encode
 from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
-from review.management.kit.errors import printable_json, progress_allowed, report
-from review.management.kit.input import MAX_INPUT_BYTES, read_source
 from review.management.kit.options import (
     COMMON_EXIT_CODES,
     EXIT_CODE_MEANINGS,
@@ -27,11 +28,16 @@ from review.management.kit.options import (
     ReviewParser,
     word,
 )
+from review.management.kit.streams import (
+    MAX_INPUT_BYTES,
+    printable_json,
+    progress_allowed,
+    read_source,
+    report,
+)
 from review.upkeep.open_store import open_store
 
-if TYPE_CHECKING:
-    import msgspec
-
+_Request = TypeVar("_Request")
 _MAX_USER_NAME = 100
 
 
@@ -167,10 +173,15 @@ class ReviewCommand(BaseCommand):
         """
         return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
 
+    def show(self, document: msgspec.Struct, lines: Iterable[str]) -> None:
+        """Write the result: as the document with `--json`, else as lines for people."""
+        if self.as_json:
+            self.write_json(document)
+        else:
+            self.write_lines(lines)
+
     def write_json(self, document: msgspec.Struct) -> None:
         """Write one JSON document and a newline."""
-        from review.documents.base import encode  # brings msgspec in
-
         self.write_raw(printable_json(encode(document)) + "\n")
 
     def write_json_chunks(self, chunks: Iterable[str]) -> None:
@@ -185,15 +196,12 @@ class ReviewCommand(BaseCommand):
 
     def write_lines(self, lines: Iterable[str]) -> None:
         """Write lines for people, each made safe for a terminal."""
-        self.write_raw_chunks(f"{printable(line)}\n" for line in lines)
+        for line in lines:
+            self.write_raw(f"{printable(line)}\n")
 
     def write_raw(self, text: str) -> None:
         """Write `text` as it is, for formats of other tools."""
         self.stdout.write(text, ending="")
-
-    def write_raw_chunks(self, chunks: Iterable[str]) -> None:
-        for chunk in chunks:
-            self.write_raw(chunk)
 
     def notice(self, text: str) -> None:
         """Write a line to stderr that `-q` silences."""
@@ -246,6 +254,26 @@ class ReviewCommand(BaseCommand):
         return "\n".join(parts)
 
 
+def request_of(kind: type[_Request], options: Mapping[str, Any], **more: Any) -> _Request:
+    """Make the frozen request of a use case from the options that have the names of its fields.
+
+    :param more: fields that no option gives, or gives in another form.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    return msgspec.convert({**given, **more}, kind)
+
+
+def require_option(options: Mapping[str, Any], needed: str, *others: str) -> None:
+    """Refuse options that say something only beside another one.
+
+    :raises UsageRefused: one of `others` is given, and `needed` is not.
+    """
+    for name in others:
+        if not options[needed] and options[name] not in (None, False):
+            flag, other = (f"--{word.replace('_', '-')}" for word in (name, needed))
+            raise UsageRefused(f"{flag} goes with {other}")
+
+
 def _named_actor(name: str) -> str:
     try:
         return word(name) if name else ""
@@ -260,10 +288,8 @@ def _has_terminal() -> bool:
 
 def _user_name() -> str:
     """The user's name as an actor can have it: the environment may say anything."""
-    import getpass
-
     try:
-        name = getpass.getuser()
+        name = getuser()
     except (KeyError, OSError):
         name = str(os.getuid())
     return "".join(char if char.isprintable() else "-" for char in name)[:_MAX_USER_NAME]

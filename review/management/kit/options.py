@@ -12,6 +12,8 @@ from typing import Any, NoReturn, TextIO
 
 from django.core.management.base import CommandParser, OutputWrapper
 
+from review import settings
+from review.domain.model_partition import build_model_partition
 from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
 from review.settings.file import parse_duration
@@ -182,9 +184,6 @@ def partition(raw: str) -> str:
 
     :raises ModelNameRefused: no partition can be made of it.
     """
-    from review import settings
-    from review.domain.model_partition import build_model_partition
-
     name = word(raw)
     try:
         config = settings.current()

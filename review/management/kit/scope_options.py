@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from argparse import _ArgumentGroup
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandParser
 
+from review.management.kit.command import request_of
 from review.management.kit.options import partition, positive_int, text
+from review.selection.select import SelectionRequest
 from review.vocabulary import REQUESTED, STALE, Staleness
-
-if TYPE_CHECKING:
-    from review.selection.select import SelectionRequest
 
 
 def add_scope_arguments(parser: CommandParser) -> None:
@@ -30,6 +29,8 @@ def add_scope_arguments(parser: CommandParser) -> None:
 def add_note_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--note",
+        dest="notes",
+        default=[],
         nargs="+",
         action="extend",
         type=text,
@@ -37,7 +38,10 @@ def add_note_arguments(parser: CommandParser) -> None:
         help="notes and folders, from the root; without it, all notes",
     )
     parser.add_argument(
-        "--current", action="store_true", help="only notes whose frontmatter says status: current"
+        "--current",
+        dest="current_only",
+        action="store_true",
+        help="only notes whose frontmatter says status: current",
     )
 
 
@@ -51,6 +55,8 @@ def add_selection_options(parser: CommandParser | _ArgumentGroup) -> None:
     )
     parser.add_argument(
         "--reason",
+        dest="reasons",
+        default=[],
         choices=Staleness.values,
         nargs="+",
         action="extend",
@@ -90,26 +96,8 @@ def add_selection_options(parser: CommandParser | _ArgumentGroup) -> None:
     )
 
 
-def selection_request(
-    options: dict[str, Any], *, model_partition: str | None, with_diffs: bool = False
-) -> SelectionRequest:
-    """Return what the options of a scope ask for, with those of a selection where it has them."""
-    from review.selection.select import SelectionRequest
-
-    return SelectionRequest(
-        gates=tuple(options["gates"]),
-        all_gates=options["all_gates"],
-        notes=tuple(options["note"] or ()),
-        current_only=options["current"],
-        model_partition=model_partition,
-        mode=REQUESTED if options.get("repeat") else options.get("mode", STALE),
-        reasons=tuple(Staleness(reason) for reason in options.get("reason") or ()),
-        rules_only=options.get("rules_only", False),
-        skip_rules=options.get("skip_rules", False),
-        skip_trivial=options.get("skip_trivial", False),
-        with_diffs=with_diffs,
-        limit=options.get("limit"),
-        flagged_by=options.get("flagged_by") or "",
-        repeat=options.get("repeat", False),
-        after=options.get("after"),
-    )
+def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
+    """Return what the options ask for, in the partition that `--model` names unless `more` does."""
+    mode = REQUESTED if options.get("repeat") else options.get("mode", STALE)
+    more = {"model_partition": options["model"], "mode": mode} | more
+    return request_of(SelectionRequest, options, **more)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 from django.utils import timezone
 
 from review.batches.submit import BatchDispatch
 from review.broker.application import NoWorkers, make_application, send_job
+from review.domain.printing import printable_line
 from review.errors import UsageRefused
 from review.jobs.board import list_job_ids
 from review.jobs.provenance import canonical_partition
 from review.knowledge_base.opening import open_corpus
+from review.management.kit.command import ReviewCommand
 from review.management.kit.interrupt import stop_on_signals
+from review.management.kit.streams import printable_json
 from review.management.kit.sweep_options import LOCAL, sweep_limits, sweep_request, worker_request
-from review.management.kit.sweep_progress import watching
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.api.run import Provider, open_provider
 from review.runners.process.table import ProcessTable
@@ -28,7 +33,7 @@ from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
 from review.sweeps.elsewhere import Send, drive_elsewhere
 from review.sweeps.feeder import SweepRequest
-from review.sweeps.progress import Tally
+from review.sweeps.progress import OnEvent, SweepEvent, Tally
 from review.sweeps.run_job import Worker
 from review.sweeps.run_jobs import Dispatch, RunResult, drive, partition_of_jobs, run_jobs
 from review.sweeps.sweep import plan_sweep, sweep
@@ -36,8 +41,108 @@ from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import build_worker, resolve_editor
 from review.vocabulary import Grouping, JobPurpose, JobStatus
 
-if TYPE_CHECKING:
-    from review.management.kit.command import ReviewCommand
+EVENT_SCHEMA = "sweep-event/1"
+_AMOUNT_UNKNOWN = "cost unknown"
+# Only what somebody may have to act on scrolls by above the line.
+_SHOWN = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
+
+
+def json_lines(
+    write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic
+) -> OnEvent:
+    """Write one JSON object a line, for whoever reads a log."""
+    began = clock()
+
+    def show(event: SweepEvent, tally: Tally) -> None:
+        document = {
+            "schema": EVENT_SCHEMA,
+            "event": event.name,
+            "seconds": round(clock() - began, 3),
+            **event.fields,
+            "pairs_done": tally.pairs_done,
+            "pairs_in_all": tally.pairs_in_all,
+            "running": len(tally.running),
+            "spent_usd": tally.cost_usd,
+        }
+        encoded = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        # Whoever read this may have gone; the work goes on.
+        with suppress(OSError):
+            write(printable_json(encoded) + "\n")
+
+    return show
+
+
+def line_of(event: SweepEvent) -> str:
+    """The event for people, on one line."""
+    fields = event.fields
+    why = fields.get("failure_reason") or fields.get("reason") or fields.get("message") or ""
+    code = fields.get("failure_code") or fields.get("code") or fields.get("status") or ""
+    reason = ": ".join(str(part) for part in (code, why) if part)
+    again = f" (again in {fields['in_seconds']:g} s)" if "in_seconds" in fields else ""
+    what = "failed" if event.name == "job-finished" else event.name
+    return printable_line(f"job {fields.get('review_job_id')}: {what}: {reason}{again}")
+
+
+def numbers_of(tally: Tally, *, seconds: float) -> str:
+    """Format the numbers beside the bar: the rate, running and failed jobs, and the cost so far."""
+    cost = tally.cost_usd
+    amount = _AMOUNT_UNKNOWN if cost is None else f"${cost:.2f}"
+    if cost is not None and tally.jobs_without_cost:
+        amount += "+"
+    failed = f" · {tally.jobs['failed']} failed" if tally.jobs["failed"] else ""
+    rate = f"{60 * tally.pairs_done / seconds:.1f}/min · " if tally.pairs_done else ""
+    return f"{rate}{len(tally.running)} running{failed} · {amount}"
+
+
+@contextmanager
+def watching(stream: TextIO, *, on_terminal: bool, quiet: bool) -> Iterator[OnEvent]:
+    """Show the events of a sweep on `stream`."""
+    if quiet:
+        yield lambda event, tally: None
+    elif on_terminal:
+        with _terminal_line(stream) as show:
+            yield show
+    else:
+        yield json_lines(stream.write)
+
+
+@contextmanager
+def _terminal_line(stream: TextIO) -> Iterator[OnEvent]:
+    """A bar with rate, cost so far and time left; failures scroll by above it."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(file=stream, force_terminal=True, soft_wrap=True)
+    bar = progress.Progress(
+        progress.TextColumn("pairs"),
+        progress.BarColumn(bar_width=24),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[numbers]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        speed_estimate_period=600,
+    )
+    task = bar.add_task("sweep", total=None, numbers="")
+    began = time.monotonic()
+
+    def show(event: SweepEvent, tally: Tally) -> None:
+        failed = event.fields.get("status") == "failed" and event.name == "job-finished"
+        if failed or event.name in _SHOWN:
+            console.print(line_of(event), markup=False, highlight=False)
+        bar.update(
+            task,
+            total=tally.pairs_in_all or None,
+            completed=min(tally.pairs_done + tally.skipped.total(), tally.pairs_in_all),
+            numbers=numbers_of(tally, seconds=time.monotonic() - began),
+        )
+
+    with bar:
+        yield show
 
 
 def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config) -> SweepJson:
@@ -103,7 +208,7 @@ def run_fixes(options: dict[str, Any], *, config: Config) -> SweepJson:
         resolved=resolved,
         limits=sweep_limits(options, config),
         timeout=wanted.timeout,
-        notes=tuple(options["note"] or ()),
+        notes=tuple(options["notes"]),
         gates=tuple(options["gates"]),
         slots=wanted.slots,
         apply=options["apply"],

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
+from review.jobs.provenance import canonical_partition
+from review.management.kit.command import request_of
 from review.management.kit.options import duration, money, positive_int, word
 from review.management.kit.scope_options import selection_request
-from review.vocabulary import Grouping
+from review.runners.registry import find_runner
+from review.settings.config import Config
+from review.sweeps.feeder import SweepRequest
+from review.sweeps.limits import Limits
+from review.sweeps.run_job import RetryPolicy
+from review.sweeps.workers import WorkerRequest
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
-
-    from review.settings.config import Config
-    from review.sweeps.feeder import SweepRequest
-    from review.sweeps.limits import Limits
-    from review.sweeps.workers import WorkerRequest
 
 LOCAL = "local"
 CELERY = "celery"
@@ -95,28 +97,16 @@ def add_sweep_options(parser: CommandParser) -> None:
 
 
 def sweep_request(options: dict[str, Any], *, config: Config) -> SweepRequest:
-    from review.jobs.provenance import canonical_partition
-    from review.runners.registry import find_runner
-    from review.sweeps.feeder import SweepRequest
-
-    in_process = find_runner(options["runner"], config=config).in_process
-    selection = selection_request(
-        options, model_partition=canonical_partition(options["model"], config=config)
-    )
-    if in_process:  # a gate without a rule is not for the embedded reviewer
+    partition = canonical_partition(options["model"], config=config)
+    selection = selection_request(options, model_partition=partition)
+    if find_runner(options["runner"], config=config).in_process:
+        # A gate without a rule is not for the embedded reviewer.
         selection = replace(selection, rules_only=True)
-    return SweepRequest(
-        selection=selection,
-        grouping=Grouping(options["grouping"]),
-        limits=sweep_limits(options, config),
-        batch_size=options["batch_size"],
-        dry_run=options["dry_run"],
-    )
+    limits = sweep_limits(options, config)
+    return request_of(SweepRequest, options, selection=selection, limits=limits)
 
 
 def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
-    from review.sweeps.limits import Limits
-
     return Limits(
         max_attempts=options["max_attempts"] or config.sweep_attempts,
         max_jobs=options["max_jobs"],
@@ -126,9 +116,6 @@ def sweep_limits(options: dict[str, Any], config: Config) -> Limits:
 
 def worker_request(options: Mapping[str, Any], *, config: Config) -> WorkerRequest:
     """The runner and how it works; retries are not among the options of every command."""
-    from review.sweeps.run_job import RetryPolicy
-    from review.sweeps.workers import WorkerRequest
-
     pause = options.get("retry_pause")
     return WorkerRequest(
         runner=options["runner"],

@@ -11,8 +11,7 @@ from review.check.formats import junit, lines, sarif
 from review.documents.base import encode
 from review.job_files.atomic_write import write_whole
 from review.management.kit.command import ReviewCommand
-from review.management.kit.errors import printable_json
-from review.management.kit.output_files import refuse_to_overwrite
+from review.management.kit.streams import printable_json, refuse_to_overwrite
 
 # Each with the start by which a file of it is known.
 FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
@@ -34,7 +33,8 @@ def write_report(command: ReviewCommand, report: Report, *, shape: str, output: 
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
     if output == "-":
-        command.write_raw_chunks(written)
+        for line in written:
+            command.write_raw(line)
         return
     refuse_to_overwrite(Path(output), config=settings.current(), starts_with=start.encode())
     write_whole(Path(output), (line.encode("utf-8", "replace") for line in written))

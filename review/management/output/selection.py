@@ -1,9 +1,11 @@
-"""Prints a selection for people."""
+"""Prints a selection, and the problems of files, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from review.documents.problems import ProblemJson
+from review.domain.problems import Problem
 from review.selection.select import Selection
 from review.vocabulary import Staleness
 
@@ -46,3 +48,10 @@ def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
         if why in _LEFT_OUT:
             none = why == "not-current" and number == left_out.get("without-status")
             yield f"{number} {_LEFT_OUT[why]}{': none has a status' if none else ''}"
+
+
+def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
+    """Yield a line for each problem; says whether the file was left out for it."""
+    for problem in problems:
+        left_out = " (left out)" if problem.skipped else ""
+        yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"

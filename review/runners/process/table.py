@@ -8,12 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import psutil
 
 from review.domain.processes import Parent
-
-if TYPE_CHECKING:
-    import psutil
 
 # Start times are counted from the boot, whose time moves when the clock is set. A number that is
 # given out again within this time of its first owner's start would need millions of others.
@@ -38,8 +37,6 @@ class ProcessTable:
         return socket.gethostname()
 
     def me(self) -> Parent:
-        import psutil
-
         return Parent(self.host, os.getpid(), _started_at(psutil.Process()))
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
@@ -47,8 +44,6 @@ class ProcessTable:
 
         A number that now belongs to a process with another start time was given out again.
         """
-        import psutil
-
         try:
             process = psutil.Process(pid)
             if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
@@ -68,8 +63,6 @@ def kill_orphans(mark: str, *, session: int | None, until: float) -> bool:
 
     :param until: on the monotonic clock; what cannot be killed by then is left.
     """
-    import psutil
-
     while found := list(_of_run(mark, session)):
         if time.monotonic() >= until:
             return False
@@ -81,8 +74,6 @@ def kill_orphans(mark: str, *, session: int | None, until: float) -> bool:
 
 
 def _of_run(mark: str, session: int | None) -> Iterator[psutil.Process]:
-    import psutil
-
     name, _, value = mark.partition("=")
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):

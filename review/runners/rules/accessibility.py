@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,8 +12,9 @@ from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.inline import InlineLinkKind
 from review.runners.rules.lists import EMPTY_ALTERNATIVES
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, shown, warn
+from review.runners.rules.registry import Check, finding, shown, warn
 from review.runners.rules.words import plain
+from review.vocabulary import Severity
 
 _HTML_IMAGE = re.compile(r"<img\b[^<>]*\bsrc[^<>]*>", re.IGNORECASE)
 _HTML_ALT = re.compile(r"\balt\s?=|\brole\s?=\s?[\"']?(?:presentation|none)|\baria-", re.IGNORECASE)
@@ -69,6 +71,7 @@ def _image_at(block: Block, offset: int, said: str) -> TypedFinding:
 
 
 def _bold_headings(page: Page) -> Iterator[TypedFinding]:
+    counts = Counter(block.text.strip() for block in page.blocks)
     for block, below in pairwise(page.blocks):
         text = block.text.strip()
         if block.kind is not BlockKind.PARAGRAPH or block.in_list or not block.gap_before:
@@ -84,7 +87,9 @@ def _bold_headings(page: Page) -> Iterator[TypedFinding]:
             continue
         words = (found[1] or found[2]).strip()
         if words and words[-1].isalnum():
-            yield warn(
+            # What stands there time and again is a label.
+            yield finding(
+                Severity.INFO if counts[text] > 1 else Severity.WARN,
                 f"the bold line {shown(words)} stands where a heading would",
                 quote=text,
                 line=block.line,

@@ -10,7 +10,8 @@ from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, warn
+from review.runners.rules.registry import Check, finding
+from review.vocabulary import Severity
 
 _ACRONYM = re.compile(
     r"(?<![\w\-./#@&$%'\u2019:+])([A-Z]{2,6})(?:s|'s|\u2019s)?(?![\w\-/@&+#%=]|\.\w|:\w|\(|\s\d)"
@@ -54,7 +55,8 @@ def _undefined(page: Page) -> Iterator[TypedFinding]:
 
 def _finding(acronym: str, passage: Passage, offset: int) -> TypedFinding:
     block = passage.block
-    return warn(
+    return finding(
+        Severity.INFO,
         f"{acronym} is spelled out nowhere in the note",
         quote=block.excerpt(offset, before=_CONTEXT),
         line=block.line_at(offset),

@@ -17,6 +17,7 @@ from review.vocabulary import Severity
 _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
+_DEEP = 3  # a level
 _ASCII_ONLY = re.compile(r"[\x00-\x7f]*")
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
 _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,4}){1,3}")
@@ -42,12 +43,23 @@ def _unreadable(page: Page) -> Iterator[TypedFinding]:
 
 def _missing_title(page: Page) -> Iterator[TypedFinding]:
     if not plain(page.title) and not _names_title(page):
-        yield warn("there is neither a heading of level 1 nor a title", quote="", line=WHOLE_NOTE)
+        severity = Severity.INFO if _is_piece(page) else Severity.WARN
+        said = "there is neither a heading of level 1 nor a title"
+        yield finding(severity, said, quote="", line=WHOLE_NOTE)
+
+
+def _is_piece(page: Page) -> bool:
+    """Whether it may be a piece of a text: it opens with a heading, or has no section."""
+    opening = next((block for block in page.blocks if block.kind in _CONTENT), None)
+    opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
+    return (
+        opens_with_heading or min((block.level for block in page.headings), default=_DEEP) >= _DEEP
+    )
 
 
 def _names_title(page: Page) -> bool:
     """Whether the title is the file's name, is another note's, or cannot be read."""
-    if page.given.flavour.name == "obsidian" or _PARTIAL.search(page.given.note_path):
+    if page.given.flavour.name in ("obsidian", "mkdocs") or _PARTIAL.search(page.given.note_path):
         return True
     return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
 

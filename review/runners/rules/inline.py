@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 OPAQUE = "\ue000"  # stands for each character of code, math, images and addresses in masked text
 _HIDDEN = frozenset({"code_inline", MATH, TEMPLATE, "image"})
 _BLANKED = frozenset({"html_inline", COMMENT, "footnote_ref"})
+_CODE_TAG = re.compile(r"<(/?)(?:code|kbd|samp|var|tt)\b", re.IGNORECASE)
 _NOT_NEWLINE = re.compile(r"[^\n]")
 # Where a flavour has no math its links count, but its letters are no prose either.
 _MATH_LIKE = re.compile(r"\$\$[^$]++\$\$|\$(?![\s\d$])[^$\n]*+(?<![\s\\])\$(?!\d)")
@@ -81,6 +82,7 @@ class _Reader:
         self.images: list[tuple[int, str]] = []
         self.fills: list[tuple[int, int, str]] = []
         self._content = content
+        self._code_from = -1  # of HTML
 
     def add(self, token: Token) -> None:
         start, end = token.meta[SPAN]
@@ -90,6 +92,7 @@ class _Reader:
             self.fills.append((start, end, OPAQUE))
         elif token.type in _BLANKED:
             self.fills.append((start, end, " "))
+            self._note_code(token.content, start, end)
         if token.type == "image":
             target = str(token.attrGet("src") or "")
             self.links.append(InlineLink(InlineLinkKind.IMAGE, token.content, target, start, end))
@@ -98,6 +101,13 @@ class _Reader:
             self.links.append(InlineLink(InlineLinkKind.FOOTNOTE, name, name, start, end))
         elif token.type == "html_inline" and token.content[:4].lower() == "<img":
             self.images.append((start, token.content))
+
+    def _note_code(self, tag: str, start: int, end: int) -> None:
+        found = _CODE_TAG.match(tag)
+        if found and found[1] and self._code_from >= 0:
+            self.fills.append((self._code_from, start, OPAQUE))
+        if found:
+            self._code_from = -1 if found[1] else end
 
     def _add_link(self, token: Token, start: int, end: int) -> None:
         kind = InlineLinkKind(links.link_kind(token, self._content))

@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from review.domain.markdown.links import LinkKind
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.inline import InlineLink, InlineLinkKind
 from review.runners.rules.lists import VAGUE_LINK_TEXTS
 from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, line_finding, link_finding, shown, warn
+from review.runners.rules.registry import Check, finding, line_finding, link_finding, shown
 from review.runners.rules.values import RuleLink
 from review.runners.rules.words import plain, word_count
+from review.vocabulary import Severity
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|<[A-Za-z]")
+_CODE = re.compile(r"`[^`]*`")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^{$]*[{$])"
 )
+# Names that nothing has: links to them show how a link is written.
+_MADE_UP = re.compile(
+    r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo"
+    r"|esempio|exemplo|beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?"
+    r"|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?).*|\w|\.{3}|…)",
+    re.IGNORECASE,
+)
+_TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
 _MOST_BROKEN = 1000
+_HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
+_TYPED = re.compile(
+    r"(?:\b(?:url|uri|address|endpoint)(?: is)?:?|\b(?:go|browse|points?|listens?|running|redirects?"
+    r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
+    r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
+    re.IGNORECASE,
+)
 _LONGEST_RUN = 7
 _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
@@ -45,10 +64,24 @@ def _unresolved(page: Page) -> Iterator[TypedFinding]:
     broken = [
         link
         for link in page.given.links
-        if link.resolved is None and not link.external and _is_address(link)
+        if link.resolved is None
+        and not link.external
+        and _is_address(link)
+        and not _is_shown_as_code(page.quoted_line(link.line), link.target)
     ]
     for link in broken[:_MOST_BROKEN]:
-        yield line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
+        found = line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
+        yield replace(found, severity=Severity.INFO) if _is_doubtful(page, link) else found
+
+
+def _is_doubtful(page: Page, link: RuleLink) -> bool:
+    """Whether it may be no link, as no wikilink of the note is one, or a page of the site."""
+    flavour = page.given.flavour
+    if flavour.name == "commonmark" and link.kind is LinkKind.WIKILINK:
+        return not any(
+            other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
+        )
+    return flavour.makes_pages and _TOP_PAGE.fullmatch(link.target) is not None
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -57,7 +90,13 @@ def _is_address(link: RuleLink) -> bool:
         return False
     # Hidden files are not in the link table; whether they are there is not known here.
     hidden = any(part.startswith(".") and part.strip(".") for part in target.split("/"))
-    return not hidden and not _TEMPLATE.search(target)
+    is_made_up = _MADE_UP.fullmatch(target.partition("#")[0].rpartition("/")[2] or target)
+    return not hidden and not is_made_up and not _TEMPLATE.search(target)
+
+
+def _is_shown_as_code(line: str, target: str) -> bool:
+    """Whether the same link stands in code on its line, which shows how it is written."""
+    return any(f"[{target}" in code or f"({target}" in code for code in _CODE.findall(line))
 
 
 def _bare_urls(page: Page) -> Iterator[TypedFinding]:
@@ -68,8 +107,12 @@ def _bare_urls(page: Page) -> Iterator[TypedFinding]:
         for url in _outside_links(passage):
             has_slot = text.startswith("<", url.end)
             if not has_slot and not _EXAMPLE_HOST.match(url.target) and not _is_named(text, url):
-                said = "a naked address: a reader cannot tell what it leads to"
-                yield link_finding(passage, url, said)
+                naked = link_finding(
+                    passage, url, "a naked address: a reader cannot tell what it leads to"
+                )
+                # The name of a site says it, and so does what the reader is told to type.
+                says = _HOST_ONLY.fullmatch(url.target) or _TYPED.search(text[: url.start])
+                yield replace(naked, severity=Severity.INFO) if says else naked
 
 
 def _is_named(text: str, url: InlineLink) -> bool:
@@ -78,10 +121,15 @@ def _is_named(text: str, url: InlineLink) -> bool:
     is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
     if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
         return True
-    # A line of its own below its title.
+    if url.target.endswith((".git", "://")) or text.startswith(("...", "…"), url.end):
+        return True  # to be cloned, or not the whole of it
+    if "Copyright (c)" in text:
+        return True
+    # A line of its own below or above what it is.
     above, _, line = text[: url.start].rpartition("\n")
     rest = text[url.end :].partition("\n")[0]
-    return bool(above.strip()) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
+    others = above.strip() or text[url.end :].strip(" \\\n")
+    return bool(others) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
 
 
 def _outside_links(passage: Passage) -> Iterator[InlineLink]:
@@ -131,7 +179,7 @@ def _wall(run: Sequence[Passage], heading: str) -> Iterator[TypedFinding]:
         return  # a tree: the contents of something
     block = run[0].block
     said = f"{len(run)} links in a row, and no word on why to follow any"
-    yield warn(said, quote=block.excerpt(0), line=block.line)
+    yield finding(Severity.INFO, said, quote=block.excerpt(0), line=block.line)
 
 
 def _lists_contents(heading: str) -> bool:

@@ -108,6 +108,17 @@ class Page:
             return iter(())  # nobody here wrote it
         return (passage for passage in self.passages if passage.block.kind in _PROSE)
 
+    @property
+    def sections(self) -> Iterator[tuple[Block | None, Passage]]:
+        """The author's own paragraphs and list items, each with the heading it stands under."""
+        heading = None
+        own = {passage.block.line for passage in self.prose}
+        for passage in self.passages:
+            if passage.block.kind is BlockKind.HEADING:
+                heading = passage.block
+            elif passage.block.line in own and passage.block.kind in _PROSE:
+                yield heading, passage
+
     @cached_property
     def h1(self) -> tuple[str, int] | None:
         """The words and the line of the first heading of level 1, which may be HTML."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import BlockKind
+from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.inline import OPAQUE
 from review.runners.rules.page import Page, Passage
 from review.runners.rules.registry import Check, finding, shown, warn
@@ -22,6 +22,10 @@ from review.runners.rules.words import (
 from review.vocabulary import Severity
 
 _FEWEST_REPEATED_WORDS = 15
+_TABS = re.compile(
+    r"<Tab|^[ \t]*(?:===[!+]? \"|:{3,}[ \t]*\{?tab)|\{[%{]<?[ \t]*(?:end)?tab",
+    re.MULTILINE | re.IGNORECASE,
+)
 _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
@@ -55,7 +59,7 @@ _VAGUE_NOW = re.compile(
     r"\b(?:(?<!\ba )(?<!\bthe )(?<!\bany )(?<!\bthat )(?<!you are )(?<!you're )currently(?! (?:being|in use|used|using|pending|scheduled|running|loaded|open|active|selected|visible|logged|looks?|exists?|under)\b)|nowadays|these days|yesterday|at the moment(?! (?:it|he|she|the|a|an|that|when|where|of|they|you|we|i)\b)|at present|as of (?:today|now|this writing))\b",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b|\bFY\d\d\b")
 _POSITION = re.compile(
     r"\b(?:see|as|mentioned|described|discussed|noted|explained|listed|shown|defined|outlined|stated|"
     r"introduced|given|covered|said|cited|referenced)[ \n](?:(?:mentioned|described|discussed|noted|"
@@ -81,7 +85,16 @@ _DATE = re.compile(
     r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
     r"|(?:19|20)\d\d\s?年"
 )
-_YEAR_FOLDER = re.compile(r"(?:^|/)(?:19|20)\d\d(?:[/.-]|$)")
+# Of the reader's time, of a process, or of a case: true whenever it is read.
+_ANY_DAY = re.compile(
+    r"\b(?:you|your|you've|you'll|if|when(?:ever)?|unless|each|every|they|their|who|that|which|"
+    r"e\.g|for example|imagine|suppose|can|should|must|may)\b|^This \w+ (?:is|means|will)\b",
+    re.IGNORECASE,
+)
+_NAME_OF_TIME = re.compile(r"\w+ [A-Z]")  # "This Week in Startups"
+_RECENT_EVENT = re.compile(
+    r"(?:\b(?:we|i|it|has|have|had|was|were|been|be|is|are)|'ve|\b[A-Z]\w+) $"
+)
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
 _REPEATS = re.compile(
@@ -94,7 +107,7 @@ _NEAR = 24  # characters between a link and the words that go with it
 _POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
 # Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
 _QUOTED = re.compile(
-    r"\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
+    r"\"[^\"\n]{1,200}\"|「[^」\n]{1,200}」|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
     r"|(?<!\w)['\u2018][^'\u2018\u2019\n]{1,200}['\u2019](?!\w)"
 )
 
@@ -102,23 +115,27 @@ _QUOTED = re.compile(
 def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
     if _REPEATS.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
         return
-    first: dict[str, int] = {}
-    for passage in page.prose:
-        words = plain(passage.block.text)
+    first: dict[str, tuple[int, Block | None]] = {}
+    if _TABS.search(page.given.text):
+        return  # a reader sees one tab at a time
+    for heading, passage in page.sections:
+        block = passage.block
         # A step of instructions may be needed twice, and so may what leads up to an example, a
         # picture, code and addresses; a slot tells of a template.
-        if passage.block.inside or passage.block.text.rstrip().endswith((":", "\uff1a")):
-            continue
+        is_lead = block.inside or block.text.rstrip().endswith((":", "\uff1a"))
         own_words = word_count(passage.prose.replace(OPAQUE, " "))
-        if own_words < _FEWEST_REPEATED_WORDS or _SLOT.search(passage.prose):
+        is_short = own_words < _FEWEST_REPEATED_WORDS
+        if is_short or is_lead or _SLOT.search(passage.prose):
             continue
-        if words in first:
-            yield warn(
-                f"this paragraph stands on line {first[words]} already",
-                quote=passage.block.text.lstrip(),
-                line=passage.block.line,
+        line, section = first.setdefault(plain(block.text), (block.line, heading))
+        if line != block.line:
+            # In sections that stand alone, as of a reference, it may be meant.
+            yield finding(
+                Severity.WARN if section is heading else Severity.INFO,
+                f"this paragraph stands on line {line} already",
+                quote=block.text.lstrip(),
+                line=block.line,
             )
-        first.setdefault(words, passage.block.line)
 
 
 def _long_paragraphs(page: Page) -> Iterator[TypedFinding]:
@@ -171,10 +188,13 @@ def _placeholders(page: Page) -> Iterator[TypedFinding]:
 def _relative_dates(page: Page) -> Iterator[TypedFinding]:
     if _is_dated(page):
         return
-    for passage in page.prose:
+    for heading, passage in page.sections:
+        if heading is not None and (_YEAR.search(heading.text) or _DATE.search(heading.text)):
+            continue
         for start, end in sentences(passage.prose):
             sentence = passage.prose[start:end]
-            if not _YEAR.search(sentence) and not sentence.rstrip().endswith("?"):
+            asks = sentence.rstrip(" \n*_").endswith("?")
+            if not _YEAR.search(sentence) and not asks:
                 yield from _dates_in(sentence, passage, start)
 
 
@@ -182,14 +202,27 @@ def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFind
     for severity, pattern in ((Severity.WARN, _AGEING), (Severity.INFO, _VAGUE_NOW)):
         for found in pattern.finditer(sentence):
             if not _is_quoted(sentence, found):
-                yield _aged(severity, passage, start, found)
+                is_event = _is_event(sentence, found)
+                yield _aged(severity if is_event else Severity.INFO, passage, start, found)
+
+
+def _is_event(sentence: str, found: re.Match[str]) -> bool:
+    """Whether a whole sentence tells of something that happened, or will, once."""
+    if not sentence.rstrip(" \n*_)").endswith((".", "!")) or _ANY_DAY.search(sentence):
+        return False
+    if found[0].lower() == "recently":
+        if not sentence[: found.start()].strip(" *_"):
+            return sentence.startswith(",", found.end())
+        return bool(_RECENT_EVENT.search(sentence, 0, found.start()))
+    is_named = _NAME_OF_TIME.match(found[0]) or sentence[found.end() :][:1] in ("'", "\u2019", "-")
+    return not is_named and found[0].lower() != "in the near future"
 
 
 def _is_dated(page: Page) -> bool:
     """Whether the note says which day it is of; then "yesterday" means one day whenever it is read."""
     if any(page.field(key) for key in _DATE_KEYS):
         return True
-    if _YEAR_FOLDER.search(page.given.note_path):
+    if _YEAR.search(page.given.note_path) or _YEAR.search(page.title):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
     return any(_DATE.search(text) for text in (page.given.note_path, page.title, head))

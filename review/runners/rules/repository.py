@@ -20,7 +20,7 @@ _PLACE_BEHIND = re.compile(r"(?::\d+(?:[-:]\d+)?|#[\w-]+)$")
 _SHELLS = frozenset(
     ["sh", "bash", "zsh", "fish", "ksh", "shell", "console", "shell-session", "shellsession"]
 )
-_PROMPT = re.compile(r"\s*(?:\$|>|%)\s+")
+_PROMPT = re.compile(r"\s*[$>%]\s+")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*\{?\.?([\w-]*)")
 _MAKERS = frozenset(
     ["touch", "mkdir", "cp", "mv", "tee", "curl", "wget", "ln", "rm", "git", "install"]
@@ -86,12 +86,15 @@ def _commands(block: Block) -> Iterator[_Naming]:
     lines = block.text.split("\n")
     fence = _FENCE.match(lines[0])
     in_shell = fence is not None and fence[1].lower() in _SHELLS
+    shows_output = any(map(_PROMPT.match, lines))  # between the lines with a prompt
     offset = 0
     for line in lines:
         prompt = _PROMPT.match(line)
         if _LEAVES.search(line):
             return
-        if (in_shell or prompt) and not line.lstrip().startswith(("#", "`", "~")):
+        if ((in_shell and not shows_output) or prompt) and not line.lstrip().startswith(
+            ("#", "`", "~")
+        ):
             command = line[prompt.end() :] if prompt else line
             yield _Naming(block, offset, tuple(command.partition(" #")[0].split()))
         offset += len(line) + 1

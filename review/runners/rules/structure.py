@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _TOP = 1
+_FEWEST_LABELS = 3
 _COMPONENT = re.compile(r"\s*<[A-Z]\w*")  # what stands in it has levels of its own
 _INDEX = re.compile(r"(?:^|/)_?(?:index|readme)\.mdx?$", re.IGNORECASE)
 _POINTS = ".:!?*_ "
@@ -26,6 +28,8 @@ _SKELETON = re.compile(
     re.IGNORECASE,
 )
 _LABEL_WITH_VALUE = re.compile(r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])\s*[^\s:]")
+_CODE = re.compile(r"(`+)[^`]+\1")
+_ODD_FENCE = re.compile(r"^ {0,3}`{3,}[^`\n]*[^`\s][^`\n]*`", re.MULTILINE)
 _DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 
 
@@ -86,6 +90,7 @@ def _is_invisible(block: Block) -> bool:
 
 
 def _twin_headings(page: Page) -> Iterator[TypedFinding]:
+    counts = Counter(block.words.casefold() for block in page.headings)
     path: list[tuple[int, dict[str, int]]] = [(0, {})]  # level, and its subheadings by words
     for block in page.headings:
         while path[-1][0] >= block.level:
@@ -94,7 +99,10 @@ def _twin_headings(page: Page) -> Iterator[TypedFinding]:
         if _is_code(block):
             words = ""  # the name of a file, whose state is shown again
         if words and words in siblings:
-            yield warn(
+            # What stands there time and again is a label, as of good and bad examples.
+            is_label = counts[block.words.casefold()] >= _FEWEST_LABELS
+            yield finding(
+                Severity.INFO if is_label else Severity.WARN,
                 f"the heading {shown(block.words)} stands on line {siblings[words]} already",
                 quote=block.text,
                 line=block.line,
@@ -109,6 +117,8 @@ def _is_code(heading: Block) -> bool:
 
 
 def _open_fences(page: Page) -> Iterator[TypedFinding]:
+    # A fence with backticks behind it opens none in CommonMark, and does in other dialects.
+    is_sure = not _ODD_FENCE.search("\n".join(page.document.lines))
     for block in page.blocks:
         if not _is_fence(block) or block.token is None:
             continue
@@ -127,6 +137,7 @@ def _open_fences(page: Page) -> Iterator[TypedFinding]:
         else:
             severity = Severity.FAIL
             said = "the code fence opened here is never closed: all that follows is code"
+        severity = severity if is_sure else Severity.INFO
         yield finding(severity, said, quote=block.lines[0], line=block.line)
 
 
@@ -154,16 +165,16 @@ def _is_closed(block: Block) -> bool:
 def _uneven_tables(page: Page) -> Iterator[TypedFinding]:
     for block in page.blocks:
         if block.kind is BlockKind.TABLE:
-            yield from _uneven_rows(block)
+            yield from _uneven_rows(block, pipes_in_code=page.given.flavour.name == "mkdocs")
         elif block.kind is BlockKind.PARAGRAPH:
             yield from _uneven_header(block)
 
 
-def _uneven_rows(table: Block) -> Iterator[TypedFinding]:
+def _uneven_rows(table: Block, *, pipes_in_code: bool) -> Iterator[TypedFinding]:
     _header, delimiter, *rows = table.lines
     width = len(split_cells(delimiter))
     for number, row in enumerate(rows, start=table.line + 2):
-        cells = len(split_cells(row))
+        cells = len(split_cells(_CODE.sub("", row) if pipes_in_code else row))
         if cells > width:
             said = f"this row has {cells} cells under {width} headers: what is over is not shown"
             yield warn(said, quote=row, line=number)

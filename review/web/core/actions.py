@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
 
 from review.errors import UsageRefused
 
@@ -87,3 +91,58 @@ def after_post(
     if focus:
         target = f"{target.partition('#')[0]}#{focus}"
     return SeeOther(target)
+
+
+YEAR = 365 * 24 * 60 * 60
+CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
+
+
+def preference(request: HttpRequest, name: str) -> str:
+    value = request.COOKIES.get(f"review-{name}", "")
+    return value if value in CHOICES[name] else CHOICES[name][0]
+
+
+@login_not_required
+@require_POST
+def prefer(request: HttpRequest) -> HttpResponse:
+    response = after_post(request, "/")
+    for name, words in CHOICES.items():
+        value = request.POST.get(name, "")
+        if value in words:
+            response.set_cookie(
+                f"review-{name}",
+                value,
+                max_age=YEAR,
+                samesite="Lax",
+                httponly=True,
+                secure=request.is_secure(),
+            )
+    return response
+
+
+# Address, title, and the key that is pressed after `g`.
+_PLACES = (
+    ("/", "Start", "h"),
+    ("/queue/", "Queue", "q"),
+    ("/notes/", "Notes", "n"),
+    ("/matrix/", "Matrix", "m"),
+    ("/gates/", "Gates", "g"),
+    ("/jobs/", "Jobs", "j"),
+    ("/costs/", "Costs", "c"),
+    ("/events/", "Events", "e"),
+)
+PLACES = [{"url": url, "title": title, "key": key} for url, title, key in _PLACES]
+
+
+def shell(request: HttpRequest) -> Mapping[str, Any]:
+    here = request.path
+    return {
+        "places": PLACES,
+        "here": next((url for url, *_ in _PLACES[1:] if here.startswith(url)), here),
+        "theme": preference(request, "theme"),
+        "keys": preference(request, "keys"),
+        "this_page": request.get_full_path(),
+    }
+
+
+urlpatterns = [path("preferences/", prefer, name="preferences")]

@@ -17,6 +17,7 @@ from review import settings
 from review.calibration.calibration import CalibrationRequest, read_calibration
 from review.calibration.documents import CalibrationJson, GroupRecordJson
 from review.findings.documents import LooksJson
+from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
@@ -25,6 +26,7 @@ from review.recovery.recoverable import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
 from review.runners.process.table import ProcessTable
+from review.settings.config import Config
 
 T = TypeVar("T")
 
@@ -42,7 +44,10 @@ class Answer(Generic[T]):
 
 
 def cached(
-    key: str, find: Callable[[], T], *, revision_of: Callable[[], object] | None = None
+    key: str,
+    find: Callable[[Corpus, Config], T],
+    *,
+    revision_of: Callable[[], object] | None = None,
 ) -> Answer[T]:
     """The kept answer to a question about the configured store and files, or a new one.
 
@@ -56,7 +61,8 @@ def cached(
     if kept is not None and kept[0] == revision:
         return kept[1]
     started = time.monotonic()
-    answer = Answer(find(), timezone.now())
+    with open_corpus(config) as corpus:
+        answer = Answer(find(corpus, config), timezone.now())
     if time.monotonic() - started > QUICK:
         cache.set(place, (revision, answer), KEPT_SECONDS)
     return answer
@@ -71,56 +77,42 @@ def _revision() -> object:
 
 def pair_states() -> Answer[PairStates]:
     """The state of every note, gate and partition."""
-
-    def find() -> PairStates:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            return read_pair_states(corpus, config=config)
-
-    return cached("pair-states", find)
+    return cached("pair-states", lambda corpus, config: read_pair_states(corpus, config=config))
 
 
 def needs_a_look() -> Answer[LooksJson]:
     """Return the reviews that a person should check, by note, gate and pair."""
-
-    def find() -> LooksJson:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            return read_looks(corpus, LookRequest(), gates_folder=config.gates_folder)
-
-    return cached("needs-a-look", find)
+    return cached(
+        "needs-a-look",
+        lambda corpus, config: read_looks(corpus, LookRequest(), gates_folder=config.gates_folder),
+    )
 
 
 def calibration() -> Answer[CalibrationJson]:
     """The track record of every gate, without what needs every review."""
-
-    def find() -> CalibrationJson:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            return read_calibration(corpus, CalibrationRequest(), config=config)
-
-    return cached("calibration", find)
+    return cached(
+        "calibration",
+        lambda corpus, config: read_calibration(corpus, CalibrationRequest(), config=config),
+    )
 
 
 def trends() -> Answer[tuple[Trends, list[GroupRecordJson]]]:
     """The last weeks, and the record of each lens; up to a minute old."""
-
-    def find() -> tuple[Trends, list[GroupRecordJson]]:
-        return read_trends(now=timezone.now()), calibration().value.lenses
-
-    return cached("trends", find, revision_of=bool)
+    return cached(
+        "trends",
+        lambda _corpus, _config: (read_trends(now=timezone.now()), calibration().value.lenses),
+        revision_of=bool,
+    )
 
 
 def recoverable() -> Answer[RecoveryListJson]:
     """The jobs that need attention."""
-
-    def find() -> RecoveryListJson:
-        config = settings.current()
-        return list_recoverable(
+    return cached(
+        "recoverable",
+        lambda _corpus, config: list_recoverable(
             older_than=config.abandoned_after,
             processes=ProcessTable(),
             config=config,
             now=timezone.now(),
-        )
-
-    return cached("recoverable", find)
+        ),
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -140,3 +142,136 @@ def _texts(value: Value) -> tuple[str, ...]:
     if isinstance(value, str | int):
         return (str(value),)
     return tuple(value)
+
+
+T = TypeVar("T")
+Key = tuple[str | int, ...]
+_MAX_INT = (1 << 63) - 1
+
+
+class BadPlace(UsageRefused):
+    """The address names no place in the list."""
+
+    code = "bad-place"
+
+
+@dataclass(frozen=True)
+class Paged(Generic[T]):
+    """One page of a list; the URLs are empty where there is nothing to go to."""
+
+    items: tuple[T, ...]
+    next_url: str
+    first_url: str
+
+    @property
+    def next_document(self) -> str | None:
+        """The next page as a document, for the document of this one; None on the last page."""
+        return f"{self.next_url}&format=json" if self.next_url else None
+
+
+def read_place(filters: Filters, *kinds: type[str] | type[int]) -> Key | None:
+    """The key after which the page starts, or None at the start.
+
+    :param kinds: the type of each part of the key.
+    :raises BadPlace: the address holds something else.
+    """
+    if not filters.after:
+        return None
+    try:
+        parts = json.loads(filters.after)
+    except (ValueError, RecursionError):
+        parts = None
+    fits = isinstance(parts, list) and [type(part) for part in parts] == list(kinds)
+    if not fits or not all(_is_plain(part) for part in parts):
+        raise BadPlace(f"{AFTER!r} holds no place in this list", hint="start at the first page")
+    return tuple(parts)
+
+
+def _is_plain(part: str | int) -> bool:
+    if isinstance(part, int):
+        return abs(part) <= _MAX_INT
+    return "\0" not in part and part.isprintable()
+
+
+def write_place(key: Key) -> str:
+    return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
+
+
+def paged(rows: Sequence[T], *, size: int, key: Callable[[T], Key], filters: Filters) -> Paged[T]:
+    """Cut a page from rows that start after the place and hold one more than `size`, if there is."""
+    items = tuple(rows[:size])
+    return paged_to(key(items[-1]) if len(rows) > size else None, items, filters=filters)
+
+
+def paged_to(following: Key | None, items: Iterable[T] = (), *, filters: Filters) -> Paged[T]:
+    """A page that the next one follows after a key; None on the last page."""
+    return Paged(
+        items=tuple(items),
+        next_url=filters.url(**{AFTER: write_place(following)}) if following else "",
+        first_url=filters.url() if filters.after else "",
+    )
+
+
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class FacetOption:
+    """One value; `url` sets it, or takes it out where it is set."""
+
+    value: str
+    label: str
+    count: int | None
+    selected: bool
+    url: str
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One filter; `more` are the options beyond the first few, folded away."""
+
+    name: str
+    title: str
+    options: tuple[FacetOption, ...]
+    more: tuple[FacetOption, ...]
+    clear_url: str
+
+    @property
+    def selected(self) -> bool:
+        return any(option.selected for option in (*self.options, *self.more))
+
+
+def make_facet(
+    filters: Filters,
+    name: str,
+    title: str,
+    counts: Mapping[str, int | None],
+    *,
+    labels: Mapping[str, str] | None = None,
+) -> Facet:
+    """The facet of filter `name`, in the order of `counts`; values that are set come in any case.
+
+    :param counts: value to how many; None where it is not counted.
+    :param labels: value to what a person reads, where it differs.
+    """
+    chosen = filters.all(name)
+    missing: dict[str, int | None] = {value: 0 for value in chosen if value not in counts}
+    options = [
+        FacetOption(
+            value=value,
+            label=(labels or {}).get(value, value),
+            count=count,
+            selected=value in chosen,
+            url=filters.toggled(name, value),
+        )
+        for value, count in {**counts, **missing}.items()
+    ]
+    first = options[:SHOWN] if len(options) > SHOWN + 1 else options
+    rest = options[len(first) :]
+    return Facet(
+        name=name,
+        title=title,
+        options=(*first, *(option for option in rest if option.selected)),
+        more=tuple(option for option in rest if not option.selected),
+        clear_url=filters.url(**{name: None}),
+    )

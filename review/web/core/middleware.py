@@ -7,16 +7,18 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError, QueryDict
+from django.template import loader
 from django.urls import reverse
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from review import store
-from review.errors import ReviewError, StoreRefused, UsageRefused
+from review.errors import Conflict, InputRejected, ReviewError, StoreRefused, UsageRefused
 from review.upkeep.open_store import open_store
 from review.web.core.responses import refusal, wants_json
 
@@ -140,3 +142,51 @@ def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
         _log.warning("answered with %s: %s", known.code, error)
         return refusal(request, known)
     return refusal(request, error) if isinstance(error, ReviewError) else None
+
+
+class NoSuchPage(InputRejected):
+    """Nothing is at this address."""
+
+
+class NotAllowed(Conflict):
+    """The user lacks a permission."""
+
+
+class FormExpired(UsageRefused):
+    """The form was not sent from a page of ours, or too long ago."""
+
+
+class BadRequest(UsageRefused):
+    """The request cannot be read."""
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    error = BadRequest("the request cannot be read")
+    return refusal(request, error, status=HTTPStatus.BAD_REQUEST)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    error = NotAllowed(str(exception) or "you may not do this", hint="ask who runs this site")
+    return refusal(request, error, status=HTTPStatus.FORBIDDEN)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404; who is not logged in does not learn which addresses there are."""
+    if not request.user.is_authenticated:
+        return ask_for_login(request)
+    error = NoSuchPage("nothing is at this address", hint="start over at /")
+    return refusal(request, error, status=HTTPStatus.NOT_FOUND)
+
+
+@login_not_required
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    error = FormExpired(
+        "this form is not from a page you opened, or has expired",
+        hint="go back, reload the page and send it again",
+    )
+    return refusal(request, error, status=HTTPStatus.FORBIDDEN)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """500: a fault of ours; nothing that could fail again is asked."""
+    return HttpResponseServerError(loader.get_template("review/failed.html").render({}))

@@ -9,8 +9,7 @@ from django.urls import path
 from django.utils import timezone
 
 from review import settings
-from review.jobs.costs import read_costs
-from review.jobs.costs_documents import CostsJson
+from review.jobs.costs import CostsJson, read_costs
 from review.knowledge_base.opening import open_corpus
 from review.overview.documents import StatusJson
 from review.overview.status import read_status
@@ -40,9 +39,9 @@ def _document(partition: str | None) -> StatusJson:
 
 
 def _read(partition: str | None) -> CostsJson:
-    config = settings.current()
     return cached(
-        f"costs {partition}", lambda: read_costs(model_partition=partition, config=config)
+        f"costs {partition}",
+        lambda _corpus, config: read_costs(model_partition=partition, config=config),
     ).value
 
 

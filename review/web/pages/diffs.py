@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -17,18 +16,15 @@ from review.reviews.pair_change import (
     Against,
     ChangeRequest,
     FileChange,
-    PairChange,
     change_document,
     read_pair_change,
 )
 from review.settings.config import Config
-from review.web.core.actions import may
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.pages.pair_actions import write_pick
 from review.web.render.diff import render_diff
-from review.web.render.links import diff_page, finding_page
-from review.web.render.markdown import FindingMark, render_plain
+from review.web.render.markdown import FindingMark, mark_findings, render_plain
 
 _ALL = "all"
 _KNOWN = {"gate": None, "model": None, "against": [word.value for word in Against], "lines": [_ALL]}
@@ -51,7 +47,7 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
         return page(
             request,
             "review/diff.html",
-            lambda: _context(request, filters, wanted, corpus, config),
+            lambda: _context(filters, wanted, corpus, config),
             document=lambda: change_document(corpus, wanted),
         )
 
@@ -61,29 +57,17 @@ def _choose(
 ) -> HttpResponse:
     shown = read_note_page(corpus, NotePageRequest(path=note_path), config=config)
     pairs = [
-        {
-            "pair": row,
-            "url": diff_page(note_path, gate_id=row.gate_id, model_partition=row.model_partition),
-        }
+        row
         for row in shown.pairs
         if row.accepted_at is not None
-        and filters.one("gate", row.gate_id) == row.gate_id
-        and filters.one("model", row.model_partition) == row.model_partition
+        and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
-    context = {
-        "filters": filters,
-        "note_path": shown.now.path,
-        "pairs": pairs,
-        "select_command": (
-            f"commonplace review_target_selector --all-gates --note {quote(shown.now.path)}"
-            " --model MODEL --json | commonplace create_review_jobs --input - --grouping note"
-        ),
-    }
+    context = {"filters": filters, "note_path": shown.now.path, "pairs": pairs}
     return page(request, "review/diff_choice.html", context, document=shown.document)
 
 
 def _context(
-    request: HttpRequest, filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
+    filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
 ) -> dict[str, Any]:
     change = read_pair_change(corpus, wanted, config=config)
     row = change.accepted
@@ -101,7 +85,9 @@ def _context(
         "event": row.event,
         "note_path": row.note.path,
         "model_partition": wanted.model_partition,
-        "note_html": _html(change.note, _marks(change)),
+        "note_html": _html(
+            change.note, mark_findings((item.finding, item.line) for item in change.findings)
+        ),
         "gate_html": _html(change.gate, []),
         "loose": [item.finding for item in change.findings if item.line is None],
         "against": wanted.against.value,
@@ -112,23 +98,7 @@ def _context(
         "all_lines": wanted.all_lines,
         # An ack accepts these two texts and no others.
         "pick": write_pick(pick),
-        "may_ack": may(request, "review.change_acceptance"),
-        "may_request": may(request, "review.change_reviewjob"),
     }
-
-
-def _marks(change: PairChange) -> list[FindingMark]:
-    return [
-        FindingMark(
-            item.line,
-            item.finding.fingerprint,
-            item.finding.severity,
-            item.finding.text,
-            finding_page(item.finding.fingerprint),
-        )
-        for item in change.findings
-        if item.line is not None
-    ]
 
 
 def _html(file: FileChange, marks: list[FindingMark]) -> str:

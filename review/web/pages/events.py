@@ -19,9 +19,14 @@ from review.jobs.pages_documents import (
 )
 from review.overview.events import EventFilter, EventKind, EventRow, newest_events
 from review.vocabulary import DispositionState, JobStatus
-from review.web.core.facets import make_facet
-from review.web.core.filters import AFTER, Filters, parse_filters
-from review.web.core.paging import Paged, document_url, read_place, write_place
+from review.web.core.filters import (
+    Filters,
+    Paged,
+    make_facet,
+    paged_to,
+    parse_filters,
+    read_place,
+)
 from review.web.core.responses import page
 
 EVENTS_A_PAGE = 100
@@ -57,12 +62,8 @@ def events(request: HttpRequest) -> HttpResponse:
         limit=EVENTS_A_PAGE,
         gates_folder=settings.current().gates_folder,
     )
-    after = write_place(tuple((following or {}).get(kind, 0) for kind in EventKind))
-    part = Paged(
-        items=tuple(found),
-        next_url=filters.url(**{AFTER: after}) if following else "",
-        first_url=filters.url() if filters.after else "",
-    )
+    after = tuple(following.get(kind, 0) for kind in EventKind) if following else None
+    part = paged_to(after, found, filters=filters)
     return page(
         request,
         "review/events.html",
@@ -106,7 +107,7 @@ def _document(part: Paged[EventRow]) -> EventListJson:
         dispositions=[event for event in found if isinstance(event, DispositionEventJson)],
         decisions=[event for event in found if isinstance(event, DecisionEventJson)],
         acceptances=[event for event in found if isinstance(event, AcceptanceEventJson)],
-        next=document_url(part.next_url),
+        next=part.next_document,
     )
 
 

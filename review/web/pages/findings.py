@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from shlex import quote
@@ -33,11 +32,10 @@ from review.queue.triage import (
     undo,
 )
 from review.vocabulary import DispositionState
-from review.web.core.actions import SeeOther, actor, after_post, field, may, require_permission
-from review.web.core.filters import AFTER, Filters, read_number
-from review.web.core.labels import count_words
-from review.web.core.paging import write_place
+from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
+from review.web.core.filters import AFTER, Filters, read_number, write_place
 from review.web.core.responses import page, wants_json
+from review.web.core.template_tags import count_words
 from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.render.markdown import Look, render_markdown
 
@@ -46,7 +44,8 @@ STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DE
 MAX_REASON = 1000
 MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
-_LAST_ACTION = "queue-last-act"
+# What the person did last in this browser, and can undo: `at` and `what`.
+LAST_ACTION = "queue-last-act"
 _DONE = {
     DispositionState.OPEN: "opened again",
     DispositionState.FIXED: "fixed",
@@ -57,19 +56,6 @@ _DONE = {
 
 class BadForm(UsageRefused):
     """The form names no finding, or no status that a finding can be given."""
-
-
-@dataclass(frozen=True)
-class LastAction:
-    """What the person did last in this browser, and can undo."""
-
-    at: str
-    what: str
-
-
-def last_action(request: HttpRequest) -> LastAction | None:
-    found = request.session.get(_LAST_ACTION)
-    return LastAction(**found) if found else None
 
 
 @require_POST
@@ -126,7 +112,7 @@ def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> Non
         what = f"{count_words(len(done.moved), 'finding')} {_DONE[state]}"
         if len(done.moved) == 1:
             what = f"{_DONE[state].capitalize()}: {_name(done.moved[0])}"
-        request.session[_LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
+        request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
         messages.success(request, f"{what}.")
     _report_refusals(request, done.not_moved)
 
@@ -150,7 +136,7 @@ def _name(fingerprint: str) -> str:
 
 def _row_after(decided: Collection[str], filters: Filters) -> str:
     """Return the id of the row that gets the focus: the next one of the list, else the previous."""
-    queue, _files = find(filters)
+    queue = find(filters)
     cursor = queue.first_cursor(decided)
     line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
     return line.row_id if line else ""
@@ -187,7 +173,7 @@ def _confirm(
     moved: QueueMoved | None = None,
     chosen: DispositionState | None = None,
 ) -> HttpResponse:
-    queue, _files = find(filters)
+    queue = find(filters)
     gates = queue.count_by_gate()
     context: dict[str, Any] = {
         "filters": filters,
@@ -210,16 +196,17 @@ def _confirm(
 def take_back(request: HttpRequest) -> HttpResponse:
     """Undo what this person did last in this browser, where nobody decided since."""
     require_permission(request, PERMISSION)
-    action = last_action(request)
+    action = request.session.get(LAST_ACTION)
     if action is None:
         raise NothingToUndo("there is nothing of yours to take back")
     filters = read_filters(request)
-    done = undo(datetime.fromisoformat(action.at), actor=actor(request), now=timezone.now())
-    del request.session[_LAST_ACTION]
+    done = undo(datetime.fromisoformat(action["at"]), actor=actor(request), now=timezone.now())
+    del request.session[LAST_ACTION]
+    what = action["what"]
     if done.moved:
-        messages.success(request, f"Undone: {action.what[:1].lower()}{action.what[1:]}.")
+        messages.success(request, f"Undone: {what[:1].lower()}{what[1:]}.")
     _report_refusals(request, done.not_moved)
-    queue, _files = find(filters)
+    queue = find(filters)
     line = next(iter(queue.of(done.moved)), None)
     return after_post(request, filters.url(), focus=line.row_id if line else "")
 
@@ -227,7 +214,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One finding, where it stands in the list, and the next and the previous one."""
     filters = read_filters(request)
-    queue, _files = find(filters)
+    queue = find(filters)
     with open_corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
     return page(
@@ -263,8 +250,7 @@ def _context(
         ),
         "states": [word for word in (DispositionState.OPEN, *STATES) if word != state],
         "fix_command": f"commonplace fix_prompt {quote(shown.document.note_path)}",
-        "may_dispose": may(request, PERMISSION),
-        "last_action": last_action(request),
+        "last_action": request.session.get(LAST_ACTION),
         "max_reason": MAX_REASON,
     }
 
@@ -299,7 +285,7 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     posted = disposition_request(request, request.POST.get("as", ""), named)
     if not dispose_and_report(request, posted).moved:
         return SeeOther(_url_of(fingerprint, filters))
-    queue, _files = find(filters)
+    queue = find(filters)
     cursor = queue.first_cursor([fingerprint])
     return SeeOther(_next_url(queue, cursor, filters) or filters.url())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from shlex import quote
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -18,13 +17,12 @@ from review.overview.gate_page import GatePage, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
 from review.reviews.pair_states import FAIL, FRESH, WARN
 from review.reviews.texts import snapshot_text
-from review.selection.gate_documents import GatesJson
+from review.selection.documents import GatesJson
 from review.selection.gate_names import list_gates
 from review.selection.path_filters import is_below
 from review.vocabulary import Decision, DispositionState
 from review.web.core.cached import calibration, pair_states
-from review.web.core.facets import make_facet
-from review.web.core.filters import Filters, parse_filters
+from review.web.core.filters import Filters, make_facet, parse_filters
 from review.web.core.responses import page
 from review.web.render.charts import precision_bar
 from review.web.render.diff import render_diff
@@ -84,7 +82,7 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     filters = parse_filters(request, {"as": [_LINES], "against": None, "agreement": [_SHOWN]})
     config = settings.current()
     answer = pair_states()
-    queue, _files = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
+    queue = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with open_corpus(config) as corpus:
         shown = read_gate_page(
             corpus,
@@ -139,10 +137,8 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
         if by_lines
         else render_markdown(text, look=Look(headings=(2, 3))),
         "by_lines": by_lines,
-        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
         "change_html": render_diff(shown.change) if shown.change else "",
         "compared": filters.one("against"),
-        "select_command": f"commonplace review_target_selector {quote(document.gate_id)} --model MODEL",
         "tried": [item for item in document.examples if item.holds is not None],
     }
 

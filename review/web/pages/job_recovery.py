@@ -22,7 +22,7 @@ from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import ProcessTable
 from review.vocabulary import JobStatus
 from review.web.core.actions import SeeOther, actor, field, may, require_permission
-from review.web.core.labels import count_words
+from review.web.core.template_tags import count_words
 
 PERMISSION = "review.change_reviewjob"
 MAX_AT_ONCE = 200

@@ -34,13 +34,18 @@ from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
-from review.web.core.actions import SeeOther, may, require_permission
+from review.web.core.actions import SeeOther, require_permission
 from review.web.core.cached import recoverable
-from review.web.core.facets import make_facet
-from review.web.core.filters import Filters, parse_filters
-from review.web.core.labels import duration, label
-from review.web.core.paging import Paged, document_url, paged, read_place
+from review.web.core.filters import (
+    Filters,
+    Paged,
+    make_facet,
+    paged,
+    parse_filters,
+    read_place,
+)
 from review.web.core.responses import page, wants_json
+from review.web.core.template_tags import duration, label
 from review.web.pages.job_recovery import PERMISSION, possible_actions
 from review.web.pages.pair_actions import ask, tell_requests
 
@@ -87,7 +92,7 @@ def _list_document(part: Paged[int]) -> JobListPageJson:
     """The jobs of the page as the command gives them: the oldest first."""
     ids = reversed(part.items)
     document = JobListPageJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
-    if following := document_url(part.next_url):
+    if following := part.next_document:
         document.next = following
     return document
 
@@ -134,13 +139,12 @@ def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
     counts = count_jobs_by_kind()
     needs = {need: len(ids) for need, ids in needing.items()}
     codes = {code: label(code) for code in FailureCode.values}
-    facets = [
+    return [
         make_facet(filters, "status", "Status", dict(counts.statuses)),
         make_facet(filters, "needs", "Needs attention", dict(needs), labels=NEEDS),
         make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
         make_facet(filters, "code", "Why it failed", dict(counts.failure_codes), labels=codes),
     ]
-    return [facet for facet in facets if facet.options]
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
@@ -192,7 +196,6 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
         "took": _took(details.job),
         "writers": _writers(telemetry),
         "notices": _notices(telemetry),
-        "may_recover": may(request, PERMISSION),
         "actions": [action.value for action in possible_actions(request, details.job)],
         "to_request": _to_request(details.job) if "missing" in details.recovery else [],
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from review import settings
 from review.acceptance.pair_actions import Pick
 from review.documents.base import timestamp
+from review.knowledge_base import Gate
 from review.overview.documents import FolderJson, MatrixJson, MatrixRowJson
-from review.overview.matrix import Matrix, MatrixRequest, Mode, read_matrix, stale_cells
-from review.reviews.pair_states import BEST, STATES, PairStates
-from review.vocabulary import Grouping
+from review.overview.matrix import (
+    Matrix,
+    MatrixFolder,
+    MatrixRequest,
+    MatrixRow,
+    Mode,
+    read_matrix,
+    stale_cells,
+)
+from review.reviews.pair_states import BEST, FAIL, FRESH, MISSING, STALE, STATES, WARN, PairStates
+from review.vocabulary import Grouping, Staleness
 from review.web.core.actions import after_post, may, require_permission, required
 from review.web.core.cached import Answer, pair_states
-from review.web.core.filters import AFTER, Filters, parse_filters, read_number
-from review.web.core.paging import document_url, read_place, write_place
+from review.web.core.filters import (
+    Filters,
+    Paged,
+    paged_to,
+    parse_filters,
+    read_number,
+    read_place,
+)
 from review.web.core.responses import page
+from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, ask, tell_requests
-from review.web.render.matrix import folder_cells, legend, row_cells
 
 _OFF = "off"
 _KNOWN = {
@@ -41,14 +58,6 @@ _MODES = {
 }
 
 
-@dataclass(frozen=True)
-class MatrixChoice:
-    label: str
-    url: str
-    selected: bool
-    count: int | None = None
-
-
 def matrix(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     place = read_place(filters, str)
@@ -62,12 +71,12 @@ def matrix(request: HttpRequest) -> HttpResponse:
         after=str(place[0]) if place else "",
     )
     shown = read_matrix(answer.value, wanted)
-    next_url = filters.url(**{AFTER: write_place((shown.last,))}) if shown.has_more else ""
+    part: Paged[Any] = paged_to((shown.last,) if shown.has_more else None, filters=filters)
     return page(
         request,
         "review/matrix.html",
-        lambda: _context(request, filters, shown, answer) | {"next_url": next_url},
-        document=lambda: _document(next_url, shown, answer),
+        lambda: _context(request, filters, shown, answer) | {"paged": part},
+        document=lambda: _document(part, shown, answer),
     )
 
 
@@ -91,7 +100,7 @@ def _context(
             {
                 "name": folder.path[len(wanted.folder) :].lstrip("/"),
                 "notes": folder.notes,
-                "url": filters.url(folder=folder.path),
+                "path": folder.path,
                 "cells": folder_cells(folder, disputed=wanted.mode is Mode.DISAGREE),
             }
             for folder in shown.folders
@@ -107,53 +116,19 @@ def _context(
         "can_pick": can_pick,
         "counted_at": answer.at,
         "legend": legend(shown.columns),
-    } | _links(filters, shown, partitions)
-
-
-def _links(filters: Filters, shown: Matrix, partitions: list[str]) -> dict[str, Any]:
-    wanted = shown.request
-    return {
-        "models": [
-            MatrixChoice(name or "best of all", filters.url(model=name), name == wanted.partition)
-            for name in (BEST, *partitions)
-        ],
-        "modes": [
-            MatrixChoice(
-                text, filters.url(mode=None if mode is Mode.ALL else mode), mode is wanted.mode
-            )
-            for mode, text in _MODES.items()
-        ],
-        "lenses": [
-            MatrixChoice(lens, filters.toggled("lens", lens), lens in wanted.lenses, number)
-            for lens, number in shown.lenses.items()
-        ],
-        "crumbs": _crumbs(filters, wanted.folder),
-        "fold": _fold(filters, shown),
-        "first_url": filters.url() if filters.after else "",
-        "lens_clear_url": filters.url(lens=None),
+        "modes": {mode.value: label for mode, label in _MODES.items()},
+        "crumbs": _crumbs(wanted.folder),
     }
 
 
-def _fold(filters: Filters, shown: Matrix) -> MatrixChoice | None:
-    if shown.request.unfolded:
-        return MatrixChoice("Fold by folder", filters.url(fold=None), selected=False)
-    if shown.folders:
-        return MatrixChoice("Show every note", filters.url(fold=_OFF), selected=False)
-    return None
-
-
-def _crumbs(filters: Filters, folder: str) -> list[MatrixChoice]:
+def _crumbs(folder: str) -> list[tuple[str, str]]:
+    """Each folder on the way to one, with its name; the first is that of all notes."""
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(len(parts) + 1)]
-    return [
-        MatrixChoice(
-            path.rpartition("/")[2] or "all notes", filters.url(folder=path), path == folder
-        )
-        for path in paths
-    ]
+    return [(path, path.rpartition("/")[2] or "all notes") for path in paths]
 
 
-def _document(next_url: str, shown: Matrix, answer: Answer[PairStates]) -> MatrixJson:
+def _document(part: Paged[Any], shown: Matrix, answer: Answer[PairStates]) -> MatrixJson:
     return MatrixJson(
         model_partition=shown.request.partition,
         mode=shown.request.mode,
@@ -170,7 +145,7 @@ def _document(next_url: str, shown: Matrix, answer: Answer[PairStates]) -> Matri
             for folder in shown.folders
         ],
         rows=[MatrixRowJson(note_path=row.note_path, states=row.states()) for row in shown.rows],
-        next=document_url(next_url),
+        next=part.next_document,
         counted_at=timestamp(answer.at),
     )
 
@@ -210,3 +185,75 @@ urlpatterns = [
     path("matrix/", matrix, name="matrix"),
     path("matrix/request", request_cells, name="request-cells"),
 ]
+
+
+_CLASSES = {
+    FRESH: "p",
+    WARN: "w",
+    FAIL: "f",
+    Staleness.NOTE_CHANGED.value: "n",
+    Staleness.GATE_CHANGED.value: "g",
+    MISSING: "m",
+}
+_DISAGREE = "models disagree"
+
+
+def folder_cells(folder: MatrixFolder, *, disputed: bool) -> SafeString:
+    """What is worst below a folder, with how many; or how many cells models disagree about."""
+    if disputed:
+        numbers = [folder.disputed[at] for at in range(len(folder.counts))]
+        cells = [_cell("d", _DISAGREE, number) if number else "<td></td>" for number in numbers]
+    else:
+        cells = [_worst(count) for count in folder.counts]
+    return SafeString("".join(cells))
+
+
+def _worst(count: Counter[str]) -> str:
+    if not count:
+        return "<td></td>"
+    stale = sum(count[state] for state in STALE)
+    for number, letter, word in (
+        (count[FAIL], "f", FAIL),
+        (count[WARN], "w", WARN),
+        (stale, "m" if stale == count.total() else "s", "stale"),
+    ):
+        if number:
+            return _cell(letter, word, number)
+    return "<td class=p><i>fresh</i>"
+
+
+def _cell(letter: str, word: str, number: int) -> str:
+    short = str(number) if number < 1000 else f"{number / 1000:.0f}k"
+    return f"<td class={letter}><b>{short}</b><i>{word}</i>"
+
+
+def row_cells(row: MatrixRow, number: int, *, can_pick: bool) -> SafeString:
+    """The cells of a note, which is the row of this number on the page."""
+    return SafeString("".join(_cells(row, number, can_pick=can_pick)))
+
+
+def _cells(row: MatrixRow, number: int, *, can_pick: bool) -> Iterator[str]:
+    for place, state in enumerate(row.cells):
+        if not state:
+            yield "<td>"
+            continue
+        letter, words = _CLASSES[state], f"<i>{state.replace('-', ' ')}</i>"
+        if place in row.disputed:
+            letter, words = "d", f"<i>{state.replace('-', ' ')}, {_DISAGREE}</i>"
+        if place in row.jobs:
+            yield f"<td class=r><a href=/jobs/{row.jobs[place]}><i>running</i></a>"
+        elif place in row.reviews and (state != FRESH or place in row.disputed):
+            yield f"<td class={letter}><a href=/reviews/{row.reviews[place]}/>{words}</a>"
+        elif can_pick and state in STALE:
+            yield (
+                f"<td class={letter}><input type=checkbox name=c"
+                f' value={number}.{place} aria-label="{state.replace("-", " ")}">'
+            )
+        else:
+            yield f"<td class={letter}>{words}"
+
+
+def legend(columns: Sequence[Gate]) -> list[tuple[str, str]]:
+    """Classes and words of the cells."""
+    known = [(_CLASSES[state], label(state)) for state in STATES]
+    return [*known, ("r", "in an open job"), ("d", _DISAGREE)] if columns else []

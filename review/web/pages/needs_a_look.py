@@ -21,11 +21,17 @@ from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Grouping, LookReason
 from review.web.core.actions import after_post, may, require_permission
 from review.web.core.cached import needs_a_look
-from review.web.core.facets import make_facet
-from review.web.core.filters import Filters, parse_filters
-from review.web.core.labels import label
-from review.web.core.paging import Key, Paged, document_url, paged, read_place
+from review.web.core.filters import (
+    Filters,
+    Key,
+    Paged,
+    make_facet,
+    paged,
+    parse_filters,
+    read_place,
+)
 from review.web.core.responses import page, wants_json
+from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, ask, tell_requests
 
 LOOKS_A_PAGE = 50
@@ -90,7 +96,7 @@ def _document(part: Paged[LookJson], filters: Filters) -> LooksPageJson:
     with open_corpus(config) as corpus:
         found = read_looks(corpus, scope, gates_folder=config.gates_folder)
     document = LooksPageJson(needs_a_look=list(part.items), problems=found.problems)
-    if following := document_url(part.next_url):
+    if following := part.next_document:
         document.next = following
     return document
 
@@ -158,12 +164,11 @@ def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
     lenses = Counter(look.lens for look in found)
     partitions = Counter(look.model_partition for look in found)
     labels = {word: label(word) for word in WHY}
-    facets = (
+    return [
         make_facet(filters, "why", "Why", {word: whys[word] for word in WHY}, labels=labels),
         make_facet(filters, "lens", "Lens", dict(sorted(lenses.items()))),
         make_facet(filters, "partition", "Model partition", dict(sorted(partitions.items()))),
-    )
-    return [facet for facet in facets if facet.options]
+    ]
 
 
 urlpatterns = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlex import quote
+from collections import Counter
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +10,7 @@ from django.urls import path
 from django.utils.safestring import SafeString
 
 from review import settings
+from review.acceptance.pair_actions import Pick
 from review.documents.base import timestamp
 from review.documents.problems import problem_json
 from review.knowledge_base import Corpus
@@ -25,20 +26,29 @@ from review.overview.note_list import (
     row_json,
 )
 from review.overview.note_page import NotePage, NotePageRequest, read_note_page
-from review.overview.note_pairs import ACT, NOTHING, REVIEW, PairRow
+from review.overview.note_pairs import ACT, NOTHING, REVIEW, PairRow, read_since
 from review.reviews.pair_states import FAIL, FRESH, STATES, WARN, PairStates
 from review.settings.config import Config
-from review.web.core.actions import may
+from review.vocabulary import Staleness
 from review.web.core.cached import Answer, pair_states
-from review.web.core.facets import make_facet
-from review.web.core.filters import Filters, parse_filters
-from review.web.core.labels import label
-from review.web.core.paging import document_url, paged, read_place
+from review.web.core.filters import (
+    Filters,
+    make_facet,
+    paged,
+    parse_filters,
+    read_place,
+)
 from review.web.core.responses import page
-from review.web.pages.note_changes import can_pick, pick_of, read_changed
+from review.web.core.template_tags import label
 from review.web.pages.pair_actions import write_pick
-from review.web.render.links import NoteLinks, diff_page, finding_page
-from review.web.render.markdown import FindingMark, Look, render_markdown, render_plain
+from review.web.render.diff import render_diff
+from review.web.render.markdown import (
+    Look,
+    NoteLinks,
+    mark_findings,
+    render_markdown,
+    render_plain,
+)
 
 _LINES = "lines"
 _NO_STATUS = "none"
@@ -86,7 +96,7 @@ def notes(request: HttpRequest) -> HttpResponse:
         document=lambda: NotesJson(
             total=listing.total,
             notes=rows,
-            next=document_url(part.next_url),
+            next=part.next_document,
             problems=[problem_json(problem) for problem in answer.value.problems],
             counted_at=timestamp(answer.at),
         ),
@@ -109,12 +119,9 @@ def _list_context(
         "filters": filters,
         "total": listing.total,
         "by_path": by_path,
-        "sort_url": filters.url(sort=None if by_path else _BY_PATH),
         "skipped": [problem for problem in states.problems if problem.skipped],
         "counted_at": answer.at,
-        "facets": [facet for facet in facets if facet.options],
-        "words": " ".join(filters.all("q")),
-        "other_fields": [(name, value) for name, value in filters.fields if name != "q"],
+        "facets": facets,
         "note_roots": settings.current().note_roots,
     }
 
@@ -134,14 +141,12 @@ def note(request: HttpRequest, note_path: str) -> HttpResponse:
         return page(
             request,
             "review/note.html",
-            lambda: _context(request, filters, shown, corpus, config),
+            lambda: _context(filters, shown, corpus, config),
             document=shown.document,
         )
 
 
-def _context(
-    request: HttpRequest, filters: Filters, shown: NotePage, corpus: Corpus, config: Config
-) -> dict[str, Any]:
+def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> dict[str, Any]:
     by_lines = filters.one("as") == _LINES
     names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
     return {
@@ -156,25 +161,18 @@ def _context(
             if row.is_trivial and can_pick(shown, row)
         ],
         "can_pick": any(can_pick(shown, row) for row in shown.pairs),
-        "findings": shown.findings,
+        "findings": shown.document.findings,
         "history": paged(
-            shown.history,
+            shown.document.history,
             size=_HISTORY,
             key=lambda event: (event.acceptance_event_id,),
             filters=filters,
         ),
         "html": _html(shown, corpus, config, by_lines=by_lines),
         "by_lines": by_lines,
-        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
-        "select_command": (
-            f"commonplace review_target_selector --all-gates --note {quote(shown.now.path)}"
-            " --model MODEL --json | commonplace create_review_jobs --input - --grouping note"
-        ),
         "models": make_facet(
             filters, "model", "Model partition", dict.fromkeys((*names, *config.partitions))
         ),
-        "may_ack": may(request, "review.change_acceptance"),
-        "may_request": may(request, "review.change_reviewjob"),
     }
 
 
@@ -189,27 +187,19 @@ def _groups(shown: NotePage) -> list[dict[str, Any]]:
         {
             "title": title,
             "name": wants,
-            "rows": [
-                _row(shown, row, f"{wants}-{at}")
-                for at, row in enumerate((row for row in shown.pairs if row.wants == wants), 1)
-            ],
+            "rows": [_row(shown, row) for row in shown.pairs if row.wants == wants],
         }
         for wants, title in titles.items()
     ]
     return [group for group in groups if group["rows"]]
 
 
-def _row(shown: NotePage, row: PairRow, name: str) -> dict[str, Any]:
+def _row(shown: NotePage, row: PairRow) -> dict[str, Any]:
     changed = row.accepted_at is not None and bool(row.reasons) and not row.is_gone
     return {
         "pair": row,
-        "id": name,
         "percent": _percent(row),
-        "diff_url": diff_page(
-            shown.now.path, gate_id=row.gate_id, model_partition=row.model_partition
-        )
-        if changed and shown.now.text is not None
-        else "",
+        "has_diff": changed and shown.now.text is not None,
         "pick": write_pick(pick_of(shown, row)) if can_pick(shown, row) else "",
     }
 
@@ -229,14 +219,10 @@ def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) ->
         text = shown.kept.text
     if text is None:
         return SafeString("")
-    marks = [
-        FindingMark(
-            line, item.finding.fingerprint, item.finding.severity, item.finding.text, address
-        )
-        for item in shown.findings
-        if (line := item.finding.line_now or item.finding.line) is not None
-        and (address := finding_page(item.finding.fingerprint))
-    ]
+    marks = mark_findings(
+        (item.finding, item.finding.line_now or item.finding.line)
+        for item in shown.document.findings
+    )
     if by_lines:
         return render_plain(text, quotes=marks)
     links = NoteLinks(corpus, shown.now.path, config=config)
@@ -248,3 +234,51 @@ urlpatterns = [
     path("notes/", notes, name="notes"),
     path("notes/<path:note_path>", note, name="note"),
 ]
+
+
+# Characters of written changes on one page, which has the note itself to show, too.
+_ROOM = 120_000
+
+
+def read_changed(shown: NotePage) -> dict[str, Any]:
+    """Return what changed since each accepted text of the note, and the gates that changed.
+
+    `reasons` counts the accepted pairs that are stale, each by the first reason that holds; `picks`
+    are the pairs that an ack of a change makes fresh.
+    """
+    rows = [row for row in shown.pairs if not row.is_gone]
+    left = _ROOM
+    texts = []
+    for since in read_since(rows, shown.now.text):
+        html = render_diff(since.diff) if since.diff else SafeString("")
+        left -= len(html)
+        picks = [write_pick(pick_of(shown, row)) for row in since.rows if _is_acked(shown, row)]
+        texts.append({"since": since, "html": html if left >= 0 else "", "picks": picks})
+    return {
+        "texts": texts,
+        "gates": [row for row in rows if Staleness.GATE_CHANGED in row.reasons],
+        "reasons": Counter(row.state for row in rows if row.reasons and row.accepted_at),
+        "accepted": any(row.accepted_at is not None for row in rows),
+    }
+
+
+def _is_acked(shown: NotePage, row: PairRow) -> bool:
+    """Whether an ack of the note's change alone makes the pair fresh."""
+    only_the_note = row.reasons == [Staleness.NOTE_CHANGED]
+    return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
+
+
+def can_pick(shown: NotePage, row: PairRow) -> bool:
+    return shown.now.facts is not None and not row.is_gone
+
+
+def pick_of(shown: NotePage, row: PairRow) -> Pick:
+    facts = shown.now.facts
+    return Pick(
+        note_path=shown.now.path,
+        gate_id=row.gate_id,
+        model_partition=row.model_partition,
+        note_sha256=facts.sha256 if facts else None,
+        gate_sha256=row.gate_sha256,
+        review_pair_id=row.review_pair_id,
+    )

@@ -21,7 +21,7 @@ from review.knowledge_base.opening import open_corpus
 from review.vocabulary import Grouping
 from review.web.core.actions import actor, after_post, field, require_permission, required
 from review.web.core.filters import read_number
-from review.web.core.labels import count_words
+from review.web.core.template_tags import count_words
 
 _NONE = "-"
 _TRIVIAL = "trivial"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
@@ -15,16 +15,14 @@ from review.findings.documents import QueuePageJson
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.opening import open_corpus
 from review.queue.entries import read_entry_page, read_page
-from review.queue.facets import QueueFacets, read_facets
+from review.queue.facets import read_facets
 from review.queue.queue import QueueCursor, queue_now
 from review.queue.sorting import QueueSort
 from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
-from review.web.core.actions import may
-from review.web.core.filters import AFTER, Filters
-from review.web.core.paging import Paged, document_url, read_place, write_place
+from review.web.core.filters import Filters, paged_to, read_place
 from review.web.core.responses import page
-from review.web.pages.findings import PERMISSION, last_action
+from review.web.pages.findings import LAST_ACTION
 from review.web.pages.queue_filters import (
     LINES_A_PAGE,
     find,
@@ -36,29 +34,10 @@ from review.web.pages.queue_filters import (
 LINES_A_DOCUMENT = 200
 
 
-@dataclass(frozen=True)
-class StateTab:
-    """A status of findings, with how many have it under the other filters."""
-
-    state: str
-    count: int
-    url: str
-    selected: bool
-
-
-@dataclass(frozen=True)
-class Emptiness:
-    """Why a list is empty, what to do, and what to type for it."""
-
-    why: str
-    then: str = ""
-    command: str = ""
-
-
 def queue(request: HttpRequest) -> HttpResponse:
     """The findings that want an edit, or those with another status."""
     filters = read_filters(request)
-    after = _cursor(filters)
+    after = cast(QueueCursor | None, read_place(filters, int, str, str, int))
     return page(
         request,
         "review/queue.html",
@@ -67,12 +46,8 @@ def queue(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _cursor(filters: Filters) -> QueueCursor | None:
-    return cast(QueueCursor | None, read_place(filters, int, str, str, int))
-
-
 def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
-    found, files = find(filters)
+    found = find(filters)
     facets = read_facets(found)
     with open_corpus(settings.current()) as corpus:
         notes, next_cursor = read_page(found, corpus, after=after, limit=LINES_A_PAGE)
@@ -81,16 +56,20 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
     return {
         "filters": filters,
         "facets": make_facets(filters, facets),
-        "tabs": _tabs(filters, facets),
+        "states": facets.counts["states"],
+        "chosen": filters.all("state") or (DispositionState.OPEN.value,),
         "state": filters.one("state", DispositionState.OPEN),
+        "is_filtered": filters.narrowed and set(filters.values) != {"state"},
+        "has_findings": any(facets.counts["states"].values()),
         "total": facets.total,
         "note_count": found.note_count,
         "notes": notes,
         "first": first,
         "last": first + len(lines) - 1,
-        "paged": _paged(filters, next_cursor),
+        "paged": paged_to(next_cursor, filters=filters),
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
+        "is_end": after is not None,
         "muted": found.muted,
         "sorts": [
             (
@@ -100,11 +79,8 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
             )
             for word in QueueSort
         ],
-        "empty": None if notes else _why_empty(facets, filters, after),
-        "looked_at": files.looked_at,
-        "may_dispose": may(request, PERMISSION),
-        "last_action": last_action(request),
-        "other_fields": [item for item in filters.fields if item[0] != "q"],
+        "looked_at": found.looked_at,
+        "last_action": request.session.get(LAST_ACTION),
     }
 
 
@@ -112,7 +88,7 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
-    found, _files = queue_now(settings.current(), whole, now=timezone.now())
+    found = queue_now(settings.current(), whole, now=timezone.now())
     with open_corpus(settings.current()) as corpus:
         entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
         listed = corpus.notes_at(found.note_paths)
@@ -131,54 +107,9 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
         waiting_findings=found.waiting,
         muted_findings=found.muted,
     )
-    if following := document_url(_paged(filters, next_cursor).next_url):
+    if following := paged_to(next_cursor, filters=filters).next_document:
         document.next = following
     return document
-
-
-def _paged(filters: Filters, next_cursor: QueueCursor | None) -> Paged[None]:
-    return Paged(
-        items=(),
-        next_url=filters.url(**{AFTER: write_place(next_cursor)}) if next_cursor else "",
-        first_url=filters.url() if filters.after else "",
-    )
-
-
-def _tabs(filters: Filters, facets: QueueFacets) -> list[StateTab]:
-    chosen = filters.all("state") or (DispositionState.OPEN.value,)
-    return [
-        StateTab(
-            state=state,
-            count=count,
-            url=filters.url(state=None if state == DispositionState.OPEN else state),
-            selected=state in chosen,
-        )
-        for state, count in facets.counts["states"].items()
-    ]
-
-
-def _why_empty(facets: QueueFacets, filters: Filters, after: QueueCursor | None) -> Emptiness:
-    """Why there is nothing to show, and what to do about it."""
-    state = filters.one("state", DispositionState.OPEN)
-    if after is not None:
-        return Emptiness("This is the end of the list.")
-    if filters.narrowed and set(filters.values) != {"state"}:
-        return Emptiness("No finding matches these filters.")
-    if state != DispositionState.OPEN:
-        return Emptiness(
-            f"No finding is {state}.", "What you dispose of in the queue is listed here."
-        )
-    if any(facets.counts["states"].values()):
-        return Emptiness(
-            "Nothing is open: every finding has a disposition.",
-            "New ones come with new reviews. What waits for one:",
-            "commonplace review_target_selector --all-gates --model MODEL",
-        )
-    return Emptiness(
-        "No current review says warn or fail.",
-        "Findings come with reviews. Select what lacks one, and have it reviewed:",
-        "commonplace review_sweep --all-gates --runner claude-code --model MODEL",
-    )
 
 
 urlpatterns = [path("queue/", queue, name="queue")]

@@ -12,11 +12,9 @@ from review import settings
 from review.queue.facets import QueueFacets
 from review.queue.queue import AGES, OLDER, Queue, QueueFilter, queue_now
 from review.queue.sorting import QueueSort
-from review.selection.snapshot_cache import FilesNow
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
-from review.web.core.facets import Facet, FacetOption, make_facet
-from review.web.core.filters import Filters, parse_filters
-from review.web.core.labels import label
+from review.web.core.filters import Facet, FacetOption, Filters, make_facet, parse_filters
+from review.web.core.template_tags import label
 
 KNOWN = {
     "state": DispositionState.values,
@@ -66,8 +64,7 @@ def queue_filter(filters: Filters) -> QueueFilter:
     )
 
 
-def find(filters: Filters) -> tuple[Queue, FilesNow]:
-    """The queue under these filters, and the look at the files that it rests on."""
+def find(filters: Filters) -> Queue:
     return queue_now(settings.current(), queue_filter(filters), now=timezone.now())
 
 

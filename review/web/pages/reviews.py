@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
@@ -17,10 +17,10 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
-from review.reviews.texts import ReviewPart, StoredText, text_of_review
+from review.reviews.texts import ReviewPart, StoredText, snapshot_text, text_of_review
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
-from review.web.core.actions import NEXT, actor, after_post, may, require_permission, required
+from review.web.core.actions import NEXT, actor, after_post, require_permission, required
 from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import page
 from review.web.pages.needs_a_look import (
@@ -29,8 +29,13 @@ from review.web.pages.needs_a_look import (
     LOOKS_FILTERS,
     neighbours,
 )
-from review.web.render.links import NoteLinks, diff_page, finding_page
-from review.web.render.markdown import FindingMark, Look, render_markdown, render_plain
+from review.web.render.markdown import (
+    Look,
+    NoteLinks,
+    mark_findings,
+    render_markdown,
+    render_plain,
+)
 
 _LINES = "lines"
 _KNOWN = {
@@ -53,14 +58,12 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     return page(
         request,
         "review/review.html",
-        lambda: _context(request, filters, document.reviews[0], corpus, config),
+        lambda: _context(filters, document.reviews[0], corpus, config),
         document=document,
     )
 
 
-def _context(
-    request: HttpRequest, filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
-) -> dict[str, Any]:
+def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config) -> dict[str, Any]:
     part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
     by_lines = filters.one("as") == _LINES
     text = (
@@ -68,7 +71,11 @@ def _context(
         if part is ReviewPart.REVIEW
         else text_of_review(shown.review_pair_id, part)
     )
-    marks = _marks(shown) if part is ReviewPart.NOTE else []
+    marks = (
+        mark_findings((item, item.line) for item in shown.findings)
+        if part is ReviewPart.NOTE
+        else []
+    )
     can_override = "gone" not in (shown.note.now, shown.gate.now)
     key = (shown.note_path, shown.gate_path, shown.review_pair_id)
     links = NoteLinks(corpus, shown.note_path, config=config)
@@ -86,15 +93,10 @@ def _context(
         "html": render_plain(text.text, quotes=marks)
         if by_lines
         else render_markdown(text.text, line_anchors=True, quotes=marks, look=look),
-        "tabs": _tabs(filters, part),
         "by_lines": by_lines,
-        "toggle_url": filters.url(**{"as": None if by_lines else _LINES}),
-        "raw_url": reverse("review-text", args=[shown.review_pair_id, part]),
-        "origins": _origins(shown, config),
         "undecided": shown.decision not in ACCEPTING_DECISIONS,
         "choices": [word.value for word in ACCEPTING_DECISIONS],
         "beside": neighbours(filters, key) if filters.one("from") == FROM_LOOKS else None,
-        "may_decide": may(request, "review.change_reviewpair"),
         "can_override": can_override,
         # An override accepts exactly the texts that are on disk while the page is made.
         "digests": {
@@ -103,60 +105,7 @@ def _context(
         }
         if can_override
         else {},
-        "diff_url": diff_page(
-            shown.note_path, gate_id=shown.gate_id, model_partition=shown.model_partition
-        ),
     }
-
-
-def _marks(shown: ReviewJson) -> list[FindingMark]:
-    """Return the findings at the lines that they quote."""
-    return [
-        FindingMark(
-            finding.line,
-            finding.fingerprint,
-            finding.severity,
-            finding.text,
-            finding_page(finding.fingerprint),
-        )
-        for finding in shown.findings
-        if finding.line is not None
-    ]
-
-
-def _tabs(filters: Filters, part: ReviewPart) -> list[dict[str, Any]]:
-    labels = {
-        ReviewPart.REVIEW: "The review",
-        ReviewPart.NOTE: "The note",
-        ReviewPart.GATE: "The gate",
-    }
-    return [
-        {
-            "label": label,
-            "url": filters.url(show=None if tab is ReviewPart.REVIEW else tab.value),
-            "selected": tab is part,
-        }
-        for tab, label in labels.items()
-    ]
-
-
-def _origins(shown: ReviewJson, config: Config) -> list[dict[str, str]]:
-    """What is known of the reviewer: as requested, and as confirmed or contradicted later."""
-    known = shown.provenance
-    models = known.telemetry_models
-    verdict = claim = ""
-    if models:
-        verdict = "contradicted" if known.telemetry_contradicts else "confirmed"
-    if known.self_reported_model:
-        claim = "contradicted" if known.claim_problem else "confirmed"
-    rows = (
-        ("Runner", known.runner, "", ""),
-        ("Model", known.runner_model, ", ".join(models or ()), verdict),
-        ("Effort", known.runner_effort, "", ""),
-        ("Self-reported model", "", known.self_reported_model, claim),
-    )
-    names = ("what", "dispatched", "told", "verdict")
-    return [dict(zip(names, (value or "" for value in row), strict=True)) for row in rows]
 
 
 @require_POST
@@ -191,7 +140,28 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     )
 
 
+def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
+    """What a review said, or exactly the note or gate that it judged."""
+    if part not in list(ReviewPart):
+        raise Http404
+    return _raw(text_of_review(pair_id, ReviewPart(part)))
+
+
+def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
+    """The text of a note or gate as it was kept."""
+    return _raw(snapshot_text(snapshot_id))
+
+
+def _raw(found: StoredText) -> HttpResponse:
+    """The bytes of a text, as plain text and nothing else."""
+    # `nosniff` comes with every answer; without it a browser might take these bytes for a page.
+    data = found.text.encode("utf-8", "surrogatepass")
+    return HttpResponse(data, content_type="text/plain; charset=utf-8")
+
+
 urlpatterns = [
     path("reviews/<int:pair_id>/", review, name="review"),
     path("reviews/<int:pair_id>/decision", decide, name="decide"),
+    path("reviews/<int:pair_id>/<str:part>.txt", review_text, name="review-text"),
+    path("texts/<int:snapshot_id>", snapshot, name="snapshot"),
 ]

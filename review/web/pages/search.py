@@ -18,9 +18,14 @@ from review.overview.documents import (
 )
 from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
 from review.overview.search import search as search_texts
-from review.web.core.facets import make_facet
-from review.web.core.filters import AFTER, Filters, parse_filters
-from review.web.core.paging import Paged, document_url, read_place, write_place
+from review.web.core.filters import (
+    Filters,
+    Paged,
+    make_facet,
+    paged_to,
+    parse_filters,
+    read_place,
+)
 from review.web.core.responses import page
 
 # Seconds that a request spends on texts that are not indexed yet; the next search goes on.
@@ -48,11 +53,7 @@ def search(request: HttpRequest) -> HttpResponse:
             )
     after = offset + PER_KIND
     has_more = any(found.counts.get(kind, 0) > after for kind in kinds)
-    part: Paged[Any] = Paged(
-        items=(),
-        next_url=filters.url(**{AFTER: write_place((after,))}) if has_more else "",
-        first_url=filters.url() if offset else "",
-    )
+    part: Paged[Any] = paged_to((after,) if has_more else None, filters=filters)
     counts = {kind.value: found.counts.get(kind, 0) for kind in SearchKind}
     jumps = find_jumps(query)
     return page(
@@ -74,7 +75,7 @@ def search(request: HttpRequest) -> HttpResponse:
             query=query,
             complete=found.complete,
             counts=counts,
-            next=document_url(part.next_url),
+            next=part.next_document,
             jumps=jumps,
             **_hits(found),
         ),

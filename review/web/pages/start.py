@@ -88,7 +88,7 @@ def _context() -> dict[str, Any]:
     config, now = settings.current(), timezone.now()
     answer = pair_states()
     states, looks = answer.value, needs_a_look().value.needs_a_look
-    queue, _files = queue_now(config, QueueFilter(), now=now)
+    queue = queue_now(config, QueueFilter(), now=now)
     facets = read_facets(queue)
     trend, lenses = trends().value
     with open_corpus(config) as corpus:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 import nh3
+from django.urls import reverse
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
@@ -16,8 +17,11 @@ from review.domain.markdown.document import new_env
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import LinkKind
-from review.web.render.highlighting import CLASSES
-from review.web.render.tokens import Dressing, LinkTo, Places, parser
+from review.domain.paths import BadPath, gate_id_of
+from review.findings.documents import QueueFindingJson
+from review.knowledge_base import Corpus
+from review.settings.config import Config
+from review.web.render.tokens import CLASSES, Dressing, LinkTo, Places, parser
 
 # A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
 MAX_CHARACTERS = 120_000
@@ -52,6 +56,17 @@ class FindingMark(NamedTuple):
     severity: str = ""
     text: str = ""
     href: str = ""
+
+
+def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[FindingMark]:
+    """Marks for findings, each with the line that it quotes; those without a line have none."""
+    return [
+        FindingMark(
+            line, item.fingerprint, item.severity, item.text, finding_page(item.fingerprint)
+        )
+        for item, line in found
+        if line is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -225,3 +240,42 @@ def _cleaner() -> nh3.Cleaner:
         link_rel="noopener noreferrer nofollow",
         strip_comments=True,
     )
+
+
+class NoteLinks:
+    """Addresses for the links of one text; what is neither note nor gate has none."""
+
+    def __init__(self, corpus: Corpus, note_path: str, *, config: Config) -> None:
+        """Resolve as from the note at `note_path`."""
+        self._corpus = corpus
+        self._note_path = note_path
+        self._config = config
+        self.flavour = corpus.flavour
+
+    def __call__(self, target: str, kind: LinkKind) -> str | None:
+        """The address of the page, or None."""
+        is_reference = kind is LinkKind.REFERENCE
+        found = self._corpus.linker.resolve(
+            target, note_path=self._note_path, kind=None if is_reference else kind
+        )
+        address = page_of(found.path, config=self._config) if found.path else None
+        if address is None or not found.anchor:
+            return address
+        return f"{address}#{Look.prefix}{found.anchor.lower().replace(' ', '-')}"
+
+
+def page_of(path: str, *, config: Config) -> str | None:
+    """The page of a note or gate; None for another file."""
+    try:
+        return reverse("gate", args=[gate_id_of(path, gates_folder=config.gates_folder)])
+    except BadPath:
+        pass
+    is_note = path.endswith(".md") and any(
+        path.startswith(f"{root}/") for root in config.note_roots
+    )
+    return reverse("note", args=[path]) if is_note else None
+
+
+def finding_page(fingerprint: str) -> str:
+    """The page of a finding."""
+    return f"/findings/{fingerprint}/"

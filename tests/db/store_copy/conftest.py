@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from review import store
-from review.store.aliases import temporary_alias
+from review.store_copy.copy import temporary_alias
 from tests.helpers.copied_stores import cloned, copy, nowhere_yet
 from tests.helpers.filled_store import make_filled
 

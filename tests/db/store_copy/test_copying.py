@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review import models, store
-from review.store.aliases import temporary_alias
+from review.store_copy.copy import temporary_alias
 from tests.helpers.copied_stores import change, copy, moments, rows
 from tests.helpers.filled_store import fill
 

@@ -139,8 +139,10 @@ def page_document(web: Any, path: str, query: str = "") -> Any:
 
 
 def command_document(name: str, *options: object) -> Any:
-    """What a command prints."""
-    return run(name, *options, "--json").json
+    """What a command prints, whole."""
+    document = run(name, *options, "--json").json
+    assert document.pop("next", None) is None
+    return document
 
 
 class TestPage:

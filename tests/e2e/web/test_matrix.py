@@ -222,12 +222,12 @@ class TestFolding:
 
     def test_the_pages_lead_from_folders_to_notes_and_back(self, web, broad):
         first = web.get("/matrix/?folder=kb/notes")
-        second = web.get(first.context["next_url"])
+        second = web.get(first.context["paged"].next_url)
 
         assert "kb/notes/top.md" not in text_of(first)
         assert "top.md" in text_of(second)
-        assert second.context["next_url"] == ""
-        assert second.context["first_url"] == "/matrix/?folder=kb%2Fnotes"
+        assert second.context["paged"].next_url == ""
+        assert second.context["paged"].first_url == "/matrix/?folder=kb%2Fnotes"
 
     def test_all_notes_can_be_shown_unfolded(self, web, large):
         document = twin(web, "/matrix/?fold=off")

@@ -81,8 +81,7 @@ class TestList:
         response = web.get("/queue/")
         rejected = web.get("/queue/?state=rejected")
 
-        tabs = {tab.state: tab.count for tab in response.context["tabs"]}
-        assert tabs == {"open": 5, "fixed": 0, "rejected": 1, "deferred": 0}
+        assert response.context["states"] == {"open": 5, "fixed": 0, "rejected": 1, "deferred": 0}
         assert rows(rejected) == ["too long"]
         assert "it is short enough" in rejected.content.decode()
 

@@ -42,7 +42,7 @@ def test_every_block_of_yaml_can_be_read():
 def test_the_hook_judges_the_files_that_it_is_given_by_rules_alone():
     options = parsed(f"{HOOK['entry']} {shlex.join(HOOK['args'])} kb/notes/a.md 'kb/notes/b c.md'")
 
-    assert options["note"] == ["kb/notes/a.md", "kb/notes/b c.md"]
+    assert options["notes"] == ["kb/notes/a.md", "kb/notes/b c.md"]
     assert (options["rules_only"], options["fail_on"], HOOK["require_serial"]) == (
         True,
         ["warn"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +67,32 @@ class TestApplies:
                 Requirement(("kb/types/x.md",)), kind("x"), True, id="bare-name-in-the-note"
             ),
             pytest.param(Requirement(("x",)), kind("y"), False, id="other-bare-name"),
+            pytest.param(
+                Requirement(places=("a/", "b/")),
+                replace(kind(), places=frozenset({"b/"})),
+                True,
+                id="one-of-the-places",
+            ),
+            pytest.param(Requirement(places=("a/",)), kind(), False, id="another-place"),
+            pytest.param(
+                Requirement(language="en"),
+                replace(kind(), language="de"),
+                False,
+                id="other-language",
+            ),
+            pytest.param(Requirement(language="en"), kind(), True, id="unknown-language"),
+            pytest.param(
+                Requirement(gate_id="prose/x"),
+                replace(kind(), skips=(("prose", "quoted"),)),
+                False,
+                id="skips-the-lens",
+            ),
+            pytest.param(
+                Requirement(gate_id="prose/xy"),
+                replace(kind(), skips=(("prose/x", "quoted"),)),
+                True,
+                id="skips-another-gate",
+            ),
             pytest.param(Requirement(("x", "y")), kind("y"), True, id="any-of-the-types"),
             pytest.param(Requirement(("x",)), kind(), False, id="note-without-a-type"),
             pytest.param(Requirement(("",)), kind(), False, id="blank-against-blank"),

@@ -117,6 +117,18 @@ class TestTargets:
         assert resolved(target, path, flavour=flavour, site_root="kb/notes").path == path
         assert not resolved("/gone", path, flavour=flavour, site_root="kb/notes").external
 
+    @pytest.mark.parametrize(
+        ("target", "external"),
+        [("/elsewhere/page", True), ("/part/gone", False)],
+    )
+    def test_of_a_site_are_broken_only_where_their_folder_is_ours(self, target, external):
+        found = resolved(target, "kb/notes/part", NOTE, flavour="hugo", site_root="kb/notes")
+
+        assert (found.path, found.external) == (None, external)
+
+    def test_of_a_site_start_at_the_address_of_the_page(self):
+        assert resolved("../b/", NOTE, "kb/notes/b.md", flavour="jekyll").path == "kb/notes/b.md"
+
     def test_from_the_root_of_the_repository_are_ours(self):
         assert not resolved("/kb/notes/gone.md", "kb").external
         assert not resolved("/gone", "kb", flavour="github").external

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from review.domain.regions import regions_of
-from review.domain.trivial_change import (
+from review.domain.staleness import (
     MAX_LINES,
     MAX_WORDS,
     as_gate_sees,
@@ -76,6 +76,11 @@ class TestChangedRegions:
                 id="description",
             ),
             pytest.param(edited("current", "draft"), {Region.FRONTMATTER}, id="status"),
+            pytest.param(
+                edited("---\n", "---\nreview_skip:\n  prose/x: quoted at length\n"),
+                set(),
+                id="what-the-note-skips",
+            ),
             pytest.param("\ufeff" + NOTE, {Region.FRONTMATTER}, id="bom"),
             pytest.param(edited("An intro", "The intro"), {Region.BODY}, id="word"),
             pytest.param(NOTE.rstrip("\n"), {Region.BODY}, id="final-newline"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.findings.passages import cut_passage
+from review.queue.finding_page import cut_passage
 
 TEXT = "one\ntwo\n\nA reader finds a note\nby its title, then by its links.\nsix\nseven\n"
 

@@ -29,6 +29,8 @@ KEYS = {
     "staleness",
     "requires_type",
     "requires_trait",
+    "applies_to",
+    "language",
     "description",
     "rule",
 }

@@ -31,7 +31,7 @@ class TestDefinition:
         found = definition(
             "type: kb/types/review-gate.md\ngate_id: prose/x\nname: An x\nlens: prose\n"
             "watches: [title, body]\nstaleness: rewrite(0.5)\nrequires_type: [kb/types/a.md, b]\n"
-            "requires_trait: sourced\ndescription: What it finds\nrule: some-rule"
+            "requires_trait: sourced\napplies_to: docs/adr/\nlanguage: EN\ndescription: What it finds\nrule: some-rule"
         )
 
         assert found.problems == ()
@@ -40,6 +40,7 @@ class TestDefinition:
         assert found.rewrite_threshold == 0.5
         assert found.requirement.types == ("kb/types/a.md", "b")
         assert found.requirement.traits == ("sourced",)
+        assert (found.requirement.places, found.requirement.language) == (("docs/adr/",), "en")
 
     @pytest.mark.parametrize("text", [BODY, "---\n---\n" + BODY, "\ufeff---\r\n---\r\n" + BODY])
     def test_has_defaults_that_judge_everything(self, text):

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from review.errors import ExitCode
-from review.management.kit.sweep_progress import json_lines, line_of, numbers_of
-from review.management.output.sweep import sweep_exit_code, sweep_lines
+from review.management.commands.review_sweep import sweep_exit_code, sweep_lines
+from review.management.kit.sweep_command import json_lines, line_of, numbers_of
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
 from review.sweeps.progress import SweepEvent, Tally
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
-from review.web.core.facets import make_facet
-from review.web.core.filters import Filters, UnknownFilter, parse_filters
-from review.web.core.paging import BadPlace, paged, read_place, write_place
+from review.web.core.filters import (
+    BadPlace,
+    Filters,
+    UnknownFilter,
+    make_facet,
+    paged,
+    parse_filters,
+    read_place,
+    write_place,
+)
 
 KNOWN = {"status": ("open", "closed"), "folder": None}
 

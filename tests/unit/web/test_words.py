@@ -8,7 +8,7 @@ import pytest
 from django.template import Context, Template
 
 from review import vocabulary
-from review.web.core.labels import GLYPHS, age, count_words, duration
+from review.web.core.template_tags import GLYPHS, age, count_words, duration
 
 SHOWN = (
     *vocabulary.Decision,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.vocabulary import Decision
+from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import lines_of, review_of
 
 
@@ -50,14 +50,27 @@ class TestMissingTitle:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("## Background\n\nText.\n", id="starts-at-level-2"),
             pytest.param("```\n# comment\n```\n", id="only-a-comment-in-code"),
-            pytest.param("# ---\n", id="no-word-in-it"),
             pytest.param("#tag is no heading\n", id="tag"),
         ],
     )
     def test_warns(self, text):
-        assert review_of("missing-title", text).decision is Decision.WARN
+        review = review_of("missing-title", f"{text}\n## Part\n\nText.\n")
+
+        assert review.decision is Decision.WARN
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("## Background\n\nText.\n", id="starts-at-level-2"),
+            pytest.param("# ---\n", id="no-word-in-it"),
+            pytest.param("Text.\n\n### Detail\n\nText.\n", id="no-section"),
+        ],
+    )
+    def test_only_remarks_on_what_may_be_a_piece(self, text):
+        review = review_of("missing-title", text)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
     @pytest.mark.parametrize(
         "text",

@@ -28,10 +28,17 @@ class TestUnresolvedLinks:
             pytest.param(RuleLink("obsidian://x", 1, None, external=False), id="scheme"),
             pytest.param(RuleLink("{{ page.url }}", 1, None, external=False), id="template"),
             pytest.param(RuleLink("../.ci/run", 1, None, external=False), id="hidden-file"),
+            pytest.param(RuleLink("0005-example.md", 1, None, external=False), id="example"),
+            pytest.param(RuleLink("Voorbeeld#Deel", 1, None, external=False), id="dutch-example"),
         ],
     )
     def test_leaves_out_what_is_no_file_of_the_base(self, link):
         assert lines_of("unresolved-links", "text\n", links=(link,)) == []
+
+    def test_leaves_out_a_link_whose_source_is_shown_beside_it(self):
+        link = RuleLink("Plan", 1, None, external=False)
+
+        assert lines_of("unresolved-links", "`[[Plan]]` becomes [[Plan]]\n", links=(link,)) == []
 
     def test_quotes_a_wikilink_with_both_brackets(self):
         links = (RuleLink("Rate Limiter", 1, None, external=False),)
@@ -65,10 +72,21 @@ class TestBareUrls:
             "Fetch https://spec.org/<version>/ or https://spec.org/${TAG}.",
             "| a |\n| - |\n| https://spec.org |",
             "![plot](https://spec.org/p.png)",
+            "It is <code>https://spec.org/<b>8080</b>/x</code>.",
+            "Clone https://spec.org/team/tool.git first.",
+            "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
         ],
     )
     def test_passes(self, text):
         assert lines_of("bare-urls", f"{text}\n") == []
+
+    @pytest.mark.parametrize(
+        "text", ["It runs at https://spec.org.", "Navigate to https://spec.org/download now."]
+    )
+    def test_only_remarks_on_addresses_that_say_what_they_are(self, text):
+        review = review_of("bare-urls", text)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
 
 class TestWallOfLinks:

@@ -22,6 +22,7 @@ class TestRepeatedParagraphs:
         [
             pytest.param("Short one.\n\nShort one.\n", id="short"),
             pytest.param(f"> {SAME}\n\n> {SAME}\n", id="quotations"),
+            pytest.param(f"<Tab a>\n\n{SAME}\n\n<Tab b>\n\n{SAME}\n", id="tabs"),
             pytest.param(f"```\n{SAME}\n```\n\n```\n{SAME}\n```\n", id="code"),
             pytest.param(
                 "- returns the same value as before, in every case that matters to us\n" * 2,
@@ -31,6 +32,11 @@ class TestRepeatedParagraphs:
     )
     def test_passes(self, text):
         assert lines_of("repeated-paragraphs", text) == []
+
+    def test_only_remarks_on_one_of_another_section(self):
+        review = review_of("repeated-paragraphs", f"{SAME}\n\n## Other\n\n{SAME}\n")
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
 
 class TestLongParagraphs:
@@ -103,7 +109,18 @@ class TestRelativeDates:
     def test_warns(self, text):
         assert review_of("relative-dates", text).decision is Decision.WARN
 
-    @pytest.mark.parametrize("text", ["This is currently slow.", "It broke yesterday."])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "This is currently slow.",
+            "It broke yesterday.",
+            "If you recently moved, sign in again.",
+            "Pick a green build that recently ran.",
+            "List the tickets solved last week",
+            "Divide by last month's users.",
+            "See This Week in Startups.",
+        ],
+    )
     def test_only_remarks_on_words_that_often_mean_no_date(self, text):
         review = review_of("relative-dates", text)
 
@@ -114,6 +131,7 @@ class TestRelativeDates:
         "text",
         [
             pytest.param("We moved last month, in March 2026.", id="year-in-the-sentence"),
+            pytest.param("## 2026-03-04\n\nWe moved last month.", id="dated-section"),
             pytest.param("The least recently used entry goes.", id="set-phrase"),
             pytest.param("The most-recently published one.", id="set-phrase-with-hyphen"),
             pytest.param("It lists recently opened files.", id="recently-opened"),

@@ -61,6 +61,7 @@ def test_a_path_that_is_gone_is_found(text, named):
         pytest.param("Use `other/lib.js` and `text/x.html`.", id="no-folder-of-the-repository"),
         pytest.param("```sh\ncd elsewhere\n./scripts/serve.sh\n```", id="another-folder"),
         pytest.param("```sh\npython run.py > docs/out.txt -o docs/b2.txt\n```", id="outputs"),
+        pytest.param("```sh\n$ run it\n--> src/app/gone.py:1\n```", id="output"),
         pytest.param("```python\nopen('src/app/gone.py')\n```", id="no-shell"),
         pytest.param("> See `src/app/gone.py`.", id="quotation"),
         pytest.param("Run `make test`, `make -C sub other` and `make X=1 more`.", id="make"),

@@ -94,6 +94,11 @@ class TestUnclosedFences:
         assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [1, 7]
         assert lines_of("unclosed-fences", "````md\n```sh\nb\n```\n````\n") == []
 
+    def test_only_remarks_where_another_dialect_may_open_a_fence(self):
+        review = review_of("unclosed-fences", "```note x=`a`\nText.\n```\n\nMore.\n")
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
     def test_warns_of_one_that_ends_with_its_list_item(self):
         review = review_of("unclosed-fences", "- a\n\n  ```sh\n  x\n\ntext\n")
 
