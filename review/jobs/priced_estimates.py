@@ -29,7 +29,7 @@ class PromptLoad:
 
 
 def measure_load(jobs: Sequence[PlannedJobJson], corpus: Corpus) -> PromptLoad:
-    """What planned jobs send, and how much of it several of them begin with."""
+    """Measure the tokens that planned jobs send, and the prefixes that several of them share."""
     rules = estimate_tokens(render_prompt(PromptRequest("", "", (), (), ())))
     sizes = {
         path: estimate_tokens(corpus.gate(path).text)
@@ -49,7 +49,7 @@ def measure_load(jobs: Sequence[PlannedJobJson], corpus: Corpus) -> PromptLoad:
 def priced_estimates(
     load: PromptLoad, *, model_partition: str, config: Config
 ) -> list[PricedEstimateJson]:
-    """What the jobs would cost with each model API that has prices, by name."""
+    """Estimate the cost of the jobs with each model API that has prices, by name."""
     known = mean_output_tokens(model_partition=model_partition)
     output = round(load.pairs * (_ASSUMED_OUTPUT if known is None else known))
     return [
