@@ -38,7 +38,7 @@ _OUTDATED = "a text of it has changed since it was queued"
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """Which pairs to review, packed how, and within which limits.
+    """A request for a sweep: the pairs to review, their grouping, and the limits.
 
     :param selection: names its model partition.
     :param batch_size: pairs in a job of grouping `gate`; None is the default.
@@ -146,7 +146,7 @@ class Feeder:
 
     @property
     def is_done(self) -> bool:
-        """True if every target was looked at and every job handed out."""
+        """True if every target was examined and every job started."""
         return not (self._ready or self._groups)
 
     @property
@@ -221,17 +221,12 @@ class Feeder:
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
-    columns = (
-        "note__path",
-        "gate__path",
-        "note_snapshot__content_sha256",
-        "gate_snapshot__content_sha256",
-    )
+    digests = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
+    rows = job.pairs.values_list("note__path", "gate__path", *digests)
     try:
         return all(
-            (note_sha256, gate_sha256)
-            == (corpus.read_note(note_path).sha256, corpus.gate(gate_path).sha256)
-            for note_path, gate_path, note_sha256, gate_sha256 in job.pairs.values_list(*columns)
+            (corpus.read_note(note).sha256, corpus.gate(gate).sha256) == tuple(accepted)
+            for note, gate, *accepted in rows
         )
     except UnreadableFile:
         return False
