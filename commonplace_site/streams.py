@@ -51,7 +51,7 @@ class _Answers(_Whole):
 
 
 class _Notices(_Whole):
-    """Standard error; a command does not end in the middle because nobody can be told how it goes."""
+    """Standard error; a command does not abort because its progress cannot be written."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -61,7 +61,7 @@ class _Notices(_Whole):
 
 
 def steady_streams() -> None:
-    """Make both streams UTF-8, whatever the locale; a closed one writes to nowhere."""
+    """Make both streams UTF-8 in any locale; writes to a closed one are discarded."""
     sys.stdout = _steady(sys.stdout, _Answers)
     sys.stderr = _steady(sys.stderr, _Notices)
 

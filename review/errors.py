@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status says (docs/commands.md)."""
+    """The exit statuses of commands (docs/commands.md)."""
 
     DONE = 0
     FAILED = 1
@@ -62,13 +62,13 @@ class UsageRefused(ReviewError):
 
 
 class Conflict(ReviewError):
-    """The state moved, or belongs to somebody else; nothing was written."""
+    """The state changed, or belongs to another process; nothing was written."""
 
     exit_code = ExitCode.CONFLICT
 
 
 class InputRejected(ReviewError):
-    """What was handed in cannot be taken; nothing was written."""
+    """The input cannot be accepted; nothing was written."""
 
     exit_code = ExitCode.INPUT_REJECTED
 

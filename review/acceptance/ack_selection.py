@@ -44,7 +44,7 @@ _CHANGES = frozenset({Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGED.value
 
 
 class QuoteGone(Conflict):
-    """The change deletes what an open finding quotes: it may be fixed, which no ack can tell."""
+    """The change deletes the quote of an open finding, which may be fixed: an ack cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class AckTarget(TargetInput):
 
     @property
     def is_change(self) -> bool:
-        """Whether an ack can settle it: something changed since it was accepted."""
+        """True if an ack can settle it: something changed since it was accepted."""
         return bool(_CHANGES.intersection(self.reasons or [self.reason]))
 
 
@@ -90,8 +90,8 @@ def ack_selection(
 ) -> AcksJson:
     """Ack the note-changed and gate-changed targets whose two files still have the listed hashes.
 
-    The others are refused by name and do not hold these up. A changed gate is taken: whoever hands
-    in its hash has seen it.
+    The others are refused by name and do not hold these up. A changed gate is accepted: whoever
+    passes its hash has seen it.
 
     :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input is none; nothing was written.
     """
@@ -120,7 +120,7 @@ def ack_selection(
 def ack_trivial_changes(
     request: TrivialAckRequest, *, corpus: Corpus, now: datetime
 ) -> TrivialAcksJson:
-    """Ack the pairs of which nothing but the note changed, and that trivially.
+    """Ack the pairs of which only the note changed, and that trivially.
 
     What a person accepted without a review is left: no text was judged to measure from. Refused
     are pairs with an open finding whose quote the change deletes.

@@ -1,4 +1,4 @@
-"""Collects what batches came to: each result is ingested once, whoever is killed in between."""
+"""Collects the results of batches; each is ingested once, even if a process is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from review.documents.base import timestamp
 from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
+from review.recovery.fail import close_job
 from review.runners.api.provider import BatchResult, BatchUndecided, ModelCall
 from review.runners.api.run import Provider, open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
@@ -21,7 +22,6 @@ from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
 from review.sweeps.executors import api_job
-from review.sweeps.run_job import close_job
 from review.vocabulary import FailureCode
 
 SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "cancelling"
@@ -34,7 +34,7 @@ class UnknownBatch(InputRejected):
 
 @dataclass
 class BatchCollector:
-    """What the commands of batches do; providers are opened once.
+    """The operations of the batch commands; providers are opened once.
 
     :param batch_ids: only these; none is all.
     """
@@ -87,7 +87,7 @@ class BatchCollector:
         return self._providers[runner]
 
     def _find(self, batch: OpenBatch, shown: BatchJson) -> str | None:
-        """The id of a batch, looked for at the provider where it was not recorded."""
+        """Return the id of a batch, from the provider if it was not recorded."""
         if batch.batch_id or batch.is_being_sent(self.processes):
             return batch.batch_id or None
         if find_unrecorded(batch, self._provider(batch.runner)):

@@ -23,7 +23,6 @@ from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
-from review.trials.documents import portion_json
 from review.trials.results import read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
@@ -37,7 +36,7 @@ _TableKey = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class CalibrationRequest:
-    """Which records; an empty filter keeps all.
+    """A selection of calibration records; an empty filter keeps all.
 
     :param gates: gate ids, paths and bundles.
     :param with_agreement: read every review, for decisions, flips and agreement.
@@ -59,7 +58,7 @@ def read_calibration(
 
 
 class _Reading:
-    """What the store says, in cells, and how it becomes records."""
+    """The store's counts by cell, and their conversion to records."""
 
     def __init__(self, corpus: Corpus, request: CalibrationRequest, config: Config) -> None:
         self._now = {gate.path: gate.sha256 for gate in corpus.gates.gates}
@@ -119,8 +118,8 @@ class _Reading:
                 borrowed_from=standing.borrowed_from,
                 weight=standing.weight,
             ),
-            hits=portion_json(cases[0]) if cases else None,
-            false_alarms=portion_json(cases[1]) if cases else None,
+            hits=cases[0] if cases else None,
+            false_alarms=cases[1] if cases else None,
             **self._record([cell]),
         )
 

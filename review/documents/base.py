@@ -1,4 +1,4 @@
-"""How structs become JSON and how input becomes structs, with errors that say where."""
+"""Encodes structs as JSON and decodes input into structs, with errors that name the place."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _CUT_OFF = "Input data was truncated"
 
 
 class NotThisDocument(InputRejected):
-    """The input is not the JSON document that was asked for."""
+    """The input is not the expected JSON document."""
 
 
 class Document(msgspec.Struct, kw_only=True):
-    """A JSON object whose keys stand in the order of its fields."""
+    """A JSON object with its keys in the order of the fields."""
 
 
 def encode(document: msgspec.Struct) -> str:

@@ -9,7 +9,7 @@ from review.domain.problems import Problem
 
 
 class ProblemJson(Document, kw_only=True):
-    """What is wrong with one file, and whether it was left out for it."""
+    """A problem of one file; `skipped` if the file was left out for it."""
 
     path: str
     code: str
@@ -23,7 +23,7 @@ def problem_json(problem: Problem) -> ProblemJson:
 
 
 def no_note_found(places: Iterable[str]) -> str:
-    """Tell why there is nothing to review, and where notes belong."""
+    """Return why there is nothing to review, and where notes belong."""
     return (
         f"no note was found below {', '.join(places)}: put Markdown files there, or name other"
         " folders in kb/review.toml ([notes] roots)"
@@ -31,5 +31,5 @@ def no_note_found(places: Iterable[str]) -> str:
 
 
 def no_gate_found(folder: str) -> str:
-    """Tell why there is nothing to review by, and what adds gates."""
+    """Return why there is nothing to review by, and what adds gates."""
     return f"no gate was found below {folder}: commonplace review_init adds the starter gates"

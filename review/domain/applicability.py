@@ -11,11 +11,12 @@ SKIP_KEY = "review_skip"  # in a note's frontmatter
 
 @dataclass(frozen=True, slots=True)
 class NoteKind:
-    """What a note says it is; `type_path` as `resolve_type` gives it, `""` for none.
+    """The properties of a note that decide which gates apply.
 
-    `readable` is false when the frontmatter could not be read, so that nothing is known. `language`
-    is a code of two letters, `""` where it is not known; `skips` are the gates or lenses that the
-    note takes itself out of, with its reasons; `places` are the patterns of gates that its path fits.
+    `type_path` is as `resolve_type` returns it, `""` for none. `readable` is false when the
+    frontmatter could not be read. `language` is a two-letter code, `""` if unknown; `skips` are the
+    gates or lenses that the note opts out of, with its reasons; `places` are the patterns of gates
+    that its path matches.
     """
 
     type_path: str
@@ -28,8 +29,8 @@ class NoteKind:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a gate asks of a note: any of `types` (resolved), all of `traits`, a path that fits one
-    of `places`, the `language`; and that the note does not skip it by `gate_id`."""
+    """A gate's conditions on a note: any of `types` (resolved), all of `traits`, a path that matches
+    one of `places`, the `language`; and that the note does not skip it by `gate_id`."""
 
     types: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()
@@ -39,7 +40,7 @@ class Requirement:
 
 
 def resolve_type(raw: str, *, note_path: str) -> str:
-    """Give the root-relative path of a type's file, or the bare name as it stands.
+    """Return the root-relative path of a type's file, or the bare name unchanged.
 
     `./` and `../` start at the folder of `note_path`; any other path starts at the root. One that
     climbs out of the root stays as written and equals no path.
@@ -75,7 +76,7 @@ def with_folder_type(
 
 
 def applies(requirement: Requirement, kind: NoteKind) -> bool:
-    """Say whether the gate applies; one that requires nothing applies to unreadable notes too.
+    """Return whether the gate applies; one that requires nothing applies to unreadable notes too.
 
     Types compare as paths; where either side is a bare name, by the stem.
     """
@@ -83,7 +84,7 @@ def applies(requirement: Requirement, kind: NoteKind) -> bool:
 
 
 def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
-    """Say why a note skips a gate, by its id or by the lens; None where it does not."""
+    """Return why a note skips a gate, by its id or by the lens; None where it does not."""
     for name, reason in kind.skips if gate_id else ():
         if f"{gate_id}/".startswith(f"{name}/"):
             return reason
@@ -91,7 +92,7 @@ def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
 
 
 def applies_unskipped(requirement: Requirement, kind: NoteKind) -> bool:
-    """Say whether the gate applies but for what the note skips."""
+    """Return whether the gate applies but for what the note skips."""
     if requirement.places and kind.places.isdisjoint(requirement.places):
         return False
     if requirement.language and kind.language not in ("", requirement.language):

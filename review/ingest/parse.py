@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.domain.paths import gate_id_of
-from review.ingest.known_findings import KnownFindings, NewFinding
-from review.models import ReviewJob, ReviewPair
+from review.ingest.known_findings import KnownFindings
+from review.models import Finding, ReviewJob, ReviewPair
 from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
 from review.protocol.output import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
@@ -28,7 +28,7 @@ _TELLING_WORDS = 5
 
 @dataclass(frozen=True)
 class ReadReview:
-    """A review's text, and what it says by itself."""
+    """A review's text, and the values read from it."""
 
     text: str
     decision: ParsedDecision
@@ -39,41 +39,34 @@ class ReadReview:
 class NewReview:
     """A pair with the review that answers it.
 
-    :param of_another_note: its quotes stand in another note of the job, and none in its own.
+    :param of_another_note: its quotes occur in another note of the job, and none in its own.
     """
 
     pair: ReviewPair
     text: str
     decision: ParsedDecision
-    findings: tuple[NewFinding, ...]
+    findings: tuple[Finding, ...]
     of_another_note: bool = False
 
 
-class OutputReader:
-    """Parses outputs of one job; its pairs are fetched once."""
-
-    def __init__(self, job: ReviewJob, *, config: Config) -> None:
-        self._token = job.sentinel_token
-        self._pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-        self._gate_ids = gate_ids_of(self._pairs, gates_folder=config.gates_folder)
-
-    def read(self, data: bytes) -> ParsedOutput:
-        return parse_for_job(data, token=self._token, pairs=self._pairs, gate_ids=self._gate_ids)
+def read_output(job: ReviewJob, data: bytes, *, config: Config) -> ParsedOutput:
+    """Parse `data` against all pairs of the job."""
+    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    names = names_of(pairs, gates_folder=config.gates_folder)
+    return parse_for_job(data, token=job.sentinel_token, names=names)
 
 
-def gate_ids_of(pairs: Sequence[ReviewPair], *, gates_folder: str) -> dict[int, str]:
-    """The ids of the pairs' gates, by pair key."""
-    return {pair.pk: gate_id_of(pair.gate.path, gates_folder=gates_folder) for pair in pairs}
-
-
-def parse_for_job(
-    data: bytes, *, token: str, pairs: Sequence[ReviewPair], gate_ids: Mapping[int, str]
-) -> ParsedOutput:
-    """Parse `data` against all pairs of a job; `gate_ids` by pair key."""
-    expected = [
-        ExpectedPair(ordinal=pair.ordinal, note_path=pair.note.path, gate_id=gate_ids[pair.pk])
+def names_of(pairs: Iterable[ReviewPair], *, gates_folder: str) -> dict[int, tuple[str, str]]:
+    """Note path and gate id of the pairs of a job, by ordinal."""
+    return {
+        pair.ordinal: (pair.note.path, gate_id_of(pair.gate.path, gates_folder=gates_folder))
         for pair in pairs
-    ]
+    }
+
+
+def parse_for_job(data: bytes, *, token: str, names: Mapping[int, tuple[str, str]]) -> ParsedOutput:
+    """Parse `data` against all pairs of a job; `names` as `names_of` gives them."""
+    expected = [ExpectedPair(ordinal, *name) for ordinal, name in names.items()]
     return parse_output(data, token=token, expected=expected)
 
 
@@ -179,7 +172,7 @@ def _unread(text: str, problem: str) -> ReadReview:
 def later_versions(
     parsed: ParsedOutput, *, pairs: Sequence[ReviewPair], stored: Mapping[int, str]
 ) -> list[str]:
-    """What an output says anew about pairs that are completed already: it is not taken, but told.
+    """Report new texts for pairs that are already completed; they are not taken.
 
     :param stored: the review texts of those pairs, by pair key.
     """
@@ -197,7 +190,7 @@ def later_versions(
 def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
-    """Return the path of another note of the job where quotes stand that its own note lacks."""
+    """Return the path of another note of the job that contains quotes its own note lacks."""
     quotes = [
         finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
     ]
@@ -217,8 +210,10 @@ def identify_findings(
     gate_path: str,
     note_text: str,
     earlier: Sequence[KnownFinding],
-) -> tuple[NewFinding, ...]:
+) -> tuple[Finding, ...]:
     """Place the findings of a review in the note, and give each the fingerprint it is known by.
+
+    The rows are of no pair yet.
 
     :param earlier: findings of the same note and gate, the newest first.
     """
@@ -241,7 +236,7 @@ def identify_findings(
         earlier=earlier,
     )
     return tuple(
-        NewFinding(
+        Finding(
             ordinal=ordinal,
             severity=finding.severity,
             text=finding.text,

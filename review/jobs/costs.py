@@ -20,7 +20,7 @@ class CostJson(Document, kw_only=True):
 
     A number is null when no job says it, and is the sum of those that do: `jobs_without_cost` did
     not say what they cost. Of a job with several gates each has the share of its pairs.
-    `cached_share` is the part of the input that came from a cache, where the runner tells both.
+    `cached_share` is the part of the input that came from a cache, if the runner reports both.
     """
 
     name: str
@@ -36,7 +36,7 @@ class CostJson(Document, kw_only=True):
 
 
 class PricedEstimateJson(Document, kw_only=True):
-    """What planned jobs would cost with a model API, at its declared prices.
+    """The estimated cost of planned jobs with a model API, at its declared prices.
 
     `cached_tokens` are read from the provider's cache where it works throughout. Output tokens are by
     past jobs of the partition, or assumed. A null cost needs a price that is not declared.
@@ -68,6 +68,7 @@ class CostsJson(Document, kw_only=True):
 NO_RUNNER = "(not named)"
 _FREE = Usage(cost_usd=0.0)
 _PAST_JOBS = 500
+_NAMES = ("model_partition__name", "runner", "lens", "purpose", "completed_at")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def mean_cost(*, model_partition: str, runner: str) -> float | None:
 
 
 def mean_output_tokens(*, model_partition: str) -> float | None:
-    """The mean output of the latest jobs of the partition for a pair; None when none told it."""
+    """Return the mean output per pair of the partition's latest jobs; None when none reported it."""
     rows = _run_jobs().filter(model_partition__name=model_partition).order_by("-pk")
     latest = rows.values_list("telemetry", "pair_count")[:_PAST_JOBS]
     told = [(usage_of(telemetry).output_tokens or 0, pairs) for telemetry, pairs in latest]
@@ -127,17 +128,8 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
         for name in ("total", "gates", "lenses", "partitions", "runners", "purposes", "days")
     }
     usages: dict[int, tuple[Usage, int]] = {}
-    columns = (
-        "pk",
-        "model_partition__name",
-        "runner",
-        "lens",
-        "purpose",
-        "completed_at",
-        "pair_count",
-        "telemetry",
-    )
-    for job_id, *names, pairs, telemetry in jobs.values_list(*columns).iterator():
+    rows = jobs.values_list("pk", *_NAMES, "pair_count", "telemetry")
+    for job_id, *names, pairs, telemetry in rows.iterator():
         partition, runner, lens, purpose, closed_at = names
         usage = _FREE if partition == RULES_PARTITION else usage_of(telemetry)
         usages[job_id] = (usage, pairs)

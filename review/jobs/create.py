@@ -39,7 +39,7 @@ NOT_APPLICABLE = "not-applicable"
 
 @dataclass(frozen=True)
 class CreateRequest:
-    """What to create jobs from, and how.
+    """A request to create jobs from a selection.
 
     :param selection: selector JSON; `source` is what messages call it.
     :param batch_size: notes in a job of grouping `gate`; None is the default.
@@ -69,7 +69,7 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
 
     :raises UsageRefused: a batch size with grouping `note`.
     :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input as a whole is rejected.
-    :raises ForeignJobFolder: another store has a folder of an id that was to be handed out.
+    :raises ForeignJobFolder: another store has a folder of an id that was to be allocated.
     :raises ArtifactNotWritten: the system refused to write a file.
     """
     by_gate = request.grouping is Grouping.GATE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Literal
 
@@ -12,8 +12,9 @@ from review.domain.model_partition import (
     effort_part,
     model_part,
 )
+from review.domain.paths import near_matches
 from review.errors import Conflict, UsageRefused
-from review.models import Provenance
+from review.models import ModelPartition, Provenance
 from review.protocol.telemetry import output_tokens_by_model
 from review.settings.config import Config
 
@@ -51,7 +52,7 @@ def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config)
 def validate_provenance(
     partition: str, provenance: Provenance, *, effort_unknown: bool, config: Config
 ) -> Validated:
-    """Say how far the named model and effort are known to make `partition`.
+    """Return how far the named model and effort are known to make `partition`.
 
     `none`: no model was named. `model`: the effort is not known, and only the model's part was
     compared. `full`: both were; an effort beside a partition without one counts where the
@@ -80,7 +81,7 @@ def validate_provenance(
 
 
 def canonical_partition(name: str, *, config: Config) -> str:
-    """The partition that `name` stands for; a partition's own name stands for itself.
+    """Return the partition that `name` denotes; a partition's own name denotes itself.
 
     :raises ModelNameRefused: none can be made of it.
     """
@@ -89,8 +90,26 @@ def canonical_partition(name: str, *, config: Config) -> str:
     return build_model_partition(name, aliases=config.aliases)
 
 
+def unknown_partitions(
+    names: Iterable[str | None], *, config: Config, known: Collection[str] | None = None
+) -> Iterator[str]:
+    """Name the partitions that nothing was ever reviewed in, each with near ones.
+
+    :param known: the partitions with reviews; by default those of the store.
+    """
+    wanted = {name for name in names if name} - config.partitions.keys()
+    if wanted and known is None:
+        known = ModelPartition.objects.values_list("name", flat=True)
+    for name in sorted(wanted - set(known or ())):
+        near = near_matches(name, {*(known or ()), *config.partitions})
+        yield (
+            f"no job or review is of model partition {name!r}"
+            + (f"; did you mean {' or '.join(near)}?" if near else "")
+        )
+
+
 def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
-    """Whether `models` (of telemetry, or of the output itself) say that another model ran.
+    """Return True if `models` (of telemetry, or of the output itself) say that another model ran.
 
     Several models can have a part in one run (a small one for titles, say); one that makes the
     partition is enough. A name of which no partition can be made is another model.
@@ -102,7 +121,7 @@ def partition_contradicts(partition: str, models: Iterable[str], *, config: Conf
 def telemetry_contradicts(
     partition: str, telemetry: Mapping[str, Any] | None, *, config: Config
 ) -> bool:
-    """Whether telemetry says that another partition's model wrote the output, or half of it.
+    """Return True if telemetry says that another partition's model wrote at least half the output.
 
     Who wrote it is who spent the output tokens; where they are not told by model, one named model
     of the partition is enough.
@@ -130,7 +149,7 @@ def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 
 def names_no_model(telemetry: Mapping[str, Any]) -> bool:
-    """Whether telemetry has a place for the model and no name in it that could be read."""
+    """Return True if telemetry has a field for the model but no readable name in it."""
     said = any(telemetry.get(name) not in _NOTHING for name in ("model", *_ACCOUNT_KEYS))
     return said and not telemetry_models(telemetry)
 
@@ -149,7 +168,7 @@ def _names(place: object, depth: int = 0) -> Iterator[str]:
 
 
 def _names_of_accounts(place: object) -> Iterator[str]:
-    """As `_names`; else the keys, where none of them stands for words."""
+    """Yield `_names`; else the keys, if none of their values is text."""
     names = list(_names(place))
     if (
         not names

@@ -1,4 +1,4 @@
-"""Read the answer that a fix prompt asks for: one line for each finding."""
+"""Reads the answer to a fix prompt: one line for each finding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NotAnAnswer(InputRejected):
 
 @dataclass(frozen=True, slots=True)
 class FixAnswer:
-    """What became of a finding, and why."""
+    """The new state of a finding, and the reason."""
 
     fingerprint: str
     state: DispositionState

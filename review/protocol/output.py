@@ -3,7 +3,7 @@
 A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
 block is a quotation, unless that fence is still open where the block must end: then the worker
 forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
-that stand alone on their lines, is no answer.
+alone on their lines, is no answer.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ParsedBlock:
 
 @dataclass(frozen=True)
 class ParsedOutput:
-    """What an output holds for the expected pairs.
+    """The content of an output for the expected pairs.
 
     Every expected ordinal is in `blocks` or in `missing` (with the reason). `has_own_blocks` says
     that at least one block of the job's token was opened and closed, `is_begun` that one was opened

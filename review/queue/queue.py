@@ -33,12 +33,12 @@ PRESENT = (NoteNow.SAME.value, NoteNow.CHANGED.value)
 
 @dataclass(frozen=True)
 class QueueFilter:
-    """Which findings; an empty filter keeps all, but `states` keeps the open ones.
+    """A filter of findings; empty values keep all, but an empty `states` keeps the open ones.
 
     :param notes: files and folders, as `folders` are, which a facet sets.
     :param gates: gate ids.
     :param since: of `NoteNow`; without it, all but `gone`.
-    :param words: stands in the note's path, the gate's id, the finding or its quote.
+    :param words: occurs in the note's path, the gate's id, the finding or its quote.
     :param confirmed_by: a partition whose current review of the pair warns or fails, too.
     """
 
@@ -248,7 +248,7 @@ class Queue:
         )
 
     def why_last(self, line: QueueLine) -> str | None:
-        """Say why a line comes after those of other gates, if it does."""
+        """Return why a line comes after those of other gates, if it does."""
         return self.ranking.sinks_because.get((self._gate_key(line), line.partition_id))
 
     def why_muted(self, line: QueueLine) -> str:
@@ -348,7 +348,7 @@ class Queue:
         return [key for key, path in self.gates.items() if is_wanted(self.gate_id(path))] or [0]
 
     def _latest(self) -> Q:
-        """Select one review a note and gate: the latest of the partitions that are asked for."""
+        """Select one review for each note and gate: the latest of the requested partitions."""
         wanted = self.wanted.partitions
         if not wanted:
             return Q(later_objections=0)

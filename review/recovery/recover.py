@@ -16,8 +16,8 @@ from review.domain.grouping import Group
 from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import RefusedJob, ingest_job
-from review.ingest.parse import OutputReader
-from review.ingest.request import IngestRequest, JobMoved, NoOutput, RunFailed
+from review.ingest.parse import read_output
+from review.ingest.request import IngestRequest, JobMoved, NoOutput
 from review.job_files import ArtifactStore
 from review.jobs.abandonment import abandoned_jobs, parent_is_alive
 from review.jobs.board import require_job
@@ -30,8 +30,8 @@ from review.jobs.output_states import output_state
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
-from review.recovery.fail import FailRequest, fail_job, move_to_failed
-from review.runners.outcome import RunnerFailure, telemetry_of
+from review.recovery.fail import FailRequest, close_job, fail_job, move_to_failed
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
 from review.runners.run import end_left_over, forget_run
@@ -61,7 +61,7 @@ class RecoveryAction(StrEnum):
 
 @dataclass(frozen=True)
 class RecoveryRequest:
-    """Which jobs to recover, and how.
+    """A request to recover jobs.
 
     :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
     :param older_than: how long a job may run until it is taken for abandoned.
@@ -77,7 +77,7 @@ class RecoveryRequest:
 
 @dataclass(frozen=True)
 class RunResults:
-    """What the runs of a job left, now written to its output; `text` None: no review at all.
+    """The results of a job's runs, now written to its output; `text` is None without any review.
 
     :param is_complete: whether there is a block for every pair.
     :param failure: what the last run failed for, where that is known.
@@ -91,7 +91,7 @@ class RunResults:
 
 @dataclass(frozen=True)
 class Recovered:
-    """What became of the jobs, and the refusals as they were raised."""
+    """The answer of a recovery, and the refusals as they were raised."""
 
     answer: RecoveryJson
     errors: tuple[ReviewError, ...]
@@ -129,14 +129,7 @@ def recover(
             done.append(recovery.recover(require_job(job_id)))
         except ReviewError as error:
             errors.append(error)
-            refused.append(
-                RefusalJson(
-                    review_job_id=job_id,
-                    code=error.code,
-                    message=error.message,
-                    exit=int(error.exit_code),
-                )
-            )
+            refused.append(RefusalJson.of(job_id, error))
     answer = RecoveryJson(
         action=request.action.value, dry_run=request.dry_run, done=done, refused=refused
     )
@@ -180,7 +173,7 @@ def salvage_job(
 
 
 def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
-    """End what is left of the job's runs, and write the best of their texts to its output.
+    """End the job's remaining runs, and write the best of their texts to its output.
 
     Only for a job whose parent is gone.
 
@@ -193,10 +186,9 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
     outcomes = left_outcomes(job, config=config)
     store = ArtifactStore(config)
     written = store.read_output(job.bundle_output_path)
-    reader = OutputReader(job, config=config)
     best, is_complete, most = None, False, 0
     for text in (written, *(outcome.text for outcome in outcomes)):
-        parsed = reader.read(text or b"")
+        parsed = read_output(job, text or b"", config=config)
         if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
             best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
     if best is not None and best != written:
@@ -210,20 +202,15 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
 def _close(
     job: ReviewJob, results: RunResults, *, actor: str, config: Config, now: datetime
 ) -> IngestedJobJson:
-    failure = RunFailed(
-        FailureCode.INTERRUPTED,
-        f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended",
-    )
-    is_success = results.is_complete
-    if results.failure is not None and results.failure.code is not FailureCode.INTERRUPTED:
-        failure, is_success = RunFailed(results.failure.code, results.failure.reason), False
-    if results.text is None:
-        to_fail = FailRequest(failure=failure, actor=actor, telemetry=results.telemetry)
-        return fail_job(job.pk, request=to_fail, config=config, now=now)
-    request = IngestRequest(
-        actor=actor, telemetry=results.telemetry, failure=None if is_success else failure
-    )
-    return ingest_job(job.pk, request=request, config=config, now=now)
+    failure = results.failure
+    if failure is None or failure.code is FailureCode.INTERRUPTED:
+        reason = (
+            f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended"
+        )
+        gone = RunnerFailure(FailureCode.INTERRUPTED, reason)
+        failure = None if results.is_complete else gone
+    outcome = RunnerOutcome(results.text, failure, results.telemetry)
+    return close_job(job, outcome, actor=actor, config=config, now=now)
 
 
 @dataclass(frozen=True)
@@ -261,7 +248,7 @@ class _Recovery:
         return self._replace(job)
 
     def _collect(self, job: ReviewJob) -> dict[str, Any] | None:
-        """End what is left of a dead parent's run, keep its output, and return its telemetry."""
+        """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
             return collect_output(job, config=self.config).telemetry
         except (UnknownRunner, ConfigRefused):
@@ -291,7 +278,7 @@ class _Recovery:
         reason = self.request.reason or f"{what} by {self.request.actor}"
         # From the state that was looked at: who claims or ingests it meanwhile has it.
         return FailRequest(
-            failure=RunFailed(code, reason),
+            failure=RunnerFailure(code, reason),
             actor=self.request.actor,
             leaving=JobStatus(job.status),
         )
@@ -299,7 +286,7 @@ class _Recovery:
     def _replace(self, job: ReviewJob) -> RecoveredJson:
         """Fail the job, and create one for its pairs without a review, from today's texts.
 
-        Pairs that another open job has too are asked for all the same: that was somebody's choice
+        Pairs that are also in another open job are included: that was a deliberate choice
         when the old job was created.
         """
         to_fail = self._to_fail(job, FailureCode.REPLACED, "replaced")

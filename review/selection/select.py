@@ -45,7 +45,7 @@ _CHUNK_NOTES = 200
 
 @dataclass(frozen=True)
 class SelectionRequest:
-    """What to select.
+    """A request to select targets.
 
     :param gates: gate ids, gate paths and bundle names.
     :param notes: files and folders; none is every note of the note roots.
@@ -111,7 +111,7 @@ class Selection:
     _changed: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def targets(self) -> Iterator[TargetJson]:
-        """Give the targets, sorted by note path and gate path; consumed once."""
+        """Return the targets, sorted by note path and gate path; consumed once."""
         for given, target in enumerate(self._all_targets(), 1):
             yield target
             if given == self.request.limit:
@@ -122,7 +122,7 @@ class Selection:
                 return
 
     def diffs(self) -> Iterator[DiffJson]:
-        """Give the diffs of the targets given so far, once per file and accepted text."""
+        """Return the diffs of the targets given so far, once per file and accepted text."""
         for path, sha256 in sorted(self._changed):
             now = file_now(self._corpus, path)
             if now is None:
@@ -262,7 +262,7 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
 
 
 def is_trivial(target: TargetJson) -> bool:
-    """Tell whether only the note changed, and in nothing that the gate watches."""
+    """Return True if only the note changed, and in nothing that the gate watches."""
     only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
     return only_note_changed and target.change is not None and target.change.trivial
 

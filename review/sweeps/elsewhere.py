@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from review.errors import TryAgain
-from review.ingest.request import JobMoved, RunFailed
+from review.ingest.request import JobMoved
 from review.jobs.board import require_job
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
@@ -35,9 +35,9 @@ def drive_elsewhere(
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
 ) -> None:
-    """As `drive`, with `send` in place of a thread: the store says when a job began and ended.
+    """Work like `drive`, with `send` instead of threads: the store shows when jobs start and end.
 
-    When `worker.stop` is set, jobs that nobody has taken fail, and the others are asked to end.
+    When `worker.stop` is set, jobs that no worker has claimed fail, and the others are stopped.
 
     :raises TryAgain: the first job cannot be sent.
     """
@@ -106,7 +106,7 @@ class _Elsewhere:
 
     def _fail(self, leaving: JobStatus, why: str) -> None:
         worker = self.worker
-        failure = RunFailed(FailureCode.INTERRUPTED, why)
+        failure = RunnerFailure(FailureCode.INTERRUPTED, why)
         request = FailRequest(failure=failure, actor=worker.actor, leaving=leaving)
         for job_id in self.under_way:
             try:

@@ -1,6 +1,6 @@
 """Executors of a job's pairs: the embedded reviewer, or a CLI in a process.
 
-A job is prepared before it is claimed: what cannot be run here stays queued for somebody who can.
+A job is prepared before it is claimed: one that cannot run here stays queued for others.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from functools import partial
 
 from review.domain.paths import gate_id_of
 from review.errors import Conflict
-from review.ingest.parse import gate_ids_of, write_blocks
+from review.ingest.parse import names_of, write_blocks
 from review.jobs.left_runs import run_folder
 from review.jobs.prompts import read_job_prompt
-from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob, ReviewPair
@@ -26,11 +25,11 @@ from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_review, scratch_folder
 from review.runners.spec import RunnerSpec
-from review.settings.config import RULES_PARTITION, Config
+from review.settings.config import Config
 
 
 class CannotRun(Conflict):
-    """This runner cannot judge the job; it stays queued for somebody who can."""
+    """This runner cannot judge the job; it stays queued for another one."""
 
 
 # Runs a job that is ready; the number of the run counts from 1. Ends early when the event is set.
@@ -41,14 +40,7 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
     """Judge each pair by the rule of its gate, in this process.
 
     :raises CannotRun: a gate has no rule.
-    :raises PartitionMismatch: the job is for a partition of a model.
     """
-    if job.model_partition.name != RULES_PARTITION:
-        raise PartitionMismatch(
-            f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
-            f" is no model and reviews only partition {RULES_PARTITION!r}",
-            hint="rules go first: commonplace review_sweep --all-gates --runner rules --model rules",
-        )
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     pairs = [
         (pair, *_gate_and_rule(pair, config))
@@ -111,9 +103,8 @@ def prepare_process(
 
 def api_job(job: ReviewJob, call: ModelCall, *, timeout: timedelta, config: Config) -> ApiJob:
     """A call of a model API for a job, and how its reply is read."""
-    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    gate_ids = gate_ids_of(pairs, gates_folder=config.gates_folder)
-    names = {pair.ordinal: (pair.note.path, gate_ids[pair.pk]) for pair in pairs}
+    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
+    names = names_of(pairs, gates_folder=config.gates_folder)
     return ApiJob(
         call=call,
         ordinals=list(names),
@@ -153,7 +144,7 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     if prompt is None:
         raise CannotRun(
             f"its prompt {job.prompt_path} is not what the job was made with, or is gone and cannot"
-            " be rendered again: its notes link to files that this checkout has not",
+            " be rendered again: files that its notes link to are gone or changed",
             hint="make it again: commonplace review_doctor --repair",
         )
     return prompt
@@ -181,5 +172,11 @@ def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
             )
         )
     return RuleInput(
-        note_path, text, tuple(links), linker.flavour, linker.anchors_of, linker.repository
+        note_path,
+        text,
+        tuple(links),
+        linker.flavour,
+        linker.anchors_of,
+        linker.repository,
+        linker.text_of,
     )

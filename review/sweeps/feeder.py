@@ -22,9 +22,10 @@ from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import Processes
 from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest
+from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
 from review.sweeps.limits import Limits
-from review.sweeps.progress import GIVEN_UP, Tally
+from review.sweeps.progress import CANNOT_JUDGE, GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
 from review.vocabulary import REQUESTED, Grouping, JobStatus
 
@@ -37,7 +38,7 @@ _OUTDATED = "a text of it has changed since it was queued"
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """Which pairs to review, packed how, and within which limits.
+    """A request for a sweep: the pairs to review, their grouping, and the limits.
 
     :param selection: names its model partition.
     :param batch_size: pairs in a job of grouping `gate`; None is the default.
@@ -62,7 +63,12 @@ def sweep_target(target: TargetJson) -> TargetInput:
 def without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
 ) -> list[TargetInput]:
-    """The targets less those whose texts were tried often enough; these are counted as skipped."""
+    """Return the targets less those whose texts were tried often enough, which count as skipped.
+
+    A rule answers alike each time: a text that it could not judge is not tried again.
+    """
+    is_rules = request.model_partition == RULES_PARTITION
+    most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
     for chunk in batched(targets, _CHUNK):
         texts = [
@@ -71,10 +77,10 @@ def without_given_up(
         ]
         attempts = count_attempts(texts, model_partition=request.model_partition)
         for target, text in zip(chunk, texts, strict=True):
-            if attempts[text] < request.limits.max_attempts:
+            if attempts[text] < most:
                 kept.append(target)
             else:
-                tally.skip_target(target, GIVEN_UP)
+                tally.skip_target(target, why)
     return kept
 
 
@@ -140,12 +146,12 @@ class Feeder:
 
     @property
     def is_done(self) -> bool:
-        """True if every target was looked at and every job handed out."""
+        """True if every target was examined and every job started."""
         return not (self._ready or self._groups)
 
     @property
     def not_started(self) -> list[int]:
-        """Jobs that this sweep made and handed to nobody."""
+        """Jobs that this sweep created and did not start."""
         return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
@@ -215,17 +221,12 @@ class Feeder:
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
-    columns = (
-        "note__path",
-        "gate__path",
-        "note_snapshot__content_sha256",
-        "gate_snapshot__content_sha256",
-    )
+    digests = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
+    rows = job.pairs.values_list("note__path", "gate__path", *digests)
     try:
         return all(
-            (note_sha256, gate_sha256)
-            == (corpus.read_note(note_path).sha256, corpus.gate(gate_path).sha256)
-            for note_path, gate_path, note_sha256, gate_sha256 in job.pairs.values_list(*columns)
+            (corpus.read_note(note).sha256, corpus.gate(gate).sha256) == tuple(accepted)
+            for note, gate, *accepted in rows
         )
     except UnreadableFile:
         return False

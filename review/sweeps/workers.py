@@ -39,7 +39,7 @@ class NoSuchEffort(UsageRefused):
 
 @dataclass(frozen=True)
 class WorkerRequest:
-    """Which runner is to review for a partition, and how.
+    """A request for a worker that reviews for a partition.
 
     :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
     :param timeout: of each run.
@@ -62,7 +62,7 @@ class WorkerRequest:
 
 @dataclass(frozen=True)
 class ResolvedRunner:
-    """A runner that can do the work, and the model and effort that it will be told."""
+    """A runner that can do the work, and the model and effort that are passed to it."""
 
     spec: RunnerSpec
     provenance: Provenance
@@ -71,10 +71,10 @@ class ResolvedRunner:
 def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
     """Check that the runner exists and can review for the partition; nothing is started.
 
-    :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration makes none.
-    :raises RunnerCannot, NoSuchEffort: it cannot be told this model or effort, or needs one.
-    :raises PartitionMismatch: what it would run is another partition.
-    :raises UsageRefused: the partition stands for several models and none is named.
+    :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration is invalid.
+    :raises RunnerCannot, NoSuchEffort: it does not support this model or effort, or needs one.
+    :raises PartitionMismatch: it would run a model of another partition.
+    :raises UsageRefused: the partition has several models and none is named.
     """
     spec = find_runner(request.runner, config=config)
     partition = canonical_partition(request.typed, config=config)

@@ -1,4 +1,4 @@
-"""How gates answered their cases: read from the trials of each model partition at today's texts."""
+"""Results of gates on their cases, from the trials of each model partition with today's texts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.knowledge_base import Corpus, Gate, GateCase
 from review.models import ReviewPair
@@ -15,6 +16,7 @@ from review.protocol.prompt import VERSION
 from review.runners.rules.judge import RULES, judge
 from review.settings.config import RULES_PARTITION
 from review.sweeps.executors import rule_input
+from review.trials.documents import CaseResultJson, GateResultJson, PortionJson
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     QUEUED_DECISIONS,
@@ -30,7 +32,7 @@ class _Run(NamedTuple):
 
 
 class CaseState(StrEnum):
-    """What is known of a case: the first that holds."""
+    """The state of a case: the first that applies."""
 
     MEASURED = "measured"
     QUEUED = "queued"
@@ -39,16 +41,8 @@ class CaseState(StrEnum):
 
 
 @dataclass(frozen=True)
-class Portion:
-    """`count` of the `of` runs, or cases, that could be so."""
-
-    count: int
-    of: int
-
-
-@dataclass(frozen=True)
 class CaseResult:
-    """How one model partition answered one case, with today's texts of case, gate and prompt.
+    """The answers of one model partition to one case, with today's case, gate and prompt.
 
     :param decisions: of each run, oldest first; a run that was lost has none.
     :param pair_ids: of the same runs, for `render_review`; none for rules.
@@ -76,7 +70,7 @@ class CaseResult:
 
     @property
     def is_missed(self) -> bool:
-        """Whether a run answered otherwise than expected, or there is none."""
+        """True if a run did not answer as expected, or there is none."""
         return not self.decisions or self.right < len(self.decisions)
 
     @property
@@ -85,6 +79,25 @@ class CaseResult:
         if self.case.severity is None:
             return 0
         return self.flagged - self.decisions.count(Decision(self.case.severity.value))
+
+    def document(self) -> CaseResultJson:
+        case = self.case
+        return CaseResultJson(
+            name=case.name,
+            case_path=case.path,
+            note_path=case.note_path,
+            expect=case.expect,
+            severity=case.severity,
+            origin=case.origin,
+            draft=case.is_draft,
+            state=self.state,
+            decisions=[decision.value for decision in self.decisions],
+            right=self.right,
+            other_severity=self.other_severity,
+            missed=self.is_missed,
+            review_pair_ids=list(self.pair_ids),
+            open_job_ids=list(self.open_job_ids),
+        )
 
 
 @dataclass(frozen=True)
@@ -106,37 +119,50 @@ class GateResult:
         return tuple(result for result in self.results if not result.case.is_draft)
 
     @property
-    def hits(self) -> Portion:
+    def hits(self) -> PortionJson:
         """Runs that flagged a case to be flagged; the recall of the gate."""
         return self._flagged(Expectation.FLAG)
 
     @property
-    def false_alarms(self) -> Portion:
+    def false_alarms(self) -> PortionJson:
         """Runs that flagged a case to be passed."""
         return self._flagged(Expectation.PASS)
 
     @property
-    def flips(self) -> Portion:
+    def flips(self) -> PortionJson:
         """Cases flagged by one run and passed by another, of those that ran more than once."""
         again = [result for result in self.counted if result.flagged + result.passed > 1]
-        return Portion(sum(bool(item.flagged and item.passed) for item in again), len(again))
+        flipped = sum(bool(item.flagged and item.passed) for item in again)
+        return PortionJson(count=flipped, of=len(again))
 
-    @property
-    def missed(self) -> tuple[CaseResult, ...]:
-        return tuple(result for result in self.counted if result.is_missed)
+    def document(self) -> GateResultJson:
+        gate = self.gate
+        return GateResultJson(
+            gate_id=gate.gate_id,
+            gate_path=gate.path,
+            gate_sha256=gate.sha256,
+            model_partition=self.model_partition,
+            prompt_version=self.prompt_version,
+            hits=self.hits,
+            false_alarms=self.false_alarms,
+            flips=self.flips,
+            missed=sum(result.is_missed for result in self.counted),
+            cases=[result.document() for result in self.results],
+            problems=[problem_json(problem) for problem in self.problems],
+        )
 
-    def _flagged(self, expect: Expectation) -> Portion:
+    def _flagged(self, expect: Expectation) -> PortionJson:
         asked = [result for result in self.counted if result.case.expect is expect]
-        return Portion(
-            sum(result.flagged for result in asked),
-            sum(result.flagged + result.passed for result in asked),
+        return PortionJson(
+            count=sum(result.flagged for result in asked),
+            of=sum(result.flagged + result.passed for result in asked),
         )
 
 
 def read_gate_results(
     corpus: Corpus, gates: Iterable[Gate], *, partitions: Sequence[str] = ()
 ) -> list[GateResult]:
-    """How the gates answered their cases, by gate and partition; gates without cases are left out.
+    """Return the results by gate and partition; gates without cases are omitted.
 
     What a gate, a case or the prompt has changed since counts no more. Rules judge at once.
 

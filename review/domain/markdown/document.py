@@ -82,7 +82,7 @@ class _FoldedNames(dict[str, int]):
 
 @cache
 def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
-    """Give the parser of a flavour; the tokens of links and code have a `SPAN` in their `meta`."""
+    """Return the parser of a flavour; the tokens of links and code have a `SPAN` in their `meta`."""
     from mdit_py_plugins.footnote import footnote_plugin
 
     markdown = new_parser(flavour)
@@ -114,7 +114,7 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
 
 
 def _is_no_slot(address: str) -> bool:
-    """Tell an address from what stands between `<%` and `%>`, which CommonMark takes for one."""
+    """Return False for text between `<%` and `%>`, which CommonMark takes for an address."""
     return not (address.startswith("%") and address.endswith("%"))
 
 

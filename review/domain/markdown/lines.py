@@ -19,7 +19,7 @@ class Line(NamedTuple):
 
     `number` counts from 1, `start` is the offset in characters. `in_fence` holds for the whole
     fenced block, its markers included; a fence that is never closed runs to the end of the text,
-    or of the list item or quotation it stands in.
+    or of the list item or quotation that contains it.
     """
 
     number: int
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a line stands; `in_fence` holds for the markers of the fence too."""
+    """The context of a line; `in_fence` holds for the markers of the fence too."""
 
     in_fence: bool = False
     in_quote: bool = False
@@ -71,7 +71,7 @@ def iter_lines(text: str) -> Iterator[Line]:
 class Walker:
     """Remembers the open fence, the open list items and the open quotation between lines.
 
-    For callers that start afresh in the middle of a text; others take `iter_lines`.
+    For callers that restart in the middle of a text; others use `iter_lines`.
     """
 
     def __init__(self, *, quotes: bool = True) -> None:
@@ -81,7 +81,7 @@ class Walker:
         self._quoted: Walker | None = None
 
     def place(self, text: str) -> Place:
-        """Take the next line, without its end, and say where it stands."""
+        """Take the next line, without its line end, and return its context."""
         if self._fence is None and not self._items and text[:1] not in _TELLING_STARTS:
             self._quoted = None
             return _PLAIN

@@ -28,7 +28,7 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
     """Write a report to a file, or to standard output for `-`.
 
-    :raises OutputRefused: the file is none that this command wrote, or lies among the notes, or its
+    :raises OutputRefused: the file is none that this command wrote, or is among the notes, or its
         folder is not there.
     """
     write, start = FORMATS[shape]

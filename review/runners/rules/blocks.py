@@ -22,8 +22,6 @@ _LONGEST_EXCERPT = 600
 
 
 class BlockKind(Enum):
-    """What a block is to a reader."""
-
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
@@ -82,7 +80,6 @@ class Block:
 
     @property
     def in_list(self) -> bool:
-        """Whether it stands in a list."""
         return BlockKind.ITEM in self.inside
 
     @cached_property
@@ -95,11 +92,11 @@ class Block:
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def line_at(self, offset: int) -> int:
-        """Give the line of the note that the character at `offset` of `text` stands in."""
+        """Return the line of the note for the character at `offset` of `text`."""
         return self.line + bisect_right(self._line_starts, offset) - 1
 
     def excerpt(self, offset: int, *, before: int = 0) -> str:
-        """Give a part of the line around `offset`: from its start if that is near, else from a word.
+        """Return a part of the line around `offset`: from its start if that is near, else from a word.
 
         `before` is how many characters may stand in front of `offset`; the end is cut too. Of a
         table cell it is the row.
@@ -120,7 +117,7 @@ class Block:
 
 
 def read_blocks(document: MarkdownDocument, *, first_line: int) -> tuple[Block, ...]:
-    """Give the blocks of a document whose first line has the number `first_line`."""
+    """Return the blocks of a document whose first line has the number `first_line`."""
     return tuple(_Reader(document, first_line).blocks())
 
 

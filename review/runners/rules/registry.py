@@ -1,4 +1,4 @@
-"""What a rule is made of, and how what it finds becomes a review."""
+"""The parts of a rule, and the conversion of its matches to a review."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Check:
         return self._review(list(dict.fromkeys(self.find(page))))
 
     def wired(self) -> Rule:
-        """Give it the shape the registry hands out."""
+        """Convert it to the form that the registry returns."""
         return Rule(self.name, self.title, self.holds[:1].upper() + self.holds[1:], self.judge)
 
     def _review(self, findings: list[TypedFinding]) -> TypedReview:
@@ -100,7 +100,7 @@ def warn(text: str, *, quote: str, line: int) -> TypedFinding:
 
 
 def link_finding(passage: Passage, link: InlineLink, text: str) -> TypedFinding:
-    """Make a warning about a link that stands in a passage."""
+    """Make a warning about a link in a passage."""
     block = passage.block
     quote = block.excerpt(link.start, before=_CONTEXT)
     return warn(text, quote=quote, line=block.line_at(link.start))
@@ -112,7 +112,7 @@ def line_finding(page: Page, link: RuleLink, text: str) -> TypedFinding:
 
 
 def _around(line: str, target: str) -> str:
-    """Give the part of a line that shows the link: between its brackets where these are near."""
+    """Return the part of a line that shows the link: between its brackets where these are near."""
     at = line.find(target)
     opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
     start = opening if opening >= 0 else max(at, 0)
@@ -123,7 +123,7 @@ def _around(line: str, target: str) -> str:
 
 
 def safe_quote(raw: str) -> str:
-    """Give the first clean run of `raw` without markup before it: bounded, single blanks only."""
+    """Return the first clean run of `raw` without markup before it: bounded, single blanks only."""
     for piece in _UNSAFE.split(raw[:_REACH]):
         marks = _MARKUP.match(piece)
         text = " ".join((piece[marks.end() :] if marks else piece).split())

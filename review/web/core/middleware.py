@@ -75,7 +75,7 @@ class RefusalMiddleware:
 
 
 class AccessMiddleware:
-    """Lets nobody but staff see a page that is not marked `login_not_required`."""
+    """Restricts pages that are not marked `login_not_required` to staff."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -87,7 +87,7 @@ class AccessMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
     ) -> HttpResponse | None:
-        """Ask for a login; refuse who is logged in and is not staff."""
+        """Require a login; refuse users who are not staff."""
         is_open = not getattr(view, "login_required", True)
         if is_open and request.method != "POST":
             return None
@@ -137,7 +137,7 @@ def ask_for_login(request: HttpRequest) -> HttpResponse:
 
 
 def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
-    """Return the refusal that `error` is or means; None for a fault of ours."""
+    """Return the refusal that `error` is or means; None for an internal error."""
     if isinstance(error, DatabaseError) and (known := store.refusal_of(error)):
         _log.warning("answered with %s: %s", known.code, error)
         return refusal(request, known)
@@ -145,7 +145,7 @@ def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
 
 
 class NoSuchPage(InputRejected):
-    """Nothing is at this address."""
+    """No page has this address."""
 
 
 class NotAllowed(Conflict):
@@ -153,7 +153,7 @@ class NotAllowed(Conflict):
 
 
 class FormExpired(UsageRefused):
-    """The form was not sent from a page of ours, or too long ago."""
+    """The form was not sent from one of our pages, or its token has expired."""
 
 
 class BadRequest(UsageRefused):
@@ -188,5 +188,5 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """500: a fault of ours; nothing that could fail again is asked."""
+    """500: an internal error; the page uses nothing that could fail again."""
     return HttpResponseServerError(loader.get_template("review/failed.html").render({}))

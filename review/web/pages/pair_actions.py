@@ -1,4 +1,4 @@
-"""What people do to pairs that a page shows: ack, override, ask for a review."""
+"""Actions on the pairs of a page: ack, override, request a review."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.acceptance.documents import AcksJson
 from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import MAX_PATH_BYTES
+from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.job_documents import CreatedJson
 from review.knowledge_base.opening import open_corpus
 from review.vocabulary import Grouping
 from review.web.core.actions import actor, after_post, field, require_permission, required
 from review.web.core.filters import read_number
-from review.web.core.template_tags import count_words
 
 _NONE = "-"
 _TRIVIAL = "trivial"
@@ -30,11 +30,11 @@ _NAMED = 3
 
 
 class NoSuchPick(UsageRefused):
-    """The form names a pair in a way that no page of ours writes."""
+    """The form names a pair in a format that our pages never write."""
 
 
 def write_pick(pick: Pick) -> str:
-    """A pair as the value of a checkbox; the note stands once in its form."""
+    """Encode a pair as the value of a checkbox; the form holds the note once."""
     pair_id = _NONE if pick.review_pair_id is None else str(pick.review_pair_id)
     return " ".join(
         (
@@ -50,7 +50,7 @@ def write_pick(pick: Pick) -> str:
 def read_picks(request: HttpRequest) -> list[Pick]:
     """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
 
-    :raises NoSuchPick, MissingField: the form is none of ours.
+    :raises NoSuchPick, MissingField: the form is not ours.
     """
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
@@ -130,7 +130,7 @@ def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> l
 
 
 def tell_requests(request: HttpRequest, answers: Iterable[CreatedJson]) -> None:
-    """Say which jobs were made, and which pairs went into none."""
+    """Report which jobs were made, and which pairs are in none."""
     found = list(answers)
     pairs = sum(job.pair_count for answer in found for job in answer.jobs)
     jobs = sum(len(answer.jobs) for answer in found)

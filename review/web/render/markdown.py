@@ -1,4 +1,4 @@
-"""Shows texts that others wrote: as Markdown or line by line, and inert whatever they hold."""
+"""Shows untrusted texts, as Markdown or line by line, without any active content."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[
 
 @dataclass(frozen=True)
 class Look:
-    """How a text is shown on its page.
+    """The rendering options of a text.
 
     :param prefix: keeps the ids of two texts on one page apart.
     :param headings: how many levels the text's headings go down, and the highest they may be.
@@ -90,9 +90,9 @@ def render_markdown(
     quotes: Sequence[FindingMark] = (),
     look: Look = Look(),
 ) -> SafeString:
-    """Give `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
+    """Return `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
 
-    Each of `quotes` stands before the block that holds its line, under the id `f-<fingerprint>`.
+    Each of `quotes` precedes the block that holds its line, with the id `f-<fingerprint>`.
     With `line_anchors` a block has the id `<prefix>L<line>`. What is too long is cut and says so.
     """
     shown = _bounded(text)
@@ -125,7 +125,7 @@ def render_markdown(
 def render_plain(
     text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
 ) -> SafeString:
-    """Give `text` line by line as it is written, each line under the id `<prefix>L<line>`.
+    """Return `text` line by line as it is written, each line under the id `<prefix>L<line>`.
 
     Lines end at a line feed only, as the lines of findings count them.
     """
@@ -155,7 +155,7 @@ def visible(text: str) -> str:
 
 
 def finding_note(mark: FindingMark) -> SafeString:
-    """A finding as it stands beside a text."""
+    """A finding as shown next to a text."""
     text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
     words = format_html(
         '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
@@ -215,7 +215,7 @@ def _nowhere(_target: str, _kind: LinkKind) -> None:
 
 @cache
 def _cleaner() -> nh3.Cleaner:
-    """What may stand in rendered text; the parser makes nothing else, and this does not rely on it."""
+    """Build the allowlist for rendered HTML: a second line of defence behind the parser."""
     blocks = {"p", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "hr", "pre", "div"}
     tables = {"table", "thead", "tbody", "tr", "th", "td"}
     words = {"a", "b", "br", "code", "del", "em", "s", "span", "strong", "sup"}
