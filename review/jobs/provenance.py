@@ -51,7 +51,7 @@ def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config)
 def validate_provenance(
     partition: str, provenance: Provenance, *, effort_unknown: bool, config: Config
 ) -> Validated:
-    """Say how far the named model and effort are known to make `partition`.
+    """Return how far the named model and effort are known to make `partition`.
 
     `none`: no model was named. `model`: the effort is not known, and only the model's part was
     compared. `full`: both were; an effort beside a partition without one counts where the

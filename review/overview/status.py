@@ -92,7 +92,7 @@ def _skips(states: PairStates) -> Iterator[SkipJson]:
 
 
 def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
-    """Zeros say little where no note is, and where nobody reviewed: on a first day, in a clone."""
+    """Explain zeros that mean no note, or no review: on a first day, in a clone."""
     if not status.notes:
         yield no_note_found(config.note_roots)
     decided = any(
@@ -161,7 +161,7 @@ def count_jobs() -> dict[str, int]:
 
 
 def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
-    """Paths with current acceptances under which there is no file any more, sorted.
+    """Return the paths with current acceptances that have no file any more, sorted.
 
     Acceptances that were carried over to another path, or retired, do not count. A file that was
     left out for a problem, or that lies outside the note roots, still exists.

@@ -69,7 +69,7 @@ def render_prompt(request: PromptRequest) -> str:
     """Return the prompt; the same request gives the same text, and it parses to no block.
 
     Jobs with the same gates share all bytes up to the first note, so that a provider's prompt
-    cache can serve them: what only this job has, its token above all, stands at the end.
+    cache can serve them: the parts that only this job has, such as its token, are at the end.
     """
     sections = (
         _task(),

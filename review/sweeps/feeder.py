@@ -145,7 +145,7 @@ class Feeder:
 
     @property
     def not_started(self) -> list[int]:
-        """Jobs that this sweep made and handed to nobody."""
+        """Jobs that this sweep created and did not start."""
         return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
     def again(self, keys: Iterable[tuple[str, str]]) -> None:

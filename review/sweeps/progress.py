@@ -94,7 +94,7 @@ JobUpdate = JobStarted | JobSent | RunAgain | JobOutcome
 
 @dataclass(frozen=True)
 class SweepEvent:
-    """Something that happened, for whoever watches; `fields` can be written as JSON."""
+    """An event of a sweep, for observers; `fields` can be written as JSON."""
 
     name: str
     fields: dict[str, object] = field(default_factory=dict)
