@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from review.domain.paths import gate_id_of
 from review.errors import Conflict
 from review.ingest.parse import names_of, write_blocks
 from review.jobs.left_runs import run_folder
@@ -42,20 +41,18 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
     :raises CannotRun: a gate has no rule.
     """
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    pairs = [
-        (pair, *_gate_and_rule(pair, config))
-        for pair in job.pairs.select_related(*related).order_by("ordinal")
-    ]
-    without = dict.fromkeys(gate_id for _pair, gate_id, rule in pairs if rule not in RULES)
+    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+    names = names_of(pairs, gates_folder=config.gates_folder)
+    rules = {pair.ordinal: _rule_of(pair, names[pair.ordinal][1]) for pair in pairs}
+    without = dict.fromkeys(names[key][1] for key, rule in rules.items() if rule not in RULES)
     if without:
         raise CannotRun(f"no rule judges {', '.join(without)}")
 
     def run(_number: int, _stop: threading.Event) -> RunnerOutcome:
         reviews = {}
-        for pair, _gate_id, rule in pairs:
+        for pair in pairs:
             given = rule_input(pair.note_snapshot.text, note_path=pair.note.path, linker=linker)
-            reviews[pair.ordinal] = judge(rule, given)
-        names = {pair.ordinal: (pair.note.path, gate_id) for pair, gate_id, _rule in pairs}
+            reviews[pair.ordinal] = judge(rules[pair.ordinal], given)
         text = write_blocks(reviews, token=job.sentinel_token, names=names)
         return RunnerOutcome(text=text, typed=reviews)
 
@@ -150,10 +147,9 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     return prompt
 
 
-def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
-    gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
-    text = pair.gate_snapshot.text
-    return gate_id, read_gate(path=pair.gate.path, gate_id=gate_id, text=text).rule
+def _rule_of(pair: ReviewPair, gate_id: str) -> str:
+    """The rule that the gate's text as it was taken names."""
+    return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
 
 
 def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
