@@ -157,13 +157,18 @@ class Linker:
         """Say which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
-    def _read_anchors(self, path: str) -> Anchors | None:
-        """Return the anchors of a note as it stands now; None where it cannot be read."""
+    def text_of(self, path: str) -> str | None:
+        """Return the text of a note as it stands now; None where it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:
-            text = decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
+            return decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
         except UnreadableFile:
+            return None
+
+    def _read_anchors(self, path: str) -> Anchors | None:
+        text = self.text_of(path)
+        if text is None:
             return None
         return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
 

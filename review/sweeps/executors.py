@@ -168,5 +168,11 @@ def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
             )
         )
     return RuleInput(
-        note_path, text, tuple(links), linker.flavour, linker.anchors_of, linker.repository
+        note_path,
+        text,
+        tuple(links),
+        linker.flavour,
+        linker.anchors_of,
+        linker.repository,
+        linker.text_of,
     )

@@ -41,6 +41,7 @@ class RuleInput:
 
     :param repository: the facts of the repository around it.
     :param anchors_of: the anchors of a note by its path; None where they cannot be had.
+    :param text_of: the text of a note by its path, in the same way.
     """
 
     note_path: str
@@ -49,6 +50,7 @@ class RuleInput:
     flavour: Flavour = COMMONMARK
     anchors_of: Callable[[str], Anchors | None] | None = None
     repository: RepositoryFacts | None = None
+    text_of: Callable[[str], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from html import unescape
 
 from review.runners.rules.lists import ABBREVIATIONS, BEFORE_FIGURES, BEFORE_SMALL_LETTERS
 
@@ -44,6 +45,12 @@ def word_count(text: str) -> int:
 def plain(text: str) -> str:
     """Fold case, width and punctuation away, so that only the words are compared."""
     return " ".join(_PUNCTUATION.sub(" ", _normal(text).casefold()).split())
+
+
+def word_sequence(text: str) -> str:
+    """Give the words alone, a blank between two; each character of an unspaced script is one."""
+    pieces = _UNSPACED.sub(r" \g<0> ", unescape(text)).split()
+    return " ".join(" ".join(map(plain, pieces)).split())
 
 
 def is_ragged(text: str) -> bool:

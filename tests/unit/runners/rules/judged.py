@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
 from review.runners.rules.values import RepositoryFacts, RuleInput, RuleLink
@@ -16,8 +18,9 @@ def review_of(
     links: tuple[RuleLink, ...] = (),
     path: str = NOTE,
     repository: RepositoryFacts | None = None,
+    text_of: Callable[[str], str | None] | None = None,
 ) -> TypedReview:
-    return judge(rule, RuleInput(path, text, links, repository=repository))
+    return judge(rule, RuleInput(path, text, links, repository=repository, text_of=text_of))
 
 
 def lines_of(rule: str, text: str, **given) -> list[int]:
