@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 48_520,
+    "lines in review/": 48_470,
     "statements": 26_000,
     "lines in the longest module": 400,
     "modules in the largest folder": 20,
@@ -51,7 +51,7 @@ def figures() -> dict[str, int]:
 
 
 def is_statement(node: ast.AST) -> bool:
-    """Whether it is a statement; docstrings are none."""
+    """Return True for statements other than docstrings."""
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return isinstance(node, ast.stmt) and not is_text
 

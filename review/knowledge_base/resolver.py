@@ -158,7 +158,7 @@ class Linker:
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def text_of(self, path: str) -> str | None:
-        """Return the text of a note as it stands now; None where it cannot be read."""
+        """Return the text of a note as it is now; None if it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:
@@ -235,7 +235,7 @@ class Repository:
         self._files = files
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Whether a path is not there although its first two folders are.
+        """Return True if a path does not exist although its first two folders do.
 
         It may be meant from the root or from the folder of the note that names it.
         Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
@@ -253,7 +253,7 @@ class Repository:
 
     @cached_property
     def make_targets(self) -> frozenset[str] | None:
-        """The targets of the Makefile at the root; None where there is none or it cannot be told."""
+        """The targets of the Makefile at the root; None if there is none or they are not known."""
         text = next(filter(None, map(self._read, _MAKEFILES)), "")
         if not text or _INCLUDE.search(text):
             return None

@@ -29,7 +29,7 @@ class ManifestPair(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What `MANIFEST.json` says; `store_id` tells two stores with one folder apart."""
+    """The content of `MANIFEST.json`; `store_id` distinguishes two stores that share a folder."""
 
     store_id: str
     review_job_id: int
@@ -46,7 +46,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class ResultRecord(msgspec.Struct, frozen=True):
-    """What stands above a review's text in its result file; an absent value is None."""
+    """The header of a review's result file; an absent value is None."""
 
     review_pair_id: int
     review_job_id: int

@@ -54,7 +54,7 @@ def word_sequence(text: str) -> str:
 
 
 def is_ragged(text: str) -> bool:
-    """Whether lines end where their author ended them: a list, a log, a table of contents, a poem.
+    """True if line breaks are the author's: a list, a log, a table of contents, a poem.
 
     The lines of a paragraph that was wrapped are about as long as each other, the last excepted.
     """
@@ -67,7 +67,7 @@ def is_ragged(text: str) -> bool:
 
 
 def ends_few_sentences(text: str) -> bool:
-    """Whether a text has too few full stops to be prose."""
+    """True if a text has too few full stops to be prose."""
     stops = len(_TERMINATOR.findall(text))
     return word_count(text) > _MOST_WORDS_A_STOP * max(stops, 1)
 
