@@ -1,7 +1,7 @@
-"""Reads and checks a gate's frontmatter: what it watches, whom it applies to, and what is wrong with it.
+"""Reads and validates a gate's frontmatter: what it watches, and which notes it applies to.
 
 A fault that would make the gate judge other notes than its author meant (a requirement that cannot
-be read, or stands under a misspelt key) keeps the gate out; any other is reported, and the gate
+be read, or has a misspelt key) keeps the gate out; any other is reported, and the gate
 works with the stricter reading: it watches everything, and every change makes its pairs stale.
 """
 

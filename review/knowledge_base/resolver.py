@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from review.domain.markdown.anchors import Anchors, anchors_of
@@ -145,16 +146,18 @@ class Linker:
         self.flavour = flavour
         self.repository = Repository(root, files)
         self._root = root
+        self._disk_paths = disk_paths
         self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
         self.anchors_of = cache(self._read_anchors)
+        self._size_of = cache(self._read_size)
 
     def links(self, text: str) -> tuple[Link, ...]:
         """Return the links of a note, those within it included."""
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
-        """Say which file a target means in a note."""
+        """Return which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def text_of(self, path: str) -> str | None:
@@ -186,7 +189,17 @@ class Linker:
             found = self.resolve(link.target, note_path=note_path, kind=link.kind)
             if not found.external:
                 rows[link.target] = found.path
-        return tuple(LinkRow(target, path) for target, path in rows.items())
+        return tuple(LinkRow(target, path, self._size_of(path)) for target, path in rows.items())
+
+    def _read_size(self, path: str | None) -> int | None:
+        """Return the bytes of a note as it stands now; None of any other file."""
+        if path is None or not path.endswith(MARKDOWN):
+            return None
+        spellings = (path, *self._disk_paths.spellings(path))
+        files = (Path(self._root, spelling) for spelling in spellings)
+        with suppress(OSError):
+            return next((file.stat().st_size for file in files if file.is_file()), None)
+        return None
 
 
 def read_linked_files(

@@ -1,6 +1,6 @@
 """Executors of a job's pairs: the embedded reviewer, or a CLI in a process.
 
-A job is prepared before it is claimed: what cannot be run here stays queued for somebody who can.
+A job is prepared before it is claimed: one that cannot run here stays queued for others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from review.settings.config import RULES_PARTITION, Config
 
 
 class CannotRun(Conflict):
-    """This runner cannot judge the job; it stays queued for somebody who can."""
+    """This runner cannot judge the job; it stays queued for another one."""
 
 
 # Runs a job that is ready; the number of the run counts from 1. Ends early when the event is set.
@@ -149,7 +149,7 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     if prompt is None:
         raise CannotRun(
             f"its prompt {job.prompt_path} is not what the job was made with, or is gone and cannot"
-            " be rendered again: its notes link to files that this checkout has not",
+            " be rendered again: files that its notes link to are gone or changed",
             hint="make it again: commonplace review_doctor --repair",
         )
     return prompt

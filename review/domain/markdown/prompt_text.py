@@ -25,7 +25,7 @@ _CODE = ("fence", "code_block")
 def text_for_prompt(
     text: str, flavour: Flavour = COMMONMARK, *, strip_comments: bool = False
 ) -> str:
-    """Give `text` with a short placeholder for each picture encoded in it."""
+    """Return `text` with a short placeholder for each picture encoded in it."""
     shown = _DATA.sub(_placeholder, text) if ";base64," in text else text
     return without_comments(shown, flavour) if strip_comments else shown
 

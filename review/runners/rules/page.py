@@ -145,7 +145,7 @@ class Page:
         return next((key for key in _TITLE_KEYS if self.field(key)), "title")
 
     def anchors_of(self, path: str) -> Anchors | None:
-        """Give the anchors of another note; None where they cannot be had."""
+        """Return the anchors of another note; None where they cannot be had."""
         return self.given.anchors_of(path) if self.given.anchors_of else None
 
     @cached_property
