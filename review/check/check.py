@@ -95,10 +95,9 @@ class _Check:
         if LOCK_PATH in changes.paths:
             told = f"{LOCK_PATH} was changed too: what it accepts is part of the change"
             self.notices.append(told)
-        paths = changes.paths
+        paths = set(changes.paths)
         if names:
-            named = {note.path for note in self.corpus.notes(names).notes}
-            paths = [path for path in paths if path in named]
+            paths &= {note.path for note in self.corpus.notes(names).notes}
         return self.corpus.notes_at(paths)
 
     def lock(self) -> Lock:
