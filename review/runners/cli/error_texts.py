@@ -6,15 +6,13 @@ import json
 import re
 from dataclasses import replace
 
+from review.protocol.output import strip_escapes
 from review.protocol.telemetry import masked
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode
 
 MAX_REASON = 1000
 MAX_SAID = 300
-_ESCAPE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])"
-_ESCAPES = re.compile(_ESCAPE)
-_ESCAPE_BYTES = re.compile(_ESCAPE.encode())
 _STACK_LINE = re.compile(r"^[^\S\n]++at .*$|^[^\S\n]++File \".*\", line \d+.*$", re.MULTILINE)
 _STATUS = re.compile(
     r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
@@ -141,7 +139,7 @@ def stopped_at_limit(said: str) -> RunnerFailure:
 
 def without_escapes(data: bytes) -> bytes:
     """Remove the escape sequences of terminals."""
-    return _ESCAPE_BYTES.sub(b"", data) if b"\x1b" in data else data
+    return strip_escapes(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def unwrap(message: str) -> str:
@@ -159,7 +157,7 @@ def clean(text: str, *, limit: int) -> str:
     """One line without control characters, escapes and keys; the middle is cut when it is long."""
     if len(text) > limit * 50:
         text = f"{text[: limit * 25]} {text[-limit * 25 :]}"
-    text = _STACK_LINE.sub(" ", _ESCAPES.sub("", text))
+    text = _STACK_LINE.sub(" ", strip_escapes(text))
     # Not printable are controls, and what turns text around or hides it: bidi, zero widths.
     text = "".join(char if char.isprintable() else " " for char in text)
     text = masked(" ".join(text.split()))
