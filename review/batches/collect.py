@@ -13,6 +13,7 @@ from review.documents.base import timestamp
 from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
+from review.recovery.fail import close_job
 from review.runners.api.provider import BatchResult, BatchUndecided, ModelCall
 from review.runners.api.run import Provider, open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
@@ -21,7 +22,6 @@ from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
 from review.sweeps.executors import api_job
-from review.sweeps.run_job import close_job
 from review.vocabulary import FailureCode
 
 SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "cancelling"

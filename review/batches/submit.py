@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,12 +17,11 @@ from review.batches.open_batches import (
     record_batch,
 )
 from review.errors import Conflict
-from review.ingest.request import RunFailed
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
 from review.jobs.job_documents import LeftQueuedJson
 from review.models import Provenance, ReviewJob
 from review.protocol.telemetry import Usage
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import close_job
 from review.runners.api.provider import ProviderFailed
 from review.runners.api.run import Provider
 from review.runners.outcome import RunnerOutcome, telemetry_of
@@ -133,11 +133,12 @@ def _claim(jobs: Sequence[ReviewJob], worker: Worker) -> list[ReviewJob]:
 
 def _refused(job: ReviewJob, refused: ProviderFailed, worker: Worker) -> JobRun:
     """Fail a job of a batch that the provider did not take."""
-    failure = refused.failure
-    request = FailRequest(
-        failure=RunFailed(failure.code, failure.reason),
+    outcome = RunnerOutcome(failure=refused.failure)
+    document = close_job(
+        job,
+        replace(outcome, telemetry=telemetry_of([outcome])),
         actor=worker.actor,
-        telemetry=telemetry_of([RunnerOutcome(failure=failure)]),
+        config=worker.config,
+        now=worker.clock(),
     )
-    document = fail_job(job.pk, request=request, config=worker.config, now=worker.clock())
-    return JobRun(document, Usage(), runs=0, seconds=0.0, failure=failure)
+    return JobRun(document, Usage(), runs=0, seconds=0.0, failure=refused.failure)

@@ -23,7 +23,6 @@ from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
-from review.trials.documents import portion_json
 from review.trials.results import read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
@@ -119,8 +118,8 @@ class _Reading:
                 borrowed_from=standing.borrowed_from,
                 weight=standing.weight,
             ),
-            hits=portion_json(cases[0]) if cases else None,
-            false_alarms=portion_json(cases[1]) if cases else None,
+            hits=cases[0] if cases else None,
+            false_alarms=cases[1] if cases else None,
             **self._record([cell]),
         )
 

@@ -13,9 +13,9 @@ from review.check.documents import CheckFindingJson, StalePairJson
 from review.check.lock import Lock, LockedFinding, LockedNote
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.domain.staleness import Digests, staleness_reasons
-from review.ingest.known_findings import NewFinding
 from review.ingest.parse import identify_findings, typed_findings
 from review.knowledge_base import Corpus, Gate, NoteText
+from review.models import Finding
 from review.protocol.quote_location import quote_lines
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput
@@ -115,7 +115,7 @@ class NoteJudge:
             yield self._open(gate, found, model=found.model, line=line)
 
     def _open(
-        self, gate: Gate, found: LockedFinding | NewFinding, *, model: str, line: int | None
+        self, gate: Gate, found: LockedFinding | Finding, *, model: str, line: int | None
     ) -> CheckFindingJson:
         base = self.baseline
         known = base.note(self.note.path).findings_of(gate.gate_id) if base else []

@@ -17,7 +17,7 @@ from review.ingest.request import IngestRequest
 from review.ingest.store import Plan, store_plans
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.jobs.job_documents import FindingJson, IngestedJobJson
-from review.jobs.mirror import write_job_files
+from review.jobs.mirror import JobFiles
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,
@@ -228,7 +228,7 @@ def _finish(
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
     texts = read.stored_texts | {review.pair.pk: review.text for review in plan.taken}
-    problems += write_job_files(read.job, read.pairs, texts=texts, config=config, store_id=store_id)
+    problems += JobFiles(read.job, read.pairs, texts, config, store_id).write()
     claimed = read.parsed.self_reported_model
     if claimed and partition_contradicts(read.job.model_partition.name, (claimed,), config=config):
         problems.append(

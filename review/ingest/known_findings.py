@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby, islice
 from typing import Any
 
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.models import Acceptance, FileSnapshot, Finding, ReviewPair, batched
 from review.protocol.quote_location import locate_findings, quote_lines
-from review.vocabulary import AcceptanceKind, Severity
+from review.vocabulary import AcceptanceKind
 
 # The newest, of a hundred pairs of one job.
 _EARLIER_FINDINGS = 5_000
@@ -19,18 +19,6 @@ _SHARED_FINDINGS = 1_000
 
 # The keys of a note and a gate, and what a review of them reported.
 _Found = tuple[int, int, KnownFinding]
-
-
-@dataclass(frozen=True)
-class NewFinding:
-    """A finding that is about to be stored, with its line (from 1) in the reviewed note."""
-
-    ordinal: int
-    severity: Severity
-    text: str
-    quote: str
-    note_line: int | None
-    fingerprint: str
 
 
 class KnownFindings:
@@ -68,7 +56,7 @@ class KnownFindings:
                 found.setdefault((note_id, gate_id), []).append(known)
         return found
 
-    def add(self, pair: ReviewPair, findings: Iterable[NewFinding]) -> None:
+    def add(self, pair: ReviewPair, findings: Iterable[Finding]) -> None:
         """Count the findings of a pair among the earlier ones from now on."""
         added = [
             KnownFinding(

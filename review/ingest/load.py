@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from review.ingest.parse import gate_ids_of, parse_for_job, typed_output
+from review.ingest.parse import names_of, parse_for_job, typed_output
 from review.ingest.request import (
     IngestRequest,
     JobAlreadyCompleted,
@@ -30,13 +30,13 @@ _SHOWN = 3  # lines of an output that a refusal names
 class ReadJob:
     """A job that takes an output, its pairs in order, and what the output holds of them.
 
-    :param gate_ids: by pair key.
+    :param names: note path and gate id of each pair, by ordinal.
     :param stored_texts: the review texts of the pairs that are completed already, by pair key.
     """
 
     job: ReviewJob
     pairs: Sequence[ReviewPair]
-    gate_ids: dict[int, str]
+    names: dict[int, tuple[str, str]]
     raw: bytes
     parsed: ParsedOutput
     stored_texts: dict[int, str]
@@ -72,14 +72,14 @@ class JobReader:
         _refuse_closed(job, pairs)
         _check_provenance(job, self._request, self._config)
         raw = _read_output(job, self._request, self._config)
-        gate_ids = gate_ids_of(pairs, gates_folder=self._config.gates_folder)
+        names = names_of(pairs, gates_folder=self._config.gates_folder)
         if self._request.typed:
             parsed = typed_output(self._request.typed, pairs=pairs)
         else:
-            parsed = parse_for_job(raw, token=job.sentinel_token, pairs=pairs, gate_ids=gate_ids)
+            parsed = parse_for_job(raw, token=job.sentinel_token, names=names)
         if not parsed.has_own_blocks:
             raise _no_blocks(job, parsed)
-        return ReadJob(job, pairs, gate_ids, raw, parsed, _stored_texts(pairs))
+        return ReadJob(job, pairs, names, raw, parsed, _stored_texts(pairs))
 
 
 def _stored_texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:

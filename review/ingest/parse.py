@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
 from review.domain.paths import gate_id_of
-from review.ingest.known_findings import KnownFindings, NewFinding
-from review.models import ReviewJob, ReviewPair
+from review.ingest.known_findings import KnownFindings
+from review.models import Finding, ReviewJob, ReviewPair
 from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
 from review.protocol.output import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
@@ -45,35 +45,28 @@ class NewReview:
     pair: ReviewPair
     text: str
     decision: ParsedDecision
-    findings: tuple[NewFinding, ...]
+    findings: tuple[Finding, ...]
     of_another_note: bool = False
 
 
-class OutputReader:
-    """Parses outputs of one job; its pairs are fetched once."""
-
-    def __init__(self, job: ReviewJob, *, config: Config) -> None:
-        self._token = job.sentinel_token
-        self._pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-        self._gate_ids = gate_ids_of(self._pairs, gates_folder=config.gates_folder)
-
-    def read(self, data: bytes) -> ParsedOutput:
-        return parse_for_job(data, token=self._token, pairs=self._pairs, gate_ids=self._gate_ids)
+def read_output(job: ReviewJob, data: bytes, *, config: Config) -> ParsedOutput:
+    """Parse `data` against all pairs of the job."""
+    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    names = names_of(pairs, gates_folder=config.gates_folder)
+    return parse_for_job(data, token=job.sentinel_token, names=names)
 
 
-def gate_ids_of(pairs: Sequence[ReviewPair], *, gates_folder: str) -> dict[int, str]:
-    """The ids of the pairs' gates, by pair key."""
-    return {pair.pk: gate_id_of(pair.gate.path, gates_folder=gates_folder) for pair in pairs}
-
-
-def parse_for_job(
-    data: bytes, *, token: str, pairs: Sequence[ReviewPair], gate_ids: Mapping[int, str]
-) -> ParsedOutput:
-    """Parse `data` against all pairs of a job; `gate_ids` by pair key."""
-    expected = [
-        ExpectedPair(ordinal=pair.ordinal, note_path=pair.note.path, gate_id=gate_ids[pair.pk])
+def names_of(pairs: Iterable[ReviewPair], *, gates_folder: str) -> dict[int, tuple[str, str]]:
+    """Note path and gate id of the pairs of a job, by ordinal."""
+    return {
+        pair.ordinal: (pair.note.path, gate_id_of(pair.gate.path, gates_folder=gates_folder))
         for pair in pairs
-    ]
+    }
+
+
+def parse_for_job(data: bytes, *, token: str, names: Mapping[int, tuple[str, str]]) -> ParsedOutput:
+    """Parse `data` against all pairs of a job; `names` as `names_of` gives them."""
+    expected = [ExpectedPair(ordinal, *name) for ordinal, name in names.items()]
     return parse_output(data, token=token, expected=expected)
 
 
@@ -217,8 +210,10 @@ def identify_findings(
     gate_path: str,
     note_text: str,
     earlier: Sequence[KnownFinding],
-) -> tuple[NewFinding, ...]:
+) -> tuple[Finding, ...]:
     """Place the findings of a review in the note, and give each the fingerprint it is known by.
+
+    The rows are of no pair yet.
 
     :param earlier: findings of the same note and gate, the newest first.
     """
@@ -241,7 +236,7 @@ def identify_findings(
         earlier=earlier,
     )
     return tuple(
-        NewFinding(
+        Finding(
             ordinal=ordinal,
             severity=finding.severity,
             text=finding.text,

@@ -9,7 +9,7 @@ from typing import Any
 from review.errors import Conflict, InputRejected
 from review.models import Lease, Provenance
 from review.protocol.typed_review import TypedReview
-from review.vocabulary import FailureCode
+from review.runners.outcome import RunnerFailure
 
 
 class JobAlreadyCompleted(Conflict):
@@ -41,21 +41,13 @@ class NoBlocks(InputRejected):
 
 
 @dataclass(frozen=True)
-class RunFailed:
-    """The run that left an output is no success: what is complete is kept, and the job fails."""
-
-    code: FailureCode
-    reason: str
-
-
-@dataclass(frozen=True)
 class IngestRequest:
     """How to take in the outputs of one or more jobs.
 
     :param outputs: a job's output as bytes, where it does not stand in the job's own file.
     :param provenance: who ran the job, for jobs that nobody claimed.
     :param telemetry: evidence from the parent's harness, kept as it is.
-    :param failure: why the job fails, whatever its output holds.
+    :param failure: why the job fails, whatever its output holds: what is complete is kept.
     :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
     :param lease: of the claim whose result this is; None where anybody may bring it.
     """
@@ -66,6 +58,6 @@ class IngestRequest:
     effort_unknown: bool = False
     telemetry: Mapping[str, Any] | None = None
     all_or_nothing: bool = False
-    failure: RunFailed | None = None
+    failure: RunnerFailure | None = None
     typed: Mapping[int, TypedReview] = field(default_factory=dict)
     lease: Lease | None = None

@@ -66,9 +66,8 @@ def _decide(
 ) -> RereadJson | None:
     """Decide the pair; return None where another model than the partition's wrote the review."""
     if dry_run:
-        pair = ReviewPair.objects.select_related("note", "gate", "job__model_partition").get(
-            pk=pair_id
-        )
+        related = ("note", "gate", "job__model_partition")
+        pair = ReviewPair.objects.select_related(*related).get(pk=pair_id)
         return RereadJson(
             review_pair_id=pair_id,
             note_path=pair.note.path,

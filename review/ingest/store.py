@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from review.acceptance.accept import accept
+from review.domain.paths import sha256_hex
 from review.ingest.load import ReadJob
 from review.ingest.parse import NewReview
 from review.ingest.request import IngestRequest, JobMoved
@@ -86,7 +86,7 @@ def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime)
         if reasons := plan.why_missing:
             ReviewPair.objects.mark_missing(plan.read.job.pk, reasons=reasons)
         if plan.late or plan.keeps_raw:
-            _keep_raw(plan, now=now)
+            keep_raw(plan.read.job, plan.read.raw, now=now)
     return findings
 
 
@@ -152,18 +152,15 @@ def _is_as_it_was(plan: Plan) -> bool:
     return now.count() == was
 
 
-def _keep_raw(plan: Plan, *, now: datetime) -> None:
-    raw = plan.read.raw
-    digest = hashlib.sha256(raw).hexdigest()
-    JobOutput.objects.get_or_create(
-        job=plan.read.job, content_sha256=digest, defaults={"raw": raw, "at": now}
-    )
+def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:
+    defaults = {"raw": raw, "at": now}
+    JobOutput.objects.get_or_create(job=job, content_sha256=sha256_hex(raw), defaults=defaults)
 
 
 def _pair_review(each: _Taken, why_not: dict[int, NotAccepted]) -> PairReview:
     read, item = each.plan.read, each.item
     folder = read.job.prompt_path.rpartition("/")[0]
-    name = result_name(item.pair.ordinal, item.pair.note.path, read.gate_ids[item.pair.pk])
+    name = result_name(item.pair.ordinal, *read.names[item.pair.ordinal])
     return PairReview(
         decision=item.decision.decision,
         source=item.decision.source,
@@ -216,12 +213,5 @@ def _candidate(each: _Taken, *, actor: str) -> Acceptance:
 def _findings(taken: Sequence[_Taken]) -> Iterator[Finding]:
     for each in taken:
         for finding in each.item.findings:
-            yield Finding(
-                pair=each.item.pair,
-                ordinal=finding.ordinal,
-                severity=finding.severity,
-                text=finding.text,
-                quote=finding.quote,
-                note_line=finding.note_line,
-                fingerprint=finding.fingerprint,
-            )
+            finding.pair = each.item.pair
+            yield finding

@@ -8,13 +8,12 @@ from datetime import datetime
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import InputRejected
 from review.ingest.ingest import ingest_job
-from review.ingest.parse import gate_ids_of
+from review.ingest.parse import names_of, write_blocks
 from review.ingest.request import IngestRequest
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.protocol.output import strip_escapes
-from review.protocol.sentinels import end_line, start_line
-from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview, render_typed_review
+from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
 from review.settings.config import Config
 from review.vocabulary import Decision, Severity
 
@@ -31,19 +30,15 @@ def submit_reviews(
     :raises BadBlock: an ordinal is none of the job's pairs, or stands twice; nothing is stored.
     """
     job = require_job(job_id)
-    pairs = {pair.ordinal: pair for pair in job.pairs.select_related("note", "gate")}
-    gate_ids = gate_ids_of(list(pairs.values()), gates_folder=config.gates_folder)
+    pairs = job.pairs.select_related("note", "gate")
+    names = names_of(pairs, gates_folder=config.gates_folder)
     typed: dict[int, TypedReview] = {}
-    raw = ""
     for place, block in enumerate(blocks):
-        pair = pairs.get(block.ordinal)
-        if pair is None or block.ordinal in typed:
-            why = "stands twice" if pair else f"is none of 1 to {len(pairs)}"
+        if block.ordinal not in names or block.ordinal in typed:
+            why = "stands twice" if block.ordinal in typed else f"is none of 1 to {len(names)}"
             raise BadBlock(f"blocks[{place}]: ordinal {block.ordinal} {why}; nothing was stored")
-        review = typed[block.ordinal] = _typed(block)
-        names = (job.sentinel_token, block.ordinal, pair.note.path, gate_ids[pair.pk])
-        raw += f"{start_line(*names)}\n{render_typed_review(review)}{end_line(*names)}\n"
-    outputs = {job_id: raw.encode("utf-8", "replace")}
+        typed[block.ordinal] = _typed(block)
+    outputs = {job_id: write_blocks(typed, token=job.sentinel_token, names=names)}
     request = IngestRequest(actor=actor, outputs=outputs, typed=typed)
     return ingest_job(job_id, request=request, config=config, now=now)
 

@@ -68,6 +68,7 @@ class CostsJson(Document, kw_only=True):
 NO_RUNNER = "(not named)"
 _FREE = Usage(cost_usd=0.0)
 _PAST_JOBS = 500
+_NAMES = ("model_partition__name", "runner", "lens", "purpose", "completed_at")
 
 
 @dataclass(frozen=True)
@@ -127,17 +128,8 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
         for name in ("total", "gates", "lenses", "partitions", "runners", "purposes", "days")
     }
     usages: dict[int, tuple[Usage, int]] = {}
-    columns = (
-        "pk",
-        "model_partition__name",
-        "runner",
-        "lens",
-        "purpose",
-        "completed_at",
-        "pair_count",
-        "telemetry",
-    )
-    for job_id, *names, pairs, telemetry in jobs.values_list(*columns).iterator():
+    rows = jobs.values_list("pk", *_NAMES, "pair_count", "telemetry")
+    for job_id, *names, pairs, telemetry in rows.iterator():
         partition, runner, lens, purpose, closed_at = names
         usage = _FREE if partition == RULES_PARTITION else usage_of(telemetry)
         usages[job_id] = (usage, pairs)

@@ -16,7 +16,7 @@ from review.errors import ReviewError
 from review.job_files import ArtifactStore, job_paths
 from review.job_files.naming import MANIFEST_NAME, PROMPT_NAME
 from review.jobs.job_documents import SkippedJson
-from review.jobs.mirror import render_job_manifest
+from review.jobs.mirror import JobFiles
 from review.knowledge_base import Corpus
 from review.models import (
     CurrentAcceptance,
@@ -188,7 +188,7 @@ class JobFactory:
         folders, written = ArtifactStore(self._config), []
         try:
             for job, pairs, prompt in jobs:
-                manifest = render_job_manifest(job, pairs, self._config, store_id=store_id)
+                manifest = JobFiles(job, pairs, {}, self._config, store_id).manifest()
                 # The manifest first, so that a folder says whose it is.
                 files = {MANIFEST_NAME: manifest.encode(), PROMPT_NAME: prompt.encode()}
                 folders.make_folder(job.pk, store_id=store_id, files=files)

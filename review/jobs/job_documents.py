@@ -6,6 +6,7 @@ import msgspec
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
+from review.errors import ReviewError
 
 
 class PairJson(Document, kw_only=True):
@@ -179,6 +180,11 @@ class RefusalJson(Document, kw_only=True):
     code: str
     message: str
     exit: int
+
+    @classmethod
+    def of(cls, job_id: int, error: ReviewError) -> RefusalJson:
+        exit_code = int(error.exit_code)
+        return cls(review_job_id=job_id, code=error.code, message=error.message, exit=exit_code)
 
 
 class IngestedJson(Document, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from review.documents.base import timestamp
 from review.domain.paths import gate_id_of
@@ -23,43 +24,75 @@ from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 _LATEST = 100
 
 
-def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
-    """Write every result file of the job and its manifest again; return what could not be written."""
-    ((job, pairs, texts),) = _load([job_id])
-    return write_job_files(job, pairs, texts=texts, config=config)
-
-
-def write_job_files(
-    job: ReviewJob,
-    pairs: Sequence[ReviewPair],
-    *,
-    texts: Mapping[int, str],
-    config: Config,
-    store_id: str = "",
-) -> list[str]:
-    """Write the files of rows that are loaded with paths and snapshots; return the failures.
-
-    The rows are the truth: a folder in the way or a full disk costs a file, never a review. Another
-    process that moves the job meanwhile may write its files before these are written, so the row is
-    read again afterwards and newer files are written: the last to write has written the last state.
+@dataclass(frozen=True)
+class JobFiles:
+    """The files of a job whose rows are loaded with partition, paths and snapshots.
 
     :param texts: the review texts as they are stored, by pair key.
-    :param store_id: where it is known; else it is read.
     """
-    store_id = store_id or ReviewStore.objects.identity()
-    failures = _write(job, pairs, texts, config, store_id)
-    while _has_moved(job):
-        ((job, pairs, texts),) = _load([job.pk])
-        failures = _write(job, pairs, texts, config, store_id)
-    return failures
+
+    job: ReviewJob
+    pairs: Sequence[ReviewPair]
+    texts: Mapping[int, str]
+    config: Config
+    store_id: str
+
+    def documents(self) -> Iterator[tuple[str, str]]:
+        """Yield path and text of every file, the manifest last."""
+        for pair in self.pairs:
+            if pair.result_path and pair.pk in self.texts:
+                record = _result(self.job, pair, self.config)
+                yield pair.result_path, render_result(record, self.texts[pair.pk])
+        yield manifest_path(self.job.prompt_path), self.manifest()
+
+    def write(self) -> list[str]:
+        """Write the files, and return what could not be written.
+
+        The rows are the truth: a folder in the way or a full disk costs a file, never a review.
+        Another process that moves the job meanwhile may write its files before these are written,
+        so the row is read again afterwards and newer files are written: the last to write has
+        written the last state.
+        """
+        store = ArtifactStore(self.config)
+        failures = []
+        for path, text in self.documents():
+            try:
+                store.write_text(path, text)
+            except ArtifactNotWritten as refused:
+                failures.append(refused.message)
+        return rewrite_job_files(self.job.pk, config=self.config) if self._has_moved() else failures
+
+    def manifest(self) -> str:
+        """Render `MANIFEST.json`."""
+        job = self.job
+        manifest = Manifest(
+            store_id=self.store_id,
+            review_job_id=job.pk,
+            status=job.status,
+            model_partition=job.model_partition.name,
+            grouping=job.grouping,
+            lens=job.lens,
+            prompt_path=job.prompt_path,
+            prompt_sha256=job.prompt_sha256,
+            bundle_output_path=job.bundle_output_path,
+            created_at=timestamp(job.created_at) or "",
+            replaces=job.replaces_id,
+            pairs=[_manifest_pair(pair, self.config) for pair in self.pairs],
+        )
+        return render_manifest(manifest)
+
+    def _has_moved(self) -> bool:
+        """Return whether the job was moved since its row was read; a completed one never is."""
+        if self.job.status == JobStatus.COMPLETED:
+            return False
+        now = ReviewJob.objects.values_list("status", "completed_at").get(pk=self.job.pk)
+        return now != (self.job.status, self.job.completed_at)
 
 
-def expected_job_files(
-    job_ids: Sequence[int], *, config: Config, store_id: str
-) -> Iterator[tuple[int, Iterator[tuple[str, str]]]]:
-    """Yield each job with path and text of every file that mirrors its rows, the manifest last."""
-    for job, pairs, texts in _load(job_ids):
-        yield job.pk, _documents(job, pairs, texts, config, store_id)
+def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
+    """Write every result file of the job and its manifest again; return what could not be written."""
+    (files,) = load_job_files([job_id], config=config)
+    return files.write()
 
 
 def finish_job_files(*, config: Config) -> list[int]:
@@ -76,46 +109,9 @@ def finish_job_files(*, config: Config) -> list[int]:
     return sorted(repaired)
 
 
-def render_job_manifest(
-    job: ReviewJob, pairs: Sequence[ReviewPair], config: Config, *, store_id: str
-) -> str:
-    """Render `MANIFEST.json`; the rows are loaded with partition, paths and snapshots."""
-    manifest_pairs = [
-        ManifestPair(
-            review_pair_id=pair.pk,
-            ordinal=pair.ordinal,
-            note_path=pair.note.path,
-            gate_path=pair.gate.path,
-            gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-            note_sha256=pair.note_snapshot.content_sha256,
-            gate_sha256=pair.gate_snapshot.content_sha256,
-            pair_status=pair.status,
-            decision=pair.decision or None,
-            result_path=pair.result_path or None,
-        )
-        for pair in pairs
-    ]
-    manifest = Manifest(
-        store_id=store_id,
-        review_job_id=job.pk,
-        status=job.status,
-        model_partition=job.model_partition.name,
-        grouping=job.grouping,
-        lens=job.lens,
-        prompt_path=job.prompt_path,
-        prompt_sha256=job.prompt_sha256,
-        bundle_output_path=job.bundle_output_path,
-        created_at=timestamp(job.created_at) or "",
-        replaces=job.replaces_id,
-        pairs=manifest_pairs,
-    )
-    return render_manifest(manifest)
-
-
-def _load(
-    job_ids: Sequence[int],
-) -> Iterator[tuple[ReviewJob, list[ReviewPair], dict[int, str]]]:
-    """Yield jobs with their pairs and the texts of their reviews, one job's texts at a time."""
+def load_job_files(job_ids: Sequence[int], *, config: Config) -> Iterator[JobFiles]:
+    """Yield the files of jobs, one job's texts at a time."""
+    store_id = ReviewStore.objects.identity()
     jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(*related)
@@ -124,7 +120,7 @@ def _load(
         pairs[pair.job_id].append(pair)
     for job_id in job_ids:
         texts = ReviewText.objects.filter(pair__job=job_id).values_list("pair_id", "text")
-        yield jobs[job_id], pairs.pop(job_id), dict(texts)
+        yield JobFiles(jobs[job_id], pairs.pop(job_id), dict(texts), config, store_id)
 
 
 def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
@@ -135,44 +131,18 @@ def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
         return True
 
 
-def _has_moved(job: ReviewJob) -> bool:
-    """Return whether the job was moved since its row was read; a completed one never is."""
-    if job.status == JobStatus.COMPLETED:
-        return False
-    now = ReviewJob.objects.values_list("status", "completed_at").get(pk=job.pk)
-    return now != (job.status, job.completed_at)
-
-
-def _write(
-    job: ReviewJob,
-    pairs: Sequence[ReviewPair],
-    texts: Mapping[int, str],
-    config: Config,
-    store_id: str,
-) -> list[str]:
-    files = ArtifactStore(config)
-    failures = []
-    for path, text in _documents(job, pairs, texts, config, store_id):
-        try:
-            files.write_text(path, text)
-        except ArtifactNotWritten as refused:
-            failures.append(refused.message)
-    return failures
-
-
-def _documents(
-    job: ReviewJob,
-    pairs: Sequence[ReviewPair],
-    texts: Mapping[int, str],
-    config: Config,
-    store_id: str,
-) -> Iterator[tuple[str, str]]:
-    for pair in pairs:
-        if pair.result_path and pair.pk in texts:
-            yield pair.result_path, render_result(_result(job, pair, config), texts[pair.pk])
-    yield (
-        manifest_path(job.prompt_path),
-        render_job_manifest(job, pairs, config, store_id=store_id),
+def _manifest_pair(pair: ReviewPair, config: Config) -> ManifestPair:
+    return ManifestPair(
+        review_pair_id=pair.pk,
+        ordinal=pair.ordinal,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+        note_sha256=pair.note_snapshot.content_sha256,
+        gate_sha256=pair.gate_snapshot.content_sha256,
+        pair_status=pair.status,
+        decision=pair.decision or None,
+        result_path=pair.result_path or None,
     )
 
 

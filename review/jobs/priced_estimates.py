@@ -18,18 +18,19 @@ _ASSUMED_OUTPUT = 300
 
 
 @dataclass(frozen=True)
-class PromptLoad:
+class _Load:
     """Tokens of planned jobs; `shared` of them are a start that `first` tokens write to a cache."""
 
-    jobs: int
-    pairs: int
     prompt: int
     shared: int
     first: int
+    output: int
 
 
-def measure_load(jobs: Sequence[PlannedJobJson], corpus: Corpus) -> PromptLoad:
-    """What planned jobs send, and how much of it several of them begin with."""
+def priced_estimates(
+    jobs: Sequence[PlannedJobJson], *, model_partition: str, corpus: Corpus, config: Config
+) -> list[PricedEstimateJson]:
+    """What the jobs would cost with each model API that has prices, by name."""
     rules = estimate_tokens(render_prompt(PromptRequest("", "", (), (), ())))
     sizes = {
         path: estimate_tokens(corpus.gate(path).text)
@@ -37,36 +38,27 @@ def measure_load(jobs: Sequence[PlannedJobJson], corpus: Corpus) -> PromptLoad:
     }
     starts = [tuple(dict.fromkeys(pair.gate_path for pair in job.pairs)) for job in jobs]
     shared = {start: rules + sum(sizes[path] for path in start) for start in starts}
-    return PromptLoad(
-        jobs=len(jobs),
-        pairs=sum(job.pair_count for job in jobs),
+    known = mean_output_tokens(model_partition=model_partition)
+    pairs = sum(job.pair_count for job in jobs)
+    load = _Load(
         prompt=sum(job.estimated_prompt_tokens for job in jobs),
         shared=sum(shared[start] for start in starts),
         first=sum(shared.values()),
+        output=round(pairs * (_ASSUMED_OUTPUT if known is None else known)),
     )
-
-
-def priced_estimates(
-    load: PromptLoad, *, model_partition: str, config: Config
-) -> list[PricedEstimateJson]:
-    """What the jobs would cost with each model API that has prices, by name."""
-    known = mean_output_tokens(model_partition=model_partition)
-    output = round(load.pairs * (_ASSUMED_OUTPUT if known is None else known))
     return [
-        _estimate(settings, load, output, is_assumed=known is None)
+        _estimate(settings, load, is_assumed=known is None)
         for _name, settings in sorted(config.runners.items())
         if settings.kind is not None and settings.prices.input is not None
     ]
 
 
-def _estimate(
-    settings: RunnerSettings, load: PromptLoad, output: int, *, is_assumed: bool
-) -> PricedEstimateJson:
-    plain = Tokens(input=load.prompt, output=output)
+def _estimate(settings: RunnerSettings, load: _Load, *, is_assumed: bool) -> PricedEstimateJson:
+    plain = Tokens(input=load.prompt, output=load.output)
     # Where writing to the cache has no price of its own, it is input like any other.
     writes = load.first if settings.prices.cache_write is not None else 0
     read = load.shared - load.first
-    cached = Tokens(load.prompt - read - writes, output, cached_input=read, cache_write=writes)
+    cached = Tokens(load.prompt - read - writes, load.output, cached_input=read, cache_write=writes)
     costs = [
         cost_of(tokens, settings.prices, in_batch=in_batch)
         for in_batch in (False, True)
@@ -77,7 +69,7 @@ def _estimate(
         runner=settings.name,
         prompt_tokens=load.prompt,
         cached_tokens=read,
-        output_tokens=output,
+        output_tokens=load.output,
         output_is_assumed=is_assumed,
         cost_usd=usd[0],
         cached_cost_usd=usd[1],

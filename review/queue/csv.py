@@ -10,22 +10,10 @@ from review.domain.printing import safe_cell
 from review.findings.documents import QueueEntryJson, QueueFindingJson
 
 COLUMNS = (
-    "note_path",
-    "gate_id",
-    "model_partition",
-    "decision",
-    "review_pair_id",
-    "accepted_at",
-    "note_changed_since",
-    "fingerprint",
-    "severity",
-    "status",
-    "regressed",
-    "line",
-    "line_now",
-    "text",
-    "quote",
-)
+    "note_path", "gate_id", "model_partition", "decision", "review_pair_id", "accepted_at",
+    "note_changed_since", "fingerprint", "severity", "status", "regressed", "line", "line_now",
+    "text", "quote",
+)  # fmt: skip
 
 
 def queue_csv(entries: Iterable[QueueEntryJson]) -> str:

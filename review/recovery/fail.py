@@ -1,8 +1,7 @@
-"""Close a job whose run left no review: it fails, says why, and keeps what there is."""
+"""Close a job by what its runs left: what is complete is kept, and without a review it fails."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,15 +9,24 @@ from typing import Any
 
 from django.db import transaction
 
+from review.ingest.ingest import ingest_job
 from review.ingest.ingested_jobs import findings_of, show_ingested
-from review.ingest.parse import OutputReader
-from review.ingest.request import JobMoved, RunFailed
+from review.ingest.parse import read_output
+from review.ingest.request import IngestRequest, JobMoved, NoBlocks, NoOutput
+from review.ingest.store import keep_raw
+from review.job_files import ArtifactStore
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import rewrite_job_files
-from review.models import Ending, Evidence, JobEvent, JobOutput, Lease, ReviewJob, ReviewPair
+from review.models import Ending, Evidence, JobEvent, Lease, ReviewJob, ReviewPair
+from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.settings.config import Config
-from review.vocabulary import JobStatus
+from review.vocabulary import FailureCode, JobStatus
+
+_CUT_OFF = (
+    "where the model reached its output limit, give it less at once (--batch-size, or"
+    " max_prompt_tokens in kb/review.toml)"
+)
 
 
 @dataclass(frozen=True)
@@ -30,12 +38,55 @@ class FailRequest:
     :param lease: of the claim whose job it is; None where anybody may fail it.
     """
 
-    failure: RunFailed
+    failure: RunnerFailure
     actor: str
     leaving: JobStatus = JobStatus.RUNNING
-    telemetry: dict[str, Any] | None = None
+    telemetry: Mapping[str, Any] | None = None
     raw: bytes | None = None
     lease: Lease | None = None
+
+
+def close_job(
+    job: ReviewJob,
+    outcome: RunnerOutcome,
+    *,
+    actor: str,
+    lease: Lease | None = None,
+    config: Config,
+    now: datetime,
+) -> IngestedJobJson:
+    """Ingest the text of a job's last run; where it holds no review, the job fails.
+
+    :param outcome: of the last run, with the telemetry of all.
+    :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
+    """
+    text, telemetry, failure = outcome.text, outcome.telemetry, outcome.failure
+    if text is not None:
+        ArtifactStore(config).keep_input(job.bundle_output_path, text)
+        request = IngestRequest(
+            actor, telemetry=telemetry, failure=failure, typed=outcome.typed, lease=lease
+        )
+        try:
+            return ingest_job(job.pk, request=request, config=config, now=now)
+        except (NoOutput, NoBlocks) as refused:
+            failure = failure or _nothing_whole(job, text, refused, config)
+    to_fail = FailRequest(
+        failure or RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output"),
+        actor,
+        telemetry=telemetry,
+        raw=text,
+        lease=lease,
+    )
+    return fail_job(job.pk, request=to_fail, config=config, now=now)
+
+
+def _nothing_whole(
+    job: ReviewJob, text: bytes, refused: NoOutput | NoBlocks, config: Config
+) -> RunnerFailure:
+    """An answer that stops in its first block is an output, of which every pair is missing."""
+    if not read_output(job, text, config=config).is_begun:
+        return RunnerFailure(FailureCode.NO_OUTPUT, refused.message)
+    return RunnerFailure(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
 
 
 def fail_job(
@@ -49,14 +100,11 @@ def fail_job(
     job = require_job(job_id)
     raw = request.raw or b""
     # What an output without a whole block says of the pairs.
-    reasons = dict(OutputReader(job, config=config).read(raw).missing) if raw else {}
+    reasons = dict(read_output(job, raw, config=config).missing) if raw else {}
     with transaction.atomic():
         move_to_failed(job, request, reasons=reasons, now=now)
         if raw.strip():
-            digest = hashlib.sha256(raw).hexdigest()
-            JobOutput.objects.get_or_create(
-                job=job, content_sha256=digest, defaults={"raw": raw, "at": now}
-            )
+            keep_raw(job, raw, now=now)
     return closed_job(job_id, config=config)
 
 
@@ -74,7 +122,7 @@ def move_to_failed(
         [job],
         leaving=request.leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
-        evidence=Evidence(telemetry=request.telemetry),
+        evidence=Evidence(None if request.telemetry is None else dict(request.telemetry)),
         now=now,
     )
     if not moved:

@@ -16,8 +16,8 @@ from review.domain.grouping import Group
 from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import RefusedJob, ingest_job
-from review.ingest.parse import OutputReader
-from review.ingest.request import IngestRequest, JobMoved, NoOutput, RunFailed
+from review.ingest.parse import read_output
+from review.ingest.request import IngestRequest, JobMoved, NoOutput
 from review.job_files import ArtifactStore
 from review.jobs.abandonment import abandoned_jobs, parent_is_alive
 from review.jobs.board import require_job
@@ -30,8 +30,8 @@ from review.jobs.output_states import output_state
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
-from review.recovery.fail import FailRequest, fail_job, move_to_failed
-from review.runners.outcome import RunnerFailure, telemetry_of
+from review.recovery.fail import FailRequest, close_job, fail_job, move_to_failed
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
 from review.runners.run import end_left_over, forget_run
@@ -129,14 +129,7 @@ def recover(
             done.append(recovery.recover(require_job(job_id)))
         except ReviewError as error:
             errors.append(error)
-            refused.append(
-                RefusalJson(
-                    review_job_id=job_id,
-                    code=error.code,
-                    message=error.message,
-                    exit=int(error.exit_code),
-                )
-            )
+            refused.append(RefusalJson.of(job_id, error))
     answer = RecoveryJson(
         action=request.action.value, dry_run=request.dry_run, done=done, refused=refused
     )
@@ -193,10 +186,9 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
     outcomes = left_outcomes(job, config=config)
     store = ArtifactStore(config)
     written = store.read_output(job.bundle_output_path)
-    reader = OutputReader(job, config=config)
     best, is_complete, most = None, False, 0
     for text in (written, *(outcome.text for outcome in outcomes)):
-        parsed = reader.read(text or b"")
+        parsed = read_output(job, text or b"", config=config)
         if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
             best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
     if best is not None and best != written:
@@ -210,20 +202,15 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
 def _close(
     job: ReviewJob, results: RunResults, *, actor: str, config: Config, now: datetime
 ) -> IngestedJobJson:
-    failure = RunFailed(
-        FailureCode.INTERRUPTED,
-        f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended",
-    )
-    is_success = results.is_complete
-    if results.failure is not None and results.failure.code is not FailureCode.INTERRUPTED:
-        failure, is_success = RunFailed(results.failure.code, results.failure.reason), False
-    if results.text is None:
-        to_fail = FailRequest(failure=failure, actor=actor, telemetry=results.telemetry)
-        return fail_job(job.pk, request=to_fail, config=config, now=now)
-    request = IngestRequest(
-        actor=actor, telemetry=results.telemetry, failure=None if is_success else failure
-    )
-    return ingest_job(job.pk, request=request, config=config, now=now)
+    failure = results.failure
+    if failure is None or failure.code is FailureCode.INTERRUPTED:
+        reason = (
+            f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended"
+        )
+        gone = RunnerFailure(FailureCode.INTERRUPTED, reason)
+        failure = None if results.is_complete else gone
+    outcome = RunnerOutcome(results.text, failure, results.telemetry)
+    return close_job(job, outcome, actor=actor, config=config, now=now)
 
 
 @dataclass(frozen=True)
@@ -291,7 +278,7 @@ class _Recovery:
         reason = self.request.reason or f"{what} by {self.request.actor}"
         # From the state that was looked at: who claims or ingests it meanwhile has it.
         return FailRequest(
-            failure=RunFailed(code, reason),
+            failure=RunnerFailure(code, reason),
             actor=self.request.actor,
             leaving=JobStatus(job.status),
         )

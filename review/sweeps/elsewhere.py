@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from review.errors import TryAgain
-from review.ingest.request import JobMoved, RunFailed
+from review.ingest.request import JobMoved
 from review.jobs.board import require_job
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
@@ -106,7 +106,7 @@ class _Elsewhere:
 
     def _fail(self, leaving: JobStatus, why: str) -> None:
         worker = self.worker
-        failure = RunFailed(FailureCode.INTERRUPTED, why)
+        failure = RunnerFailure(FailureCode.INTERRUPTED, why)
         request = FailRequest(failure=failure, actor=worker.actor, leaving=leaving)
         for job_id in self.under_way:
             try:

@@ -12,10 +12,9 @@ from functools import partial
 
 from review.domain.paths import gate_id_of
 from review.errors import Conflict
-from review.ingest.parse import gate_ids_of, write_blocks
+from review.ingest.parse import names_of, write_blocks
 from review.jobs.left_runs import run_folder
 from review.jobs.prompts import read_job_prompt
-from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob, ReviewPair
@@ -26,7 +25,7 @@ from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_review, scratch_folder
 from review.runners.spec import RunnerSpec
-from review.settings.config import RULES_PARTITION, Config
+from review.settings.config import Config
 
 
 class CannotRun(Conflict):
@@ -41,14 +40,7 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
     """Judge each pair by the rule of its gate, in this process.
 
     :raises CannotRun: a gate has no rule.
-    :raises PartitionMismatch: the job is for a partition of a model.
     """
-    if job.model_partition.name != RULES_PARTITION:
-        raise PartitionMismatch(
-            f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
-            f" is no model and reviews only partition {RULES_PARTITION!r}",
-            hint="rules go first: commonplace review_sweep --all-gates --runner rules --model rules",
-        )
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     pairs = [
         (pair, *_gate_and_rule(pair, config))
@@ -111,9 +103,8 @@ def prepare_process(
 
 def api_job(job: ReviewJob, call: ModelCall, *, timeout: timedelta, config: Config) -> ApiJob:
     """A call of a model API for a job, and how its reply is read."""
-    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    gate_ids = gate_ids_of(pairs, gates_folder=config.gates_folder)
-    names = {pair.ordinal: (pair.note.path, gate_ids[pair.pk]) for pair in pairs}
+    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
+    names = names_of(pairs, gates_folder=config.gates_folder)
     return ApiJob(
         call=call,
         ordinals=list(names),

@@ -215,17 +215,12 @@ class Feeder:
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
-    columns = (
-        "note__path",
-        "gate__path",
-        "note_snapshot__content_sha256",
-        "gate_snapshot__content_sha256",
-    )
+    digests = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
+    rows = job.pairs.values_list("note__path", "gate__path", *digests)
     try:
         return all(
-            (note_sha256, gate_sha256)
-            == (corpus.read_note(note_path).sha256, corpus.gate(gate_path).sha256)
-            for note_path, gate_path, note_sha256, gate_sha256 in job.pairs.values_list(*columns)
+            (corpus.read_note(note).sha256, corpus.gate(gate).sha256) == tuple(accepted)
+            for note, gate, *accepted in rows
         )
     except UnreadableFile:
         return False

@@ -9,10 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from review.domain.processes import Parent
-from review.ingest.ingest import ingest_job
-from review.ingest.parse import OutputReader
-from review.ingest.request import IngestRequest, NoBlocks, NoOutput, RunFailed
-from review.job_files import ArtifactStore
+from review.ingest.parse import read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
@@ -20,7 +17,7 @@ from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_
 from review.jobs.left_runs import run_folder, run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import FailRequest, closed_job, fail_job
+from review.recovery.fail import close_job, closed_job
 from review.recovery.recover import collect_output
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
@@ -32,10 +29,6 @@ from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobStarted, JobUpdate, RunAgain
 from review.vocabulary import FailureCode, JobStatus
 
-_CUT_OFF = (
-    "where the model reached its output limit, give it less at once (--batch-size, or"
-    " max_prompt_tokens in kb/review.toml)"
-)
 _GROWTH = 3
 _MOST_GROWTH = 1000
 _AFTER_RESET = timedelta(minutes=1)
@@ -191,7 +184,7 @@ def run_taken(
             runs = len(outcomes)
         if worker.hands_on and failure is not None and failure.code is FailureCode.INTERRUPTED:
             text = outcomes[-1].text if outcomes else None
-            found = OutputReader(job, config=worker.config).read(text or b"")
+            found = read_output(job, text or b"", config=worker.config)
             if worker.stop.is_set() and not found.has_own_blocks:
                 give_up_lease(job.pk, taken.lease)
                 return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
@@ -250,7 +243,7 @@ def _run(
         failures.append(failure)
         pause = worker.retry.pause_after(failures, now=now)
         if outcome.text is not None and failure.retryable:
-            missing = OutputReader(job, config=worker.config).read(outcome.text).missing
+            missing = read_output(job, outcome.text, config=worker.config).missing
             if len(missing) < job.pair_count:
                 # Whole reviews were paid for, and are not run again. What is missing runs in a job
                 # of its own, which waits for the account where that is asked for.
@@ -269,7 +262,7 @@ def _run(
 def _close(
     taken: TakenJob,
     outcomes: Sequence[RunnerOutcome],
-    failed: RunnerFailure | None,
+    failure: RunnerFailure | None,
     worker: Worker,
 ) -> IngestedJobJson:
     job, lease = taken.job, taken.lease
@@ -278,52 +271,12 @@ def _close(
     require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
     last = outcomes[-1] if outcomes else RunnerOutcome()
-    outcome = replace(last, failure=failed, telemetry=telemetry_of(outcomes))
+    outcome = replace(last, failure=failure, telemetry=telemetry_of(outcomes))
     return close_job(
         job,
         outcome,
         actor=worker.actor,
+        lease=lease,
         config=worker.config,
         now=worker.clock(),
-        lease=lease,
     )
-
-
-def close_job(
-    job: ReviewJob,
-    outcome: RunnerOutcome,
-    *,
-    actor: str,
-    config: Config,
-    now: datetime,
-    lease: Lease | None = None,
-) -> IngestedJobJson:
-    """Ingest what a job came to, or fail it; raises as `ingest_job` and `fail_job` do."""
-    text, telemetry, failed = outcome.text, outcome.telemetry, outcome.failure
-    failure = None if failed is None else RunFailed(failed.code, failed.reason)
-    if text is not None:
-        ArtifactStore(config).keep_input(job.bundle_output_path, text)
-        request = IngestRequest(
-            actor=actor, telemetry=telemetry, failure=failure, typed=outcome.typed, lease=lease
-        )
-        try:
-            return ingest_job(job.pk, request=request, config=config, now=now)
-        except (NoOutput, NoBlocks) as refused:
-            failure = failure or _nothing_whole(job, text, refused, config)
-    to_fail = FailRequest(
-        failure=failure or RunFailed(FailureCode.NO_OUTPUT, "the worker produced no output"),
-        actor=actor,
-        telemetry=None if telemetry is None else dict(telemetry),
-        raw=text,
-        lease=lease,
-    )
-    return fail_job(job.pk, request=to_fail, config=config, now=now)
-
-
-def _nothing_whole(
-    job: ReviewJob, text: bytes, refused: NoOutput | NoBlocks, config: Config
-) -> RunFailed:
-    """An answer that stops in its first block is an output, of which every pair is missing."""
-    if not OutputReader(job, config=config).read(text).is_begun:
-        return RunFailed(FailureCode.NO_OUTPUT, refused.message)
-    return RunFailed(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")

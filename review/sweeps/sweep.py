@@ -13,19 +13,20 @@ from review.documents.base import timestamp
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of
 from review.ingest.ingest import RefusedJob
-from review.ingest.request import JobMoved, RunFailed
+from review.ingest.request import JobMoved
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
-from review.jobs.factory import ALREADY_QUEUED
-from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
+from review.jobs.factory import ALREADY_QUEUED, skipped_json
+from review.jobs.job_documents import CreatedJson, PlannedJobJson
 from review.jobs.mirror import finish_job_files
-from review.jobs.priced_estimates import measure_load, priced_estimates
+from review.jobs.priced_estimates import priced_estimates
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
 from review.recovery.recover import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
+from review.runners.outcome import RunnerFailure
 from review.runners.process.table import Processes
 from review.selection.documents import TargetInput
 from review.selection.select import select_targets
@@ -114,8 +115,9 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
     answer.plan.estimates = priced_estimates(
-        measure_load(planned, corpus),
+        planned,
         model_partition=request.model_partition,
+        corpus=corpus,
         config=worker.config,
     )
     return answer
@@ -146,7 +148,7 @@ class _Sweep:
         # The texts of what was not started will have changed by the next time.
         why = f"not started: the sweep ended: {policy.because or 'nothing may start'}"
         request = FailRequest(
-            failure=RunFailed(FailureCode.INTERRUPTED, why),
+            failure=RunnerFailure(FailureCode.INTERRUPTED, why),
             actor=self.worker.actor,
             leaving=JobStatus.QUEUED,
         )
@@ -209,13 +211,7 @@ class _Sweep:
         gates_folder = self.worker.config.gates_folder
         for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
             gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
-            item = SkippedJson(
-                note_path=note_path,
-                gate_id=gate_id,
-                reason=ALREADY_QUEUED,
-                review_job_id=job_id,
-            )
-            self.tally.skip(item)
+            self.tally.skip(skipped_json(note_path, gate_id, ALREADY_QUEUED, job_id))
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:

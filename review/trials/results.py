@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.knowledge_base import Corpus, Gate, GateCase
 from review.models import ReviewPair
@@ -15,6 +16,7 @@ from review.protocol.prompt import VERSION
 from review.runners.rules.judge import RULES, judge
 from review.settings.config import RULES_PARTITION
 from review.sweeps.executors import rule_input
+from review.trials.documents import CaseResultJson, GateResultJson, PortionJson
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     QUEUED_DECISIONS,
@@ -36,14 +38,6 @@ class CaseState(StrEnum):
     QUEUED = "queued"
     STALE = "stale"
     NOT_MEASURED = "not-measured"
-
-
-@dataclass(frozen=True)
-class Portion:
-    """`count` of the `of` runs, or cases, that could be so."""
-
-    count: int
-    of: int
 
 
 @dataclass(frozen=True)
@@ -86,6 +80,25 @@ class CaseResult:
             return 0
         return self.flagged - self.decisions.count(Decision(self.case.severity.value))
 
+    def document(self) -> CaseResultJson:
+        case = self.case
+        return CaseResultJson(
+            name=case.name,
+            case_path=case.path,
+            note_path=case.note_path,
+            expect=case.expect,
+            severity=case.severity,
+            origin=case.origin,
+            draft=case.is_draft,
+            state=self.state,
+            decisions=[decision.value for decision in self.decisions],
+            right=self.right,
+            other_severity=self.other_severity,
+            missed=self.is_missed,
+            review_pair_ids=list(self.pair_ids),
+            open_job_ids=list(self.open_job_ids),
+        )
+
 
 @dataclass(frozen=True)
 class GateResult:
@@ -106,30 +119,43 @@ class GateResult:
         return tuple(result for result in self.results if not result.case.is_draft)
 
     @property
-    def hits(self) -> Portion:
+    def hits(self) -> PortionJson:
         """Runs that flagged a case to be flagged; the recall of the gate."""
         return self._flagged(Expectation.FLAG)
 
     @property
-    def false_alarms(self) -> Portion:
+    def false_alarms(self) -> PortionJson:
         """Runs that flagged a case to be passed."""
         return self._flagged(Expectation.PASS)
 
     @property
-    def flips(self) -> Portion:
+    def flips(self) -> PortionJson:
         """Cases flagged by one run and passed by another, of those that ran more than once."""
         again = [result for result in self.counted if result.flagged + result.passed > 1]
-        return Portion(sum(bool(item.flagged and item.passed) for item in again), len(again))
+        flipped = sum(bool(item.flagged and item.passed) for item in again)
+        return PortionJson(count=flipped, of=len(again))
 
-    @property
-    def missed(self) -> tuple[CaseResult, ...]:
-        return tuple(result for result in self.counted if result.is_missed)
+    def document(self) -> GateResultJson:
+        gate = self.gate
+        return GateResultJson(
+            gate_id=gate.gate_id,
+            gate_path=gate.path,
+            gate_sha256=gate.sha256,
+            model_partition=self.model_partition,
+            prompt_version=self.prompt_version,
+            hits=self.hits,
+            false_alarms=self.false_alarms,
+            flips=self.flips,
+            missed=sum(result.is_missed for result in self.counted),
+            cases=[result.document() for result in self.results],
+            problems=[problem_json(problem) for problem in self.problems],
+        )
 
-    def _flagged(self, expect: Expectation) -> Portion:
+    def _flagged(self, expect: Expectation) -> PortionJson:
         asked = [result for result in self.counted if result.case.expect is expect]
-        return Portion(
-            sum(result.flagged for result in asked),
-            sum(result.flagged + result.passed for result in asked),
+        return PortionJson(
+            count=sum(result.flagged for result in asked),
+            of=sum(result.flagged + result.passed for result in asked),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from review.domain.paths import sha256_hex
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable
-from review.jobs.mirror import expected_job_files, rewrite_job_files
+from review.jobs.mirror import load_job_files, rewrite_job_files
 from review.jobs.prompts import render_job_prompt
 from review.knowledge_base import Corpus
 from review.models import JobEvent, ReviewJob, ReviewStore, batched
@@ -144,16 +144,14 @@ def _job_number(name: str) -> int:
 
 def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each job whose files are kept, with how which of them differ."""
-    store_id = ReviewStore.objects.identity()
     pruned = JobEvent.objects.filter(note=JobNote.PRUNED)
     jobs = ReviewJob.objects.exclude(pk__in=pruned.values("job_id")).order_by("pk")
-    rows = jobs.values_list("pk", "status").iterator(chunk_size=1000)
-    for statuses in map(dict, batched(rows, _JOBS_AT_ONCE)):
-        for job_id, documents in expected_job_files(
-            list(statuses), config=config, store_id=store_id
-        ):
-            is_open = statuses[job_id] in OPEN_JOB_STATUSES
-            yield job_id, dict(_wrong_files(job_id, documents, files, is_open=is_open))
+    rows = jobs.values_list("pk", flat=True).iterator(chunk_size=1000)
+    for job_ids in batched(rows, _JOBS_AT_ONCE):
+        for kept in load_job_files(job_ids, config=config):
+            job_id, is_open = kept.job.pk, kept.job.status in OPEN_JOB_STATUSES
+            wrong = _wrong_files(job_id, kept.documents(), files, is_open=is_open)
+            yield job_id, dict(wrong)
 
 
 def _wrong_files(

@@ -294,7 +294,9 @@ class TestRace:
         write_note(root, "a.md", NOTE + "\nRead by the job.\n")
         review_pairs(root, ("a.md", "prose/x"), review=FAIL, now=LATER + timedelta(minutes=1))
         behind.read_note = lambda _path: note
-        request = AckRequest(note_path("a.md"), ("prose/x",), PARTITION, "human:ana")
+        request = AckRequest(
+            note=note_path("a.md"), gates=("prose/x",), model_partition=PARTITION, actor="human:ana"
+        )
 
         with pytest.raises(Superseded, match=r"kb/notes/a\.md prose/x"):
             ack_gate_review(request, corpus=behind, now=LATER)

@@ -135,7 +135,12 @@ class TestOverride:
         write_note(root, "a.md", EDITED)
 
         ack_gate_review(
-            AckRequest(note_path("a.md"), ("prose/x",), PARTITION, "human:ana"),
+            AckRequest(
+                note=note_path("a.md"),
+                gates=("prose/x",),
+                model_partition=PARTITION,
+                actor="human:ana",
+            ),
             corpus=open_corpus(root),
             now=LATER + timedelta(hours=1),
         )
@@ -207,7 +212,12 @@ class TestDecision:
         (pair_id,) = review_pairs(root, ("a.md", "prose/x"))
         write_note(root, "a.md", EDITED)
         ack_gate_review(
-            AckRequest(note_path("a.md"), ("prose/x",), PARTITION, "human:ana"),
+            AckRequest(
+                note=note_path("a.md"),
+                gates=("prose/x",),
+                model_partition=PARTITION,
+                actor="human:ana",
+            ),
             corpus=open_corpus(root),
             now=NOW + timedelta(minutes=1),
         )

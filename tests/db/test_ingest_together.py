@@ -17,10 +17,11 @@ from review.documents.base import encode
 from review.errors import ExitCode, ReviewError
 from review.ingest import ingest as finalization
 from review.ingest.ingest import Ingested, RefusedJob, ingest_job, ingest_jobs
-from review.ingest.request import IngestRequest, RunFailed
+from review.ingest.request import IngestRequest
 from review.jobs.claim import ClaimRequest, claim
 from review.models import Acceptance, JobEvent, Provenance, ReviewJob
 from review.recovery.fail import FailRequest, fail_job
+from review.runners.outcome import RunnerFailure
 from review.upkeep.invariants import broken_invariants
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import (
@@ -72,7 +73,7 @@ class History:
         dice = self.dice
         telemetry = dice.choice([*[None] * 6, {"model": PARTITION, "cost": 1}, {"model": OTHER}])
         provenance = dice.choice([*[None] * 3, Provenance("r"), Provenance("r", PARTITION)])
-        failure = RunFailed(FailureCode.INTERRUPTED, "it was stopped")
+        failure = RunnerFailure(FailureCode.INTERRUPTED, "it was stopped")
         return IngestRequest(
             actor="agent:test",
             outputs=self.given,
@@ -124,7 +125,7 @@ def lay_job(history: History, job: Any, now: Any) -> None:
         ingest_job(job_id, request=request, config=config, now=now)
     elif dice.random() < 0.15:
         leaving = JobStatus(ReviewJob.objects.get(pk=job_id).status)
-        failure = RunFailed(FailureCode.RUNNER_ERROR, "it broke")
+        failure = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
         fail_request = FailRequest(failure=failure, actor="agent:c", leaving=leaving)
         fail_job(job_id, request=fail_request, config=config, now=now)
     if dice.random() < 0.95:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.ingest import known_findings
-from review.ingest.known_findings import KnownFindings, NewFinding
+from review.ingest.known_findings import KnownFindings
 from review.models import Finding, ReviewPair
 from review.vocabulary import Severity
 from tests.builders import NOTE, make_jobs, make_root
@@ -33,8 +33,8 @@ def pairs(tmp_path):
     return found
 
 
-def judged(text: str) -> NewFinding:
-    return NewFinding(1, Severity.WARN, text, "", None, "f")
+def judged(text: str) -> Finding:
+    return Finding(ordinal=1, severity=Severity.WARN, text=text, fingerprint="f")
 
 
 def texts(known: KnownFindings, pair: ReviewPair) -> list[str]:

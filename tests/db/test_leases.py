@@ -10,7 +10,6 @@ import pytest
 
 from review.domain.processes import Parent
 from review.errors import ReviewError
-from review.ingest.request import RunFailed
 from review.jobs.claim import JobNotClaimable
 from review.jobs.leases import LeaseLost, forgotten_jobs, new_lease
 from review.models import DatabaseClock, Provenance, ReviewJob
@@ -112,7 +111,7 @@ class TestAnotherHost:
         lease = take(job_id, worker(root, host="a")).lease
         expire(job_id)
         take(job_id, worker(root, host="b"))
-        failed = RunFailed(FailureCode.RUNNER_ERROR, "it broke")
+        failed = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
 
         with pytest.raises(ReviewError, match="moved by another process"):
             fail_job(job_id, request=FailRequest(failed, "sweep:a:1", lease=lease),

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, RunFailed
+from review.ingest.request import IngestRequest
 from review.job_files import ArtifactStore
 from review.recovery.fail import FailRequest, fail_job
+from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root
 
@@ -58,7 +59,7 @@ class TestTwoProcesses:
         assert [pair["decision"] for pair in manifest["pairs"]] == ["pass", "pass"]
 
     def test_a_failure_that_writes_late_likewise(self, root, job):
-        failure = RunFailed(FailureCode.RUNNER_ERROR, "it broke")
+        failure = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
         request = FailRequest(failure=failure, actor="agent:test", leaving=JobStatus.QUEUED)
 
         fail_job(job.review_job_id, request=request, config=make_config(root), now=LATER)

@@ -180,7 +180,9 @@ class TestMeasuredFromTheReviewedText:
         review_pairs(root, ("a.md", "prose/x"))
         half = [*(f"other{number}" for number in range(50)), *WORDS[50:]]
         write_note(root, "a.md", note_of(half))
-        by_hand = AckRequest(note_path("a.md"), ("prose/x",), PARTITION, "human:ana")
+        by_hand = AckRequest(
+            note=note_path("a.md"), gates=("prose/x",), model_partition=PARTITION, actor="human:ana"
+        )
         ack_gate_review(by_hand, corpus=open_corpus(root), now=NOW + timedelta(hours=1))
         write_note(root, "a.md", note_of([*half[:-1], "last"]))
 

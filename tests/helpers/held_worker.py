@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from review.domain.processes import Parent
-from review.ingest.request import RunFailed
 from review.knowledge_base import Corpus
 from review.models import Provenance
 from review.recovery.fail import FailRequest, fail_job
@@ -128,6 +127,8 @@ def ticking():
 
 def fail(root, job_id, *, leaving):
     request = FailRequest(
-        failure=RunFailed(FailureCode.RUNNER_ERROR, "it broke"), actor="agent:x", leaving=leaving
+        failure=RunnerFailure(FailureCode.RUNNER_ERROR, "it broke"),
+        actor="agent:x",
+        leaving=leaving,
     )
     return fail_job(job_id, request=request, config=make_config(root), now=NOW)

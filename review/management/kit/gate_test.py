@@ -16,7 +16,7 @@ from review.runners.rules.judge import RULES
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.run_jobs import RunResult, run_jobs
 from review.sweeps.workers import build_worker
-from review.trials.documents import GateTestJson, gate_test_json
+from review.trials.documents import GateTestJson
 from review.trials.results import read_gate_results
 from review.trials.run import TrialRequest, create_trials
 from review.vocabulary import JobStatus
@@ -48,9 +48,12 @@ def run_gate_test(
             job_ids = create_trials(request, corpus=corpus, config=config, now=now)
             if worker is not None:
                 ran = run_jobs(job_ids, worker=worker)
-        answer = gate_test_json(read_gate_results(corpus, gates, partitions=[partition]))
-    answer.failed_job_ids = [
-        job.review_job_id for job in ran.jobs if job.status == JobStatus.FAILED
-    ]
-    answer.stopped_because = ran.stopped_because
+        results = read_gate_results(corpus, gates, partitions=[partition])
+    open_jobs = {job for gate in results for case in gate.results for job in case.open_job_ids}
+    answer = GateTestJson(
+        gates=[result.document() for result in results],
+        open_job_ids=sorted(open_jobs),
+        failed_job_ids=[job.review_job_id for job in ran.jobs if job.status == JobStatus.FAILED],
+        stopped_because=ran.stopped_because,
+    )
     return answer, stop.is_set()

@@ -29,15 +29,7 @@ def refusal_lines(refused: Iterable[RefusedJob]) -> Iterator[str]:
 
 
 def refusal_documents(refused: Iterable[RefusedJob]) -> list[RefusalJson]:
-    return [
-        RefusalJson(
-            review_job_id=item.review_job_id,
-            code=item.error.code,
-            message=item.error.message,
-            exit=int(item.error.exit_code),
-        )
-        for item in refused
-    ]
+    return [RefusalJson.of(item.review_job_id, item.error) for item in refused]
 
 
 def exit_code(jobs: Sequence[IngestedJobJson], refused: Sequence[RefusedJob]) -> ExitCode:

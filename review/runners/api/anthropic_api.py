@@ -16,7 +16,6 @@ from review.runners.api.provider import (
     BatchUndecided,
     ModelCall,
     Reply,
-    document_of,
     not_run,
 )
 from review.runners.api.structured import SCHEMA
@@ -43,8 +42,9 @@ class AnthropicProvider(ApiProvider):
         client = anthropic.Anthropic(
             api_key=key or "none", base_url=settings.address or None, max_retries=0
         )
-        super().__init__(settings, key, client=client, errors=(anthropic.AnthropicError,))
-        self._messages, self._batches = client.messages, client.messages.batches
+        create, errors = client.messages.with_raw_response.create, (anthropic.AnthropicError,)
+        super().__init__(settings, key, client=client, errors=errors, create=create)
+        self._batches = client.messages.batches
 
     def body(self, call: ModelCall) -> dict[str, Any]:
         """The parameters of a request."""
@@ -63,15 +63,6 @@ class AnthropicProvider(ApiProvider):
             "messages": [{"role": "user", "content": content}],
             **({"output_config": config} if config else {}),
         }
-
-    def send(self, body: Mapping[str, Any], *, timeout: float) -> Mapping[str, Any]:
-        """Ask once.
-
-        :param timeout: seconds.
-        :raises ProviderFailed: there is no answer.
-        """
-        with self.translated():
-            return document_of(self._messages.with_raw_response.create(**body, timeout=timeout))
 
     def read(self, document: Mapping[str, Any]) -> Reply:
         blocks = document.get("content")

@@ -17,7 +17,6 @@ from review.runners.api.provider import (
     BatchState,
     ModelCall,
     Reply,
-    document_of,
     not_run,
 )
 from review.runners.api.structured import SCHEMA
@@ -41,7 +40,11 @@ class OpenAIProvider(ApiProvider):
         self._client = openai.OpenAI(
             api_key=key or "none", base_url=settings.address or None, max_retries=0
         )
-        super().__init__(settings, key, client=self._client, errors=(openai.OpenAIError,))
+        create, errors = (
+            self._client.chat.completions.with_raw_response.create,
+            (openai.OpenAIError,),
+        )
+        super().__init__(settings, key, client=self._client, errors=errors, create=create)
         if settings.address:  # other servers cache by themselves, and may refuse to be told how
             self.without.add(CACHE_FEATURE)
 
@@ -70,11 +73,6 @@ class OpenAIProvider(ApiProvider):
             limit: self.settings.max_output_tokens,
             **extra,
         }
-
-    def send(self, body: Mapping[str, Any], *, timeout: float) -> Mapping[str, Any]:
-        completions = self._client.chat.completions.with_raw_response
-        with self.translated():
-            return document_of(completions.create(**body, timeout=timeout))
 
     def read(self, document: Mapping[str, Any]) -> Reply:
         choice, usage = look(document, "choices.0"), table(document.get("usage"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -101,8 +101,10 @@ class ApiProvider:
         *,
         client: Any,
         errors: tuple[type[Exception], ...],
+        create: Callable[..., Any],
     ) -> None:
         weakref.finalize(self, client.close)
+        self._create = create
         self.settings = settings
         self.without: set[str] = set() if settings.structured else {SCHEMA_FEATURE}
         self._key, self._errors = key, errors
@@ -126,6 +128,15 @@ class ApiProvider:
         self.without |= named
         return bool(named - was_without)
 
+    def send(self, body: Mapping[str, Any], *, timeout: float) -> Mapping[str, Any]:
+        """Ask once.
+
+        :param timeout: seconds.
+        :raises ProviderFailed: there is no answer.
+        """
+        with self.translated():
+            return _document_of(self._create(**body, timeout=timeout))
+
     @contextmanager
     def translated(self) -> Iterator[None]:
         """Turn the SDK's errors into `ProviderFailed`, without a key that is repeated."""
@@ -138,7 +149,7 @@ class ApiProvider:
             raise ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason)) from error
 
 
-def document_of(response: Any) -> Mapping[str, Any]:
+def _document_of(response: Any) -> Mapping[str, Any]:
     """The JSON object of a raw response.
 
     :raises ValueError: it holds none.

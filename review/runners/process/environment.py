@@ -9,47 +9,23 @@ from collections.abc import Mapping
 _MARK = "COMMONPLACE_RUN"
 # Set by a harness for what it starts: a CLI that finds them believes that it runs inside another.
 _HARNESS = frozenset(
-    [
-        "CLAUDECODE",
-        "CLAUDE_PROJECT_DIR",
-        "CLAUDE_ENV_FILE",
-        "CLAUDE_PID",
-        "CLAUDE_PLUGIN_ROOT",
-        "CLAUDE_EFFORT",
-        "AI_AGENT",
-        "CODEX_CI",
-        "CODEX_MANAGED_BY_NPM",
-        "CODEX_MANAGED_BY_BUN",
-        "CODEX_THREAD_ID",
-        "GEMINI_CLI",
-        "CURSOR_AGENT",
-        "CURSOR_TRACE_ID",
-        "OPENCODE",
-        "AGENT",
-    ]
-)
+    {
+        "CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PLUGIN_ROOT",
+        "CLAUDE_EFFORT", "AI_AGENT", "CODEX_CI", "CODEX_MANAGED_BY_NPM", "CODEX_MANAGED_BY_BUN",
+        "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "CURSOR_TRACE_ID", "OPENCODE", "AGENT",
+    }
+)  # fmt: skip
 _HARNESS_PREFIXES = ("CLAUDE_CODE_", "CODEX_SANDBOX", "GEMINI_CLI_IDE_", "OPENCODE_")
 # How a person is known to the service, or which service it is: no harness's own.
 _KEPT = frozenset(
     f"CLAUDE_CODE_{name}"
-    for name in [
-        "API_KEY_HELPER_TTL_MS",
-        "CLIENT_CERT",
-        "CLIENT_KEY",
-        "CLIENT_KEY_PASSPHRASE",
-        "OAUTH_TOKEN",
-        "USE_BEDROCK",
-        "USE_FOUNDRY",
-        "USE_VERTEX",
-        "SKIP_BEDROCK_AUTH",
-        "SKIP_FOUNDRY_AUTH",
-        "SKIP_VERTEX_AUTH",
-        "MAX_OUTPUT_TOKENS",
-        "MAX_RETRIES",
-        "PROXY_RESOLVES_HOSTS",
-        "CERT_STORE",
-    ]
-)
+    for name in (
+        "API_KEY_HELPER_TTL_MS", "CLIENT_CERT", "CLIENT_KEY", "CLIENT_KEY_PASSPHRASE",
+        "OAUTH_TOKEN", "USE_BEDROCK", "USE_FOUNDRY", "USE_VERTEX", "SKIP_BEDROCK_AUTH",
+        "SKIP_FOUNDRY_AUTH", "SKIP_VERTEX_AUTH", "MAX_OUTPUT_TOKENS", "MAX_RETRIES",
+        "PROXY_RESOLVES_HOSTS", "CERT_STORE",
+    )
+)  # fmt: skip
 # Our own: the store's address, the pages' secret key.
 _OURS_PREFIXES = ("COMMONPLACE_", "DJANGO_", "REVIEW_SWEEP_")
 # How the store's server is entered, where the address does not say it.

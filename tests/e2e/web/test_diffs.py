@@ -89,7 +89,9 @@ class TestDiff:
         assert "Ack exactly this text" not in shown
 
     def test_an_acked_pair_can_be_held_against_the_text_that_was_judged(self, web, changed):
-        request = AckRequest(note_path("a.md"), ("prose/x",), PARTITION, "human:ana")
+        request = AckRequest(
+            note=note_path("a.md"), gates=("prose/x",), model_partition=PARTITION, actor="human:ana"
+        )
         ack_gate_review(request, corpus=open_corpus(changed), now=LATER)
         write_note(changed, "a.md", EDITED + "\nMore.\n")
 

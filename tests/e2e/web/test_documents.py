@@ -66,7 +66,7 @@ GATES = {"": (), "lens=prose": ("prose",), "lens=prose&lens=links": ("prose", "l
 PAGES_ALONE = {
     *("notes", "note", "gate", "job", "events", "matrix", "search", "finding"),
 }
-COMPARED = {"start", "queue", "looks", "jobs", "gates", "review", "diff"}
+COMPARED = {"start", "costs", "queue", "looks", "jobs", "gates", "review", "diff"}
 # What is no page: texts as they are, forms, the way in, and what a machine asks.
 OTHER_ANSWERS = {
     *("healthz", "job-file", "review-text", "snapshot", "login", "logout", "enter", "preferences"),
@@ -189,6 +189,7 @@ def _asked() -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """The lists under every filter that page and command share."""
     for path, command, filters in (
         ("/", ("review_status",), {"": ()}),
+        ("/costs/", ("review_status", "--costs"), {"": ()}),
         ("/queue/", ("warn_selector",), QUEUE),
         ("/looks/", ("warn_selector", "--needs-a-look"), LOOKS),
         ("/jobs/", ("review_job_list",), JOBS),
