@@ -117,7 +117,7 @@ def _names_heading(finding: LocatableFinding, heading: str) -> bool:
     name = rf"(?<!\w){re.escape(title)}(?!\w)"
     if len(title.split()) == 1:
         name = (
-            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in)\s+(?:the\s+)?){name}"
+            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in|abschnitt|unter|sección|sous)\s+(?:the\s+)?){name}"
             rf"|{name}\s+(?:section|heading)"
         )
     return re.search(name, finding.text, re.I) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from review.domain.markdown.flavours import FLAVOURS
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
 from review.runners.rules.values import RepositoryFacts, RuleInput, RuleLink
@@ -16,8 +17,10 @@ def review_of(
     links: tuple[RuleLink, ...] = (),
     path: str = NOTE,
     repository: RepositoryFacts | None = None,
+    flavour: str = "commonmark",
 ) -> TypedReview:
-    return judge(rule, RuleInput(path, text, links, repository=repository))
+    given = RuleInput(path, text, links, repository=repository, flavour=FLAVOURS[flavour])
+    return judge(rule, given)
 
 
 def lines_of(rule: str, text: str, **given) -> list[int]:
