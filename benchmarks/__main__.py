@@ -220,7 +220,7 @@ def sweep(root: Path, *, notes: int) -> None:
 
 
 def _told(script: str, place: Place, *options: str) -> Any:
-    """What a script of this folder prints as JSON about a place."""
+    """Run a script of this folder on a place, and return its JSON."""
     command = [sys.executable, str(PROJECT / "benchmarks" / script), str(place.root), *options]
     environment = {**os.environ, **place.env}
     done = subprocess.run(

@@ -42,11 +42,6 @@ _REVIEW = "### Summary\n\nJudged by the benchmark. " + "The section keeps to its
 
 @dataclass(frozen=True)
 class Filling:
-    """What one partition gets.
-
-    :param warn_every: one pair in so many is decided `warn` and has a finding; 0 for none.
-    """
-
     partition: str
     warn_every: int = WARN_EVERY
 

@@ -80,7 +80,7 @@ def fetch(store: str) -> int:
 
 
 def warm(root: str, store: str) -> None:
-    """What a warm selector cannot do without."""
+    """Do the minimum work of a warm selector."""
     import json
 
     scan(f"{root}/kb/notes")
@@ -91,7 +91,7 @@ def warm(root: str, store: str) -> None:
 
 
 def cold(root: str, store: str) -> None:
-    """What a selector without an index cannot do without; leaves the index for `warm`."""
+    """Do the minimum work of a selector without an index; leaves the index for `warm`."""
     import json
 
     import yaml

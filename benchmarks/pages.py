@@ -33,7 +33,7 @@ WARM = 2
 
 @dataclass(frozen=True)
 class Figures:
-    """What requests for one page cost: milliseconds, statements, bytes.
+    """The cost of requests for one page: milliseconds, statements, bytes.
 
     :param cpu: the median of the processor time; it tells a slow page from a busy machine.
     :param first: until the first answer, which fills the caches.

@@ -182,7 +182,7 @@ def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
 
 
 def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
-    """As `ingest_bundle_output` does for all that is ready."""
+    """Ingest all ready jobs at once, like `ingest_bundle_output`."""
     from review.ingest.ingest import ingest_jobs
     from review.ingest.request import IngestRequest
 
@@ -198,7 +198,7 @@ def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
 
 
 def _ingest_singly(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
-    """As a sweep does: each when its worker has ended."""
+    """Ingest job by job, like a sweep."""
     from review.ingest.ingest import ingest_job
     from review.ingest.request import IngestRequest
 

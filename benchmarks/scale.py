@@ -122,7 +122,7 @@ def reads(place: Place, base: KnowledgeBase, *, runs: int) -> None:
 
 
 def doctor(place: Place) -> None:
-    """What looks at everything, and takes longer than all the rest."""
+    """Measure the doctor, which reads everything and takes longest."""
     start = run_once(floor("start"), env=place.env, cwd=place.root).seconds
     # It finds that bulk statements left no files of jobs, and says so with its exit code.
     run = run_once(commonplace("review_doctor"), env=place.env, cwd=place.root, expected=(0, 1))

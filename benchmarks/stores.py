@@ -1,4 +1,4 @@
-"""Where a measured store lies: a file below the base, or a database of a server started for the run."""
+"""The measured store: a file below the base, or a database of a server started for the run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Place:
 
     @property
     def store(self) -> str:
-        """What `floors.py` opens: a path or a URL."""
+        """The path or URL that `floors.py` opens."""
         return self.database or str(self.root / "kb/reports/review-store.sqlite")
 
     @property
@@ -64,7 +64,7 @@ class Server:
         return parts._replace(path=f"/{name}").geturl()
 
     def megabytes(self, url: str) -> float:
-        """What the database of a URL takes on the disk, in MB."""
+        """Return the size of the database on disk, in MB."""
         with _connected(url) as connection:
             row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         return float(row[0]) / 1e6 if row else 0.0
@@ -84,7 +84,7 @@ def server() -> Iterator[Server | None]:
 
 
 def connection_words(url: str, database: str = "") -> dict[str, Any]:
-    """What psycopg connects by, out of a `postgres://` URL."""
+    """Return the connection arguments of psycopg from a `postgres://` URL."""
     parts = urlsplit(url)
     words: dict[str, Any] = dict(parse_qsl(parts.query))
     words["dbname"] = database or parts.path.removeprefix("/")

@@ -1,4 +1,4 @@
-"""How figures are printed: one line each, with the floor it stands beside and the budget it is held to."""
+"""Prints figures, one per line, each with its floor and its budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def line(name: str, text: str) -> None:
 
 
 def met(held: bool) -> str:
-    """Whether a budget was."""
     return "met" if held else "NOT MET"
 
 

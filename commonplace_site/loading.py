@@ -14,7 +14,7 @@ TEAM_SETTINGS = "commonplace_site.settings.team"
 
 
 class WebPartMissing(ReviewError):
-    """What the pages are made with is not installed: the commands do without it."""
+    """A package that only the pages need is not installed; the commands work without it."""
 
 
 class McpMissing(ReviewError):

@@ -1,4 +1,4 @@
-"""Django's own server, as `serve` runs it: a request is read whole before the application is asked."""
+"""Django's own server, as `serve` runs it: a request is read completely before it is handled."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class SessionStore(db.SessionStore):
         return found
 
     def _validate_session_key(self, key: str | None) -> bool:
-        """Accept only keys that we hand out: a database refuses some texts with an error."""
+        """Accept only keys of our own format: databases reject some texts with an error."""
         return key is not None and _COOKIE.fullmatch(key) is not None
 
 

@@ -51,7 +51,7 @@ class _Answers(_Whole):
 
 
 class _Notices(_Whole):
-    """Standard error; a command does not end in the middle because nobody can be told how it goes."""
+    """Standard error; a command does not abort because its progress cannot be written."""
 
     def write(self, data: Any, /) -> int:
         try:

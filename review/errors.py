@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status says (docs/commands.md)."""
+    """The exit statuses of commands (docs/commands.md)."""
 
     DONE = 0
     FAILED = 1
@@ -68,7 +68,7 @@ class Conflict(ReviewError):
 
 
 class InputRejected(ReviewError):
-    """What was handed in cannot be taken; nothing was written."""
+    """The input cannot be accepted; nothing was written."""
 
     exit_code = ExitCode.INPUT_REJECTED
 

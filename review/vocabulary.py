@@ -6,7 +6,7 @@ from django.db.models import TextChoices
 
 
 class JobStatus(TextChoices):
-    """Where a job stands; `queued` and `running` are the open states."""
+    """The status of a job; `queued` and `running` are the open states."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -18,7 +18,7 @@ OPEN_JOB_STATUSES = (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
 class FailureCode(TextChoices):
-    """Why a job is `failed`."""
+    """The reason why a job is `failed`."""
 
     PAIRS_MISSING = "pairs-missing"
     ALL_OR_NOTHING = "all-or-nothing"
@@ -34,29 +34,27 @@ class FailureCode(TextChoices):
 
 
 class JobNote(TextChoices):
-    """What a job's log says of a moment that moved nothing."""
+    """An entry of a job's log that changed no status."""
 
     PRUNED = "artifacts pruned"
     TAKEN_OVER = "taken over"
 
 
 class JobPurpose(TextChoices):
-    """Why a job was made: to review notes, or to try a gate on its cases."""
+    """The purpose of a job: to review notes, or to try a gate on its cases."""
 
     REVIEW = "review"
     TRIAL = "trial"
 
 
 class Expectation(TextChoices):
-    """How a gate is to answer one of its cases."""
+    """The expected answer of a gate to one of its cases."""
 
     FLAG = "flag"
     PASS = "pass"
 
 
 class CaseOrigin(TextChoices):
-    """Where the text of a case comes from."""
-
     EXAMPLE = "example"
     SEED = "seed"
     HISTORY = "history"
@@ -64,15 +62,13 @@ class CaseOrigin(TextChoices):
 
 
 class Grouping(TextChoices):
-    """How pairs share a job: one note and lens, or one gate over a batch of notes."""
+    """The grouping of pairs in a job: one note and lens, or one gate over a batch of notes."""
 
     NOTE = "note"
     GATE = "gate"
 
 
 class PairStatus(TextChoices):
-    """What became of a requested pair."""
-
     PENDING = "pending"
     COMPLETED = "completed"
     MISSING = "missing"
@@ -93,7 +89,7 @@ QUEUED_DECISIONS = (Decision.WARN, Decision.FAIL)
 
 
 class DecisionSource(TextChoices):
-    """How a decision was read; `typed` came as data, not as text."""
+    """The form in which a decision was read; `typed` is data, not text."""
 
     RESULT_LINE = "result-line"
     DECLARED = "declared"
@@ -101,15 +97,13 @@ class DecisionSource(TextChoices):
 
 
 class Severity(TextChoices):
-    """How grave a finding is."""
-
     INFO = "info"
     WARN = "warn"
     FAIL = "fail"
 
 
 class DispositionState(TextChoices):
-    """What a person decided about a finding."""
+    """A person's decision about a finding."""
 
     OPEN = "open"
     FIXED = "fixed"
@@ -118,7 +112,7 @@ class DispositionState(TextChoices):
 
 
 class Seen(TextChoices):
-    """Whether a finding was reported before; regressed: it was called fixed in between."""
+    """The history of a finding; `regressed` was marked fixed in between."""
 
     NEW = "new"
     PERSISTING = "persisting"
@@ -134,8 +128,6 @@ class NoteNow(TextChoices):
 
 
 class AcceptanceKind(TextChoices):
-    """Where an acceptance event comes from."""
-
     FULL_REVIEW = "full-review"
     ACK = "ack"
     AUTO_ACK = "auto-ack"
@@ -144,7 +136,7 @@ class AcceptanceKind(TextChoices):
 
 
 class Staleness(TextChoices):
-    """Why a pair is stale, in falling order of precedence; `requested` is the selector's other mode."""
+    """The reasons for staleness, highest precedence first; `requested` is another selector mode."""
 
     MISSING_REVIEW = "missing-review"
     GATE_CHANGED = "gate-changed"
@@ -156,7 +148,7 @@ REQUESTED = "requested"
 
 
 class NotAccepted(TextChoices):
-    """Why a completed pair did not move the current acceptance."""
+    """The reason why a completed pair did not move the current acceptance."""
 
     SUPERSEDED = "superseded"
     DECISION_ERROR = "decision-error"
@@ -167,8 +159,6 @@ class NotAccepted(TextChoices):
 
 
 class LookReason(TextChoices):
-    """Why a review needs a look."""
-
     DECISION_UNKNOWN = "decision-unknown"
     DECISION_ERROR = "decision-error"
     QUOTES_OF_ANOTHER_NOTE = "quotes-of-another-note"
@@ -187,7 +177,7 @@ class Region(TextChoices):
 
 
 class ProblemCode(TextChoices):
-    """What can be wrong with a file of the knowledge base, or with a bundle output."""
+    """A problem of a file of the knowledge base, or of a bundle output."""
 
     INVALID_FRONTMATTER = "invalid-frontmatter"
     UNCLOSED_FRONTMATTER = "unclosed-frontmatter"

@@ -51,7 +51,7 @@ def figures() -> dict[str, int]:
 
 
 def is_statement(node: ast.AST) -> bool:
-    """Whether it is a statement; docstrings are none."""
+    """Return True for statements other than docstrings."""
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return isinstance(node, ast.stmt) and not is_text
 

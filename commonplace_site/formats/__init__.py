@@ -1,3 +1,3 @@
-"""How moments are written where Django writes them, by language."""
+"""Date and time formats of Django's own output, by language."""
 
 from __future__ import annotations

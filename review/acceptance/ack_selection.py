@@ -44,7 +44,7 @@ _CHANGES = frozenset({Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGED.value
 
 
 class QuoteGone(Conflict):
-    """The change deletes what an open finding quotes: it may be fixed, which no ack can tell."""
+    """The change deletes the quote of an open finding, which may be fixed: an ack cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class AckTarget(TargetInput):
 
     @property
     def is_change(self) -> bool:
-        """Whether an ack can settle it: something changed since it was accepted."""
+        """True if an ack can settle it: something changed since it was accepted."""
         return bool(_CHANGES.intersection(self.reasons or [self.reason]))
 
 

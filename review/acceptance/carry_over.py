@@ -43,7 +43,7 @@ _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
 
 
 class NothingToCarry(InputRejected):
-    """No acceptance stands at the old path or below it."""
+    """There is no acceptance at the old path or below it."""
 
 
 class NotIdentical(Conflict):

@@ -72,7 +72,7 @@ class OverrideRequest:
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """What a person read in a review; `decision` is pass, warn or fail."""
+    """A person's decision about a review; `decision` is pass, warn or fail."""
 
     review_pair_id: int
     decision: Decision

@@ -34,7 +34,7 @@ class UnknownBatch(InputRejected):
 
 @dataclass
 class BatchCollector:
-    """What the commands of batches do; providers are opened once.
+    """The operations of the batch commands; providers are opened once.
 
     :param batch_ids: only these; none is all.
     """

@@ -36,7 +36,7 @@ _TableKey = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class CalibrationRequest:
-    """Which records; an empty filter keeps all.
+    """A selection of calibration records; an empty filter keeps all.
 
     :param gates: gate ids, paths and bundles.
     :param with_agreement: read every review, for decisions, flips and agreement.
@@ -58,7 +58,7 @@ def read_calibration(
 
 
 class _Reading:
-    """What the store says, in cells, and how it becomes records."""
+    """The store's counts by cell, and their conversion to records."""
 
     def __init__(self, corpus: Corpus, request: CalibrationRequest, config: Config) -> None:
         self._now = {gate.path: gate.sha256 for gate in corpus.gates.gates}

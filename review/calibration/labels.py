@@ -28,7 +28,7 @@ _CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_
 
 
 def is_person(actor: str) -> bool:
-    """Tell a person from an agent, and from an actor that nobody named."""
+    """Return True for a person, and False for an agent or an unnamed actor."""
     return actor.startswith(PEOPLE)
 
 

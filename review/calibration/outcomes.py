@@ -61,7 +61,7 @@ def _texts(keys: Collection[int]) -> dict[int, str]:
 
 
 def _is_changed(before: str, after: str, quote: str, line: int) -> bool:
-    """Tell whether one of the lines that the quote covers is not in the later text."""
+    """Return True if a line that the quote covers is not in the later text."""
     lines = before.split("\n")
     last = line + quote.strip().count("\n")
     kept = set(after.split("\n"))

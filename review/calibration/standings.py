@@ -21,7 +21,7 @@ _NONE = Proportion(0, 0)
 
 @dataclass(frozen=True)
 class Standing:
-    """What people's labels say of a cell.
+    """The precision of a cell by people's labels.
 
     :param weight: labels that the borrowed part of `belief` is worth.
     """
@@ -33,7 +33,7 @@ class Standing:
 
 
 class Standings:
-    """Precision by people's labels, for the cells that are asked about."""
+    """Precision by people's labels, for the requested cells."""
 
     def __init__(self, labels: Labels, cells: Iterable[Cell], *, gates_folder: str) -> None:
         """Take the cells that will be asked about; those with labels are known in any case."""

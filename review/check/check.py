@@ -29,7 +29,7 @@ _TRIPPING = {"fail": (Severity.FAIL,), "warn": (Severity.WARN, Severity.FAIL)}
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What to check; no gates, notes or models are all of them.
+    """The scope of a check; no gates, notes or models means all of them.
 
     :param text: judged in the place of the one note that is named, which need not be saved.
     :param since: only notes that differ from the merge base with this revision.

@@ -1,4 +1,4 @@
-"""How structs become JSON and how input becomes structs, with errors that say where."""
+"""Encodes structs as JSON and decodes input into structs, with errors that name the place."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Listed(Generic[T]):
 
 
 def _is_before(key: Key, start: Key) -> bool:
-    """Compare as the listing is sorted; nothing stands behind the cursor of another listing."""
+    """Compare in the order of the listing; nothing follows the cursor of another listing."""
     try:
         return key <= start
     except TypeError:
@@ -62,7 +62,7 @@ def _is_before(key: Key, start: Key) -> bool:
 
 
 def count_by(items: Iterable[T], **words: Callable[[T], str]) -> Counts:
-    """Count the items by each of the words that they are told apart by, the most frequent first."""
+    """Count the items by each word, most frequent first."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in words}
     for item in items:
         for name, word in words.items():

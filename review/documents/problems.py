@@ -9,7 +9,7 @@ from review.domain.problems import Problem
 
 
 class ProblemJson(Document, kw_only=True):
-    """What is wrong with one file, and whether it was left out for it."""
+    """A problem of one file; `skipped` if the file was left out for it."""
 
     path: str
     code: str
@@ -23,7 +23,7 @@ def problem_json(problem: Problem) -> ProblemJson:
 
 
 def no_note_found(places: Iterable[str]) -> str:
-    """What zeros do not tell where the folders are there and hold no note."""
+    """Return the warning that the folders hold no note, which counts of zero do not show."""
     return (
         f"no note was found below {', '.join(places)}: that nothing is stale says nothing;"
         " the folders are those of kb/review.toml, or that were named"

@@ -11,11 +11,12 @@ SKIP_KEY = "review_skip"  # in a note's frontmatter
 
 @dataclass(frozen=True, slots=True)
 class NoteKind:
-    """What a note says it is; `type_path` as `resolve_type` gives it, `""` for none.
+    """The properties of a note that decide which gates apply.
 
-    `readable` is false when the frontmatter could not be read, so that nothing is known. `language`
-    is a code of two letters, `""` where it is not known; `skips` are the gates or lenses that the
-    note takes itself out of, with its reasons; `places` are the patterns of gates that its path fits.
+    `type_path` is as `resolve_type` returns it, `""` for none. `readable` is false when the
+    frontmatter could not be read. `language` is a two-letter code, `""` if unknown; `skips` are the
+    gates or lenses that the note opts out of, with its reasons; `places` are the patterns of gates
+    that its path matches.
     """
 
     type_path: str
@@ -28,8 +29,8 @@ class NoteKind:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a gate asks of a note: any of `types` (resolved), all of `traits`, a path that fits one
-    of `places`, the `language`; and that the note does not skip it by `gate_id`."""
+    """A gate's conditions on a note: any of `types` (resolved), all of `traits`, a path that matches
+    one of `places`, the `language`; and that the note does not skip it by `gate_id`."""
 
     types: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()

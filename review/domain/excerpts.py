@@ -1,4 +1,4 @@
-"""What a person searches for, and the piece of a text that shows where it stands."""
+"""A person's search terms, and the excerpt of a text that shows where they occur."""
 
 from __future__ import annotations
 

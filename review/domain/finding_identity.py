@@ -47,8 +47,6 @@ _COMMON_WORDS = frozenset(
 
 
 class Reported(Protocol):
-    """What a finding quotes and says, and its severity."""
-
     @property
     def quote(self) -> str: ...
     @property
@@ -59,7 +57,7 @@ class Reported(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReportedFinding:
-    """What identifies a finding that a review reports now.
+    """The identifying parts of a finding that a review reports now.
 
     :param line: its line in the reviewed note, from 1; None if unknown.
     :param lines: all lines where its quote begins.
@@ -145,7 +143,7 @@ def own_fingerprints(
 
 
 def say_the_same(one: Reported, other: Reported) -> bool:
-    """Whether two findings with one quote may be the same remark about two places of it."""
+    """True if two findings with one quote may be the same remark about two places of it."""
     compare = _Comparison("")
     words = [compare.words(item.quote, item.text) for item in (one, other)]
     return one.severity == other.severity and not compare.name_different_things(*words)
@@ -199,7 +197,7 @@ class _Comparison:
         return score / (1 + step)
 
     def name_different_things(self, ours: _Words, theirs: _Words) -> bool:
-        """Whether each names something of the quote (or else of the note) that the other does not.
+        """True if each names something of the quote (or else of the note) that the other does not.
 
         ISO and SOC that one sentence leaves undefined are two findings with similar wording.
         """
@@ -264,7 +262,7 @@ def _all(words: _Words) -> frozenset[str]:
 
 
 def _related(ours: _Words, theirs: _Words) -> bool:
-    """Whether two texts have specific words in common; one without any may mean anything."""
+    """True if two texts share specific words, or one of them has none."""
     mine, others = (frozenset(word[:6] for word in _all(words)) for words in (ours, theirs))
     fewer = min(len(mine), len(others))
     return not fewer or len(mine & others) / fewer >= _RELATED
@@ -280,7 +278,7 @@ def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tupl
 
 
 def _may_be_edited(ours: _Words, theirs: _Words) -> bool:
-    """Whether one quote may be the other after an edit of the note: not if both are in it."""
+    """True if one quote may be the other after an edit of the note: not if both are in it."""
     if ours.span and theirs.span:
         return False
     return _agreement(ours.quote.split(), theirs.quote.split()) >= _HALF

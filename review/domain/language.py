@@ -1,4 +1,4 @@
-"""Tells which language a note is written in, by its own word or by its script and small words."""
+"""Detects the language of a note: declared, or by its script and function words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LANGUAGES = {
 
 
 def language_of(text: str) -> str:
-    """Give the language's code of two letters; empty where it cannot be told."""
+    """Return the two-letter language code; empty if unknown."""
     prose = _CODE.sub(" ", text[:_READ])
     letters = len(_LETTER.findall(prose))
     for name, script in _SCRIPTS.items():

@@ -9,7 +9,7 @@ from review.vocabulary import ProblemCode
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with the file at `path`, and whether the file was left out for it.
+    """A problem of the file at `path`; `skipped` if the file was left out for it.
 
     `line` is 1-based in the file. Where it is known the message starts with `line N: `;
     the constructor sees to that, so a caller hands in the bare message.

@@ -1,4 +1,4 @@
-"""Who takes jobs on a host, so that others can tell later whether it is still there."""
+"""Identifies the process that claims jobs on a host, so that others can check if it still runs."""
 
 from __future__ import annotations
 

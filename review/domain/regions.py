@@ -67,7 +67,7 @@ def _without_marks(heading: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """What a gate sees of a value that should have been text; a list must not look like none."""
+    """Return a value that should be text as a gate sees it; a list must not look like no value."""
     return value if isinstance(value, str) else "" if value is None else repr(value)
 
 

@@ -34,5 +34,6 @@ RULE_NAMES = (
     "undefined-references",
     "unresolved-links",
     "vague-link-text",
+    "verbatim-quotes",
     "wall-of-links",
 )

@@ -15,7 +15,7 @@ from review.vocabulary import Region, Staleness
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """What stands for the two texts of a pair: hashes or snapshot ids, compared for equality only."""
+    """The two texts of a pair as hashes or snapshot ids, compared for equality only."""
 
     note: object
     gate: object
@@ -97,7 +97,7 @@ def body_ratio(before: str, after: str) -> float:
 
 
 def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens were inserted or deleted, at least."""
+    """Return a lower bound of the tokens inserted or deleted."""
     if old == new:
         return 0
     if max(len(old), len(new)) > MAX_LINES:

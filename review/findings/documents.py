@@ -52,7 +52,7 @@ class QueueEntryJson(Document, kw_only=True):
 
 
 class DispositionJson(Document, kw_only=True):
-    """What a person decided about the finding."""
+    """A person's decision about the finding."""
 
     disposition: str
     actor: str

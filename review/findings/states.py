@@ -17,7 +17,7 @@ from review.vocabulary import DispositionState
 
 
 class QuoteNow(NamedTuple):
-    """The line of a quote in the note as it is now; None where it is gone or cannot be told."""
+    """Return the line of a quote in the current note; None if it is gone or unknown."""
 
     line: int | None
     is_gone: bool

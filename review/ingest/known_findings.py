@@ -46,7 +46,7 @@ class KnownFindings:
         return self._texts[key]
 
     def earlier(self, pairs: Sequence[ReviewPair]) -> dict[tuple[int, int], list[KnownFinding]]:
-        """What earlier reviews reported, the newest first, by the keys of note and gate.
+        """Return findings of earlier reviews, newest first, by the keys of note and gate.
 
         :param pairs: those of one job that report findings.
         """

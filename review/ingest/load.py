@@ -129,7 +129,7 @@ def _check_provenance(job: ReviewJob, request: IngestRequest, config: Config) ->
 
 
 def _read_output(job: ReviewJob, request: IngestRequest, config: Config) -> bytes:
-    """Return the output that was handed in, else that of the job's own file."""
+    """Return the output that was passed in, else that of the job's own file."""
     data = request.outputs.get(job.pk)
     where = "the given input"
     if data is None:

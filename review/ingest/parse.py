@@ -28,7 +28,7 @@ _TELLING_WORDS = 5
 
 @dataclass(frozen=True)
 class ReadReview:
-    """A review's text, and what it says by itself."""
+    """A review's text, and the values read from it."""
 
     text: str
     decision: ParsedDecision
@@ -172,7 +172,7 @@ def _unread(text: str, problem: str) -> ReadReview:
 def later_versions(
     parsed: ParsedOutput, *, pairs: Sequence[ReviewPair], stored: Mapping[int, str]
 ) -> list[str]:
-    """What an output says anew about pairs that are completed already: it is not taken, but told.
+    """Report new texts for pairs that are already completed; they are not taken.
 
     :param stored: the review texts of those pairs, by pair key.
     """

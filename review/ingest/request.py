@@ -1,4 +1,4 @@
-"""What an ingest is asked to do, and the refusals it can answer with."""
+"""The request for an ingest, and the refusals that it can return."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NoBlocks(InputRejected):
 
 @dataclass(frozen=True)
 class IngestRequest:
-    """How to take in the outputs of one or more jobs.
+    """A request to ingest the outputs of one or more jobs.
 
     :param outputs: a job's output as bytes, where it does not stand in the job's own file.
     :param provenance: who ran the job, for jobs that nobody claimed.

@@ -44,7 +44,7 @@ _UNDECIDED = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What the ingest of one job will store, settled before the transaction starts.
+    """The rows that the ingest of one job will store, decided before the transaction starts.
 
     :param taken: the reviews that complete their pairs.
     :param why_missing: by ordinal, why a pair has no review after it.

@@ -1,4 +1,4 @@
-"""Writes the files and folders that an operator asked for, each whole or not at all."""
+"""Writes the files and folders that an operator requested, each atomically."""
 
 from __future__ import annotations
 

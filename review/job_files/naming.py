@@ -14,7 +14,7 @@ MANIFEST_NAME = "MANIFEST.json"
 
 @dataclass(frozen=True)
 class JobPaths:
-    """Where a job's files are: root-relative POSIX when below the root, else absolute."""
+    """The paths of a job's files: root-relative POSIX when below the root, else absolute."""
 
     folder: str
     prompt: str

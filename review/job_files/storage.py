@@ -35,7 +35,7 @@ class LocalFolder:
         self._location = location
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file in one step; a folder that stands in its place is moved aside."""
+        """Write a file atomically; a folder at its path is moved aside."""
         path = self._writable(name)
         if path.is_dir() and not path.is_symlink():
             self.move_aside(name)

@@ -1,4 +1,4 @@
-"""Which running jobs seem abandoned, and which failed ones still miss a review."""
+"""Finds running jobs that seem abandoned, and failed ones that still miss a review."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class UnknownJob(InputRejected):
 
 @dataclass(frozen=True)
 class JobFilter:
-    """Which jobs to give; an empty filter keeps all.
+    """A filter of jobs; an empty one keeps all.
 
     :param job_ids: only these, when it is not None.
     """
@@ -73,7 +73,7 @@ class JobRow:
 
 @dataclass(frozen=True)
 class JobCounts:
-    """How many jobs there are by each filter's values, of all jobs."""
+    """The number of jobs by each filter's values, over all jobs."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     partitions: Counter[str] = field(default_factory=Counter)

@@ -33,7 +33,7 @@ class JobNotClaimable(Conflict):
 
 @dataclass(frozen=True)
 class ClaimRequest:
-    """Which jobs to claim, and for whom.
+    """A request to claim jobs for an actor.
 
     :param job_id: this one; None claims the oldest queued ones.
     :param model_partition: only jobs of this partition; None claims any that `provenance` fits.

@@ -36,7 +36,7 @@ class CostJson(Document, kw_only=True):
 
 
 class PricedEstimateJson(Document, kw_only=True):
-    """What planned jobs would cost with a model API, at its declared prices.
+    """The estimated cost of planned jobs with a model API, at its declared prices.
 
     `cached_tokens` are read from the provider's cache where it works throughout. Output tokens are by
     past jobs of the partition, or assumed. A null cost needs a price that is not declared.
@@ -98,7 +98,7 @@ def mean_cost(*, model_partition: str, runner: str) -> float | None:
 
 
 def mean_output_tokens(*, model_partition: str) -> float | None:
-    """The mean output of the latest jobs of the partition for a pair; None when none told it."""
+    """Return the mean output per pair of the partition's latest jobs; None when none reported it."""
     rows = _run_jobs().filter(model_partition__name=model_partition).order_by("-pk")
     latest = rows.values_list("telemetry", "pair_count")[:_PAST_JOBS]
     told = [(usage_of(telemetry).output_tokens or 0, pairs) for telemetry, pairs in latest]

@@ -39,7 +39,7 @@ NOT_APPLICABLE = "not-applicable"
 
 @dataclass(frozen=True)
 class CreateRequest:
-    """What to create jobs from, and how.
+    """A request to create jobs from a selection.
 
     :param selection: selector JSON; `source` is what messages call it.
     :param batch_size: notes in a job of grouping `gate`; None is the default.

@@ -1,4 +1,4 @@
-"""What the runs of a job have left in its folder, where nobody was there to take it in."""
+"""The output that runs left in a job's folder because the parent ended before taking it in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RUN = re.compile(r"run-([1-9][0-9]{0,3})")
 
 
 def run_folder(job: ReviewJob, number: int, *, config: Config) -> Path:
-    """Where a run of the job keeps what its CLI says; `number` counts from 1."""
+    """Return the folder for the output of a run's CLI; `number` counts from 1."""
     return _job_folder(job, config) / f"run-{number}"
 
 
@@ -29,7 +29,7 @@ def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
 
 
 def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
-    """What each run came to, as far as it can be told now; only for a job whose parent is gone.
+    """Return the known outcomes of the runs; only for a job whose parent is gone.
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
     """

@@ -1,4 +1,4 @@
-"""How much of the outputs of jobs is there."""
+"""Determines how complete the outputs of jobs are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = ("job_id", "ordinal", "note__path", "gate__path")
 
 @dataclass(frozen=True)
 class OutputState:
-    """How much of an output is there; `missing` says by ordinal why a pair has no whole review."""
+    """The completeness of an output; `missing` says by ordinal why a pair has no whole review."""
 
     state: Literal["none", "unreadable", "foreign", "partial", "complete"]
     missing: dict[int, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class OutputState:
 
     @property
     def detail(self) -> str:
-        """What an ingest would keep of a partial output; else empty."""
+        """The parts of a partial output that an ingest would keep; else empty."""
         if self.state != "partial":
             return ""
         why = "; ".join(f"pair {ordinal}: {reason}" for ordinal, reason in self.missing.items())

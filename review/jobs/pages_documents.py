@@ -54,7 +54,7 @@ class JobDetailsJson(Document, kw_only=True):
 
 
 class DispositionEventJson(Document, kw_only=True):
-    """What a person decided about a finding; its words are null when no review reports it."""
+    """A person's decision about a finding; `text` is null when no review reports it."""
 
     fingerprint: str
     state: str

@@ -30,7 +30,7 @@ class _Load:
 def priced_estimates(
     jobs: Sequence[PlannedJobJson], *, model_partition: str, corpus: Corpus, config: Config
 ) -> list[PricedEstimateJson]:
-    """What the jobs would cost with each model API that has prices, by name."""
+    """Estimate the cost of the jobs with each model API that has prices, by name."""
     rules = estimate_tokens(render_prompt(PromptRequest("", "", (), (), ())))
     sizes = {
         path: estimate_tokens(corpus.gate(path).text)

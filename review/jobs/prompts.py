@@ -15,7 +15,7 @@ def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> byte
     """Return the prompt that the job was made with; None where it cannot be made again.
 
     The texts, the token and the order are the store's. The table of links is not: where a note
-    that was linked to has come or gone since, the prompt would be another.
+    that was linked to has come, gone or changed its size in kilobytes, the prompt would be another.
     """
     data = render_prompt(_request(job, linker, config.gates_folder)).encode()
     return data if sha256_hex(data) == job.prompt_sha256 else None

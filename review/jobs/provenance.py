@@ -80,7 +80,7 @@ def validate_provenance(
 
 
 def canonical_partition(name: str, *, config: Config) -> str:
-    """The partition that `name` stands for; a partition's own name stands for itself.
+    """Return the partition that `name` denotes; a partition's own name denotes itself.
 
     :raises ModelNameRefused: none can be made of it.
     """
@@ -90,7 +90,7 @@ def canonical_partition(name: str, *, config: Config) -> str:
 
 
 def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
-    """Whether `models` (of telemetry, or of the output itself) say that another model ran.
+    """Return True if `models` (of telemetry, or of the output itself) say that another model ran.
 
     Several models can have a part in one run (a small one for titles, say); one that makes the
     partition is enough. A name of which no partition can be made is another model.
@@ -102,7 +102,7 @@ def partition_contradicts(partition: str, models: Iterable[str], *, config: Conf
 def telemetry_contradicts(
     partition: str, telemetry: Mapping[str, Any] | None, *, config: Config
 ) -> bool:
-    """Whether telemetry says that another partition's model wrote the output, or half of it.
+    """Return True if telemetry says that another partition's model wrote at least half the output.
 
     Who wrote it is who spent the output tokens; where they are not told by model, one named model
     of the partition is enough.
@@ -130,7 +130,7 @@ def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 
 def names_no_model(telemetry: Mapping[str, Any]) -> bool:
-    """Whether telemetry has a place for the model and no name in it that could be read."""
+    """Return True if telemetry has a field for the model but no readable name in it."""
     said = any(telemetry.get(name) not in _NOTHING for name in ("model", *_ACCOUNT_KEYS))
     return said and not telemetry_models(telemetry)
 
@@ -149,7 +149,7 @@ def _names(place: object, depth: int = 0) -> Iterator[str]:
 
 
 def _names_of_accounts(place: object) -> Iterator[str]:
-    """As `_names`; else the keys, where none of them stands for words."""
+    """Yield `_names`; else the keys, if none of their values is text."""
     names = list(_names(place))
     if (
         not names

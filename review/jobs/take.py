@@ -39,14 +39,6 @@ class NothingToTake(ReviewError):
 
 @dataclass(frozen=True)
 class TakeRequest:
-    """Which work to take.
-
-    :param claim: for whom, and of which partition; its limit is the most jobs.
-    :param max_tokens: of all prompts together, what several begin with counted once.
-    :param selection: the scope; queued jobs that hold pairs of it come first, then new ones.
-        None takes what is queued.
-    """
-
     claim: ClaimRequest
     max_tokens: int
     selection: SelectionRequest | None = None

@@ -60,7 +60,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class NoteText:
-    """A note as it stands now: `text` encodes to `data`, byte for byte."""
+    """A note as it is now: `text` encodes to `data`, byte for byte."""
 
     path: str
     disk_path: str
@@ -153,7 +153,7 @@ class Corpus:
         return self._placed(self._loader.load(scanner.result(), now_ns=now_ns))
 
     def read_note(self, path: str) -> NoteText:
-        """Read one note as it stands now.
+        """Read one note as it is now.
 
         :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
         """

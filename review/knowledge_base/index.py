@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoteRow(NamedTuple):
-    """What one content of one note came to; `kind` counts in the index's list of kinds."""
+    """The result of reading one version of one note; `kind` counts in the index's list of kinds."""
 
     signature: StatSignature
     sha256: str
@@ -70,7 +70,7 @@ class FileIndex:
         return self._content.kinds
 
     def remember_note(self, path: str, row: NoteRow) -> None:
-        """Keep a row; hand in only what `StatSignature.is_settled`."""
+        """Keep a row; pass only rows whose `StatSignature.is_settled`."""
         self.notes[path] = row
         self._changed = True
 

@@ -94,7 +94,7 @@ class PathScanner(Scanner):
 
 
 def refusal(path: str, rules: ScanRules) -> str:
-    """Say why a path can be no note whatever stands under it; `""` when it can."""
+    """Return why a path can never be a note, whatever it holds; `""` when it can."""
     below = f"{path}/"
     for root in rules.roots:
         below = below.removeprefix(f"{root}/")

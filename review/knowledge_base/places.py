@@ -1,4 +1,4 @@
-"""Tells which patterns of gates the paths of notes fit, and which skips of notes hide nothing."""
+"""Matches paths of notes with patterns of gates, and finds skips of notes that have no effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NotePlacing:
-    """NotePlacing notes by the gates of one catalog."""
+    """Matches notes with the path patterns of one catalog's gates."""
 
     def __init__(self, gates: tuple[Gate, ...]) -> None:
         self._gates = gates

@@ -68,7 +68,7 @@ class UnreadableFile(InputRejected):
 
 
 class FileContent(NamedTuple):
-    """What was read; the signature is `None` if the file changed while it was read."""
+    """The bytes of a file; the signature is `None` if the file changed while it was read."""
 
     data: bytes
     signature: StatSignature | None

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from review.domain.markdown.anchors import Anchors, anchors_of
@@ -145,9 +146,11 @@ class Linker:
         self.flavour = flavour
         self.repository = Repository(root, files)
         self._root = root
+        self._disk_paths = disk_paths
         self._strip_comments = strip_comments
         self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
         self.anchors_of = cache(self._read_anchors)
+        self._size_of = cache(self._read_size)
 
     def links(self, text: str) -> tuple[Link, ...]:
         """Return the links of a note, those within it included."""
@@ -157,13 +160,18 @@ class Linker:
         """Say which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
-    def _read_anchors(self, path: str) -> Anchors | None:
-        """Return the anchors of a note as it stands now; None where it cannot be read."""
+    def text_of(self, path: str) -> str | None:
+        """Return the text of a note as it is now; None if it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:
-            text = decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
+            return decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
         except UnreadableFile:
+            return None
+
+    def _read_anchors(self, path: str) -> Anchors | None:
+        text = self.text_of(path)
+        if text is None:
             return None
         return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
 
@@ -181,7 +189,17 @@ class Linker:
             found = self.resolve(link.target, note_path=note_path, kind=link.kind)
             if not found.external:
                 rows[link.target] = found.path
-        return tuple(LinkRow(target, path) for target, path in rows.items())
+        return tuple(LinkRow(target, path, self._size_of(path)) for target, path in rows.items())
+
+    def _read_size(self, path: str | None) -> int | None:
+        """Return the bytes of a note as it stands now; None of any other file."""
+        if path is None or not path.endswith(MARKDOWN):
+            return None
+        spellings = (path, *self._disk_paths.spellings(path))
+        files = (Path(self._root, spelling) for spelling in spellings)
+        with suppress(OSError):
+            return next((file.stat().st_size for file in files if file.is_file()), None)
+        return None
 
 
 def read_linked_files(
@@ -230,7 +248,7 @@ class Repository:
         self._files = files
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Whether a path is not there although its first two folders are.
+        """Return True if a path does not exist although its first two folders do.
 
         It may be meant from the root or from the folder of the note that names it.
         Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
@@ -248,7 +266,7 @@ class Repository:
 
     @cached_property
     def make_targets(self) -> frozenset[str] | None:
-        """The targets of the Makefile at the root; None where there is none or it cannot be told."""
+        """The targets of the Makefile at the root; None if there is none or they are not known."""
         text = next(filter(None, map(self._read, _MAKEFILES)), "")
         if not text or _INCLUDE.search(text):
             return None

@@ -57,7 +57,7 @@ class FileEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class ScanRules:
-    """What a walk takes and what it leaves out.
+    """The files that a walk includes and excludes.
 
     :param roots: root-relative folders that a walk starts in unless others are named.
     :param excludes: root-relative patterns, as in `.gitignore`.

@@ -19,7 +19,7 @@ from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobPurpo
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who runs a job, as the parent said when it took it; None is "not exposed", never a default."""
+    """The runner, model and effort that a parent stated at its claim; None is "not exposed"."""
 
     runner: str | None = None
     runner_model: str | None = None
@@ -56,7 +56,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the harness and the worker said about the execution; None and "" change nothing."""
+    """Statements of the harness and the worker about the execution; None and "" change nothing."""
 
     telemetry: dict[str, Any] | None = None
     self_reported_model: str = ""

@@ -30,7 +30,7 @@ UNDECIDED = (Decision.ERROR, Decision.UNKNOWN)
 
 @dataclass(frozen=True)
 class PairReview:
-    """What a parsed review says about its pair, and why it was not accepted, if it was not."""
+    """The values of a parsed review of a pair, and why it was not accepted, if it was not."""
 
     decision: Decision
     source: DecisionSource | None

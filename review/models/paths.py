@@ -71,19 +71,19 @@ class ModelPartition(models.Model):
 
 
 class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
-    """Which store this is, and the counters that writers take in turn, each until its commit."""
+    """The store's identity, and its counters, which each writer locks until its commit."""
 
     def identity(self) -> str:
         """The store's own id, which its copies keep."""
         return self.values_list("store_id", flat=True).get(pk=1)
 
     def allocate_job_ids(self, count: int) -> int:
-        """The first of `count` job ids, never handed out before; call it inside a transaction."""
+        """Return the first of `count` new job ids; call it inside a transaction."""
         self.filter(pk=1).update(next_job_id=F("next_job_id") + count)
         return self.values_list("next_job_id", flat=True).get(pk=1) - count
 
     def take_turn(self) -> None:
-        """Write after whoever writes now, and before whoever comes next; changes nothing itself.
+        """Take the write lock for the rest of this transaction, by an update that changes nothing.
 
         Rows that are only added then get their keys in the order of the commits, so that a reader
         who knows the last key knows what it has not seen.
@@ -91,7 +91,7 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
         self.filter(pk=1).update(store_id=F("store_id"))
 
     def move_acceptances(self) -> None:
-        """Take the turn of moving current acceptances; a second mover waits for the commit."""
+        """Take the lock for moving current acceptances; a second writer waits for the commit."""
         self.filter(pk=1).update(acceptance_revision=F("acceptance_revision") + 1)
 
 

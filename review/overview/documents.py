@@ -87,7 +87,7 @@ class StatusJson(Document, kw_only=True):
 
 
 class NotePairJson(Document, kw_only=True):
-    """Where a note stands with one gate in one model partition.
+    """The state of a note with one gate in one model partition.
 
     `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where the gate no longer
     applies. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
@@ -220,7 +220,7 @@ class FolderJson(Document, kw_only=True):
 
 
 class MatrixRowJson(Document, kw_only=True):
-    """A note; `states` has one word a column, null where nothing is owed."""
+    """A note; `states` has one word a column, null where no review is required."""
 
     note_path: str
     states: list[str | None]

@@ -41,7 +41,7 @@ EventCursor: TypeAlias = Mapping[EventKind, int]
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events to return; an empty filter keeps all.
+    """A filter of events; an empty one keeps all.
 
     Statuses and a job select events of jobs only, and states dispositions only.
 

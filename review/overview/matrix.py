@@ -27,7 +27,7 @@ RUNNING = "running"
 
 
 class Mode(StrEnum):
-    """Which notes to show: all, or those with a cell of some kind."""
+    """The notes to show: all, or those with a cell of some kind."""
 
     ALL = "all"
     NOT_FRESH = "not-fresh"
@@ -37,7 +37,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class MatrixRequest:
-    """What to show.
+    """A request for one page of the matrix.
 
     :param partition: `BEST` shows the best state that any partition gives a pair.
     :param folder: notes below it; "" is all.
@@ -104,7 +104,7 @@ class Matrix:
 
     @property
     def last(self) -> str:
-        """Where the next page starts; "" where nothing is shown."""
+        """The cursor of the next page; "" when nothing is shown."""
         if self.rows:
             return self.rows[-1].note_path
         return f"{self.folders[-1].path}/" if self.folders else ""

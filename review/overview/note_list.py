@@ -20,7 +20,7 @@ Place = tuple[int, int, int, int, str]
 
 @dataclass(frozen=True)
 class ListRequest:
-    """Which notes to give; an empty filter keeps all, several values of one any of them.
+    """A filter of notes; an empty one keeps all, and several values match any of them.
 
     :param states: notes with a pair of such a state in one of the partitions.
     :param words: all of these stand in the path, in any case.

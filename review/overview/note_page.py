@@ -32,7 +32,7 @@ _GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.I
 
 @dataclass(frozen=True)
 class NotePageRequest:
-    """What to show of a note.
+    """A request for the page of a note.
 
     :param partitions: model partitions; none is those that the note has something in.
     :param before: acceptances of the history below this key; None starts with the newest.

@@ -76,7 +76,7 @@ class PairRow(NotePairJson, kw_only=True):
 
     @property
     def is_trivial(self) -> bool:
-        """Whether it is stale for nothing but a change that the gate calls trivial."""
+        """True if the only reason for staleness is a change that the gate calls trivial."""
         only_note = self.reasons == [Staleness.NOTE_CHANGED] and self.review_pair_id is not None
         return only_note and self.change is not None and self.change.trivial
 
@@ -90,7 +90,7 @@ def read_pairs(
     obligations: Obligations,
     gates_folder: str,
 ) -> tuple[PairRow, ...]:
-    """What partitions owe of the note, and whatever they have accepted; by gate and partition.
+    """Return the pairs that partitions must review or have accepted, by gate and partition.
 
     :param partitions: the ones to show; none shows those the note has something in.
     """

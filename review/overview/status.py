@@ -35,7 +35,7 @@ from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision, J
 
 
 class FailOn(StrEnum):
-    """What `--fail-on` can ask for; `warn` trips on a fail too."""
+    """The values of `--fail-on`; `warn` trips on a fail too."""
 
     FAIL = "fail"
     WARN = "warn"

@@ -85,7 +85,7 @@ def _reports() -> dict[str, list[FindingPeriod]]:
 def _is_open(
     reports: Sequence[FindingPeriod], said: Sequence[tuple[datetime, str]], end: datetime
 ) -> bool:
-    """Tell whether a finding was reported at a moment, and not settled or deferred by then.
+    """Return True if a finding was reported by a moment, and neither settled nor deferred by then.
 
     One that was called fixed is open if a text is read later in which it is found again.
     """

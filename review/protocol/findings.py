@@ -147,7 +147,7 @@ class _Reader:
             self._open = self._finding(text[marker.end() :], column + marker.end())
 
     def _belongs(self, column: int, *, is_bullet: bool) -> bool:
-        """Whether a line that is no heading belongs to the open finding."""
+        """Return True if a line that is no heading belongs to the open finding."""
         if self._open is not None and column >= self._open.column:
             return True
         return not is_bullet and not self._after_blank and not self._quoting
@@ -198,7 +198,7 @@ def _is_findings(title: str) -> bool:
 
 
 def _is_set_apart(severity: re.Match[str], content: str) -> bool:
-    """Whether marks set the word apart, as in `[WARN] text`, so that no delimiter is needed."""
+    """Return True if marks enclose the word, as in `[WARN] text`, so that no delimiter is needed."""
     closed = bool(_MARKED_WORD.search(severity["open"]) and severity["close"])
     return closed and content[severity.end() : severity.end() + 1].isspace()
 

@@ -21,7 +21,7 @@ class NotAnAnswer(InputRejected):
 
 @dataclass(frozen=True, slots=True)
 class FixAnswer:
-    """What became of a finding, and why."""
+    """The new state of a finding, and the reason."""
 
     fingerprint: str
     state: DispositionState

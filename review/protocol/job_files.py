@@ -29,7 +29,7 @@ class ManifestPair:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `MANIFEST.json` says; `store_id` tells two stores with one folder apart."""
+    """The content of `MANIFEST.json`; `store_id` distinguishes two stores that share a folder."""
 
     store_id: str
     review_job_id: int
@@ -47,7 +47,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class ResultRecord:
-    """What stands above a review's text in its result file; an absent value is None."""
+    """The header of a review's result file; an absent value is None."""
 
     review_pair_id: int
     review_job_id: int

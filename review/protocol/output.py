@@ -73,7 +73,7 @@ class ParsedBlock:
 
 @dataclass(frozen=True)
 class ParsedOutput:
-    """What an output holds for the expected pairs.
+    """The content of an output for the expected pairs.
 
     Every expected ordinal is in `blocks` or in `missing` (with the reason). `has_own_blocks` says
     that at least one block of the job's token was opened and closed, `is_begun` that one was opened

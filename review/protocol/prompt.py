@@ -16,10 +16,14 @@ _BYTES_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class LinkRow:
-    """A link target as a note spells it, and the file it means; None: it resolves to nothing."""
+    """A link target as a note spells it, and the file it means; None: it resolves to nothing.
+
+    :param size: bytes of the file, if it is a note.
+    """
 
     target: str
     resolved: str | None
+    size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,10 @@ def _requested_pairs(request: PromptRequest) -> Iterator[str]:
 
 
 def _link_tables(request: PromptRequest) -> Iterator[str]:
+    """Yield the links with sizes, so that a worker knows what opening one costs.
+
+    Whole kilobytes, rounded up: few edits of a linked note change a prompt that is rendered again.
+    """
     yield "# Links of the notes"
     for note in request.notes:
         yield ""
@@ -178,7 +186,8 @@ def _link_tables(request: PromptRequest) -> Iterator[str]:
         if not note.links:
             yield "No links to files."
         for link in note.links:
-            yield f"- {_one_line(link.target)} -> {link.resolved or '(unresolved)'}"
+            size = "" if link.size is None else f" ({-(-link.size // 1000)} kB)"
+            yield f"- {_one_line(link.target)} -> {link.resolved or '(unresolved)'}{size}"
 
 
 def _notes(request: PromptRequest) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _named_places(note_text: str, finding: LocatableFinding) -> Lines:
 
 
 def _names_heading(finding: LocatableFinding, heading: str) -> bool:
-    """Whether the text names a heading; a single word only if it is set apart as one."""
+    """Return True if the text names a heading; a single word counts only if it is marked as one."""
     title = heading.strip("*_` ")
     if not _WORD.search(title) or title.casefold() in finding.quote.casefold():
         return False

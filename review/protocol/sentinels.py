@@ -39,7 +39,7 @@ def frame_line(kind: str, edge: str, token: str, name: str) -> str:
 
 
 def token_is_free(token: str, texts: Iterable[str]) -> bool:
-    """Whether `token` occurs in none of `texts`, in any case; else it must be drawn again."""
+    """Return True if none of `texts` contains `token`, in any case; else draw another one."""
     return not any(token in text.lower() for text in texts)
 
 

@@ -1,4 +1,4 @@
-"""What harnesses say a run cost, in the shapes that they write, and how much of it is stored."""
+"""Reads the cost of a run from the telemetry formats of harnesses, and limits what is stored."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MASK = "…"
 
 @dataclass(frozen=True)
 class Usage:
-    """What is known of a run's or a job's cost; None is unknown, and never zero.
+    """The known cost of a run or a job; None is unknown, and never zero.
 
     :param prompt_tokens: all of the input, what a cache held included.
     :param whole: False when a part of it is known not to be in `cost_usd`.
@@ -63,7 +63,7 @@ class Usage:
 
 
 def read_usage(telemetry: Mapping[str, Any] | None) -> Usage:
-    """What `telemetry` says; a value that is no number, or a negative one, says nothing."""
+    """Read the usage from `telemetry`; values that are negative or no number are ignored."""
     if telemetry is None:
         return Usage()
     tokens = {name: _tokens(telemetry, words) for name, words in _TOKENS.items()}
@@ -97,7 +97,7 @@ def merge_runs(runs: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | Non
 
 
 def output_tokens_by_model(telemetry: Mapping[str, Any] | None) -> dict[str, int]:
-    """What each model wrote, where a harness tells that; the most first."""
+    """Return output tokens by model, most first; empty if the harness does not report them."""
     said = telemetry or {}
     stats = said.get("stats")
     places = [said.get(name) for name in _MODELS_USAGE]

@@ -20,7 +20,7 @@ _SEVERITIES = ("fail", "warn", "info")
 
 @dataclass(frozen=True)
 class QueueFacets:
-    """How many lines each value has, under all filters but its own, the most frequent first.
+    """The number of lines of each value, under all filters but its own, most frequent first.
 
     :param waiting: lines that would match, had their gate not changed.
     :param counts: by facet and value.

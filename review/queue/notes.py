@@ -1,4 +1,4 @@
-"""What the files say about the rows of the queue, in keys of the store; scanned once a minute if many."""
+"""The state on disk of the queue's notes, by key; a large base is scanned once a minute."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ PRESENT = (NoteNow.SAME.value, NoteNow.CHANGED.value)
 
 @dataclass(frozen=True)
 class QueueFilter:
-    """Which findings; an empty filter keeps all, but `states` keeps the open ones.
+    """A filter of findings; empty values keep all, but an empty `states` keeps the open ones.
 
     :param notes: files and folders, as `folders` are, which a facet sets.
     :param gates: gate ids.
@@ -348,7 +348,7 @@ class Queue:
         return [key for key, path in self.gates.items() if is_wanted(self.gate_id(path))] or [0]
 
     def _latest(self) -> Q:
-        """Select one review a note and gate: the latest of the partitions that are asked for."""
+        """Select one review for each note and gate: the latest of the requested partitions."""
         wanted = self.wanted.partitions
         if not wanted:
             return Q(later_objections=0)

@@ -23,7 +23,7 @@ _CellKey = tuple[int, int]  # a gate and a partition
 
 
 class QueueSort(StrEnum):
-    """By place; by severity, precision and age; or by how much a label would tell."""
+    """By place; by severity, precision and age; or by the information that a label would add."""
 
     PLACE = "place"
     PRIORITY = "priority"

@@ -47,7 +47,7 @@ class NothingToUndo(Conflict):
 
 @dataclass(frozen=True)
 class DispositionRequest:
-    """What to record, and in whose name.
+    """A disposition to record for findings.
 
     :param findings: fingerprint to the id of the disposition that was shown; 0 for none.
     """

@@ -31,7 +31,7 @@ _CUT_OFF = (
 
 @dataclass(frozen=True)
 class FailRequest:
-    """Why a job fails, by whom, and what its runs left.
+    """A request to fail a job: the reason, the actor, and the output of its runs.
 
     :param leaving: the state it is failed from; a job that was moved meanwhile is left alone.
     :param raw: bytes that hold no review of the job, kept all the same.

@@ -61,7 +61,7 @@ class RecoveryAction(StrEnum):
 
 @dataclass(frozen=True)
 class RecoveryRequest:
-    """Which jobs to recover, and how.
+    """A request to recover jobs.
 
     :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
     :param older_than: how long a job may run until it is taken for abandoned.
@@ -77,7 +77,7 @@ class RecoveryRequest:
 
 @dataclass(frozen=True)
 class RunResults:
-    """What the runs of a job left, now written to its output; `text` None: no review at all.
+    """The results of a job's runs, now written to its output; `text` is None without any review.
 
     :param is_complete: whether there is a block for every pair.
     :param failure: what the last run failed for, where that is known.
@@ -91,7 +91,7 @@ class RunResults:
 
 @dataclass(frozen=True)
 class Recovered:
-    """What became of the jobs, and the refusals as they were raised."""
+    """The answer of a recovery, and the refusals as they were raised."""
 
     answer: RecoveryJson
     errors: tuple[ReviewError, ...]

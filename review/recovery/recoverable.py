@@ -1,4 +1,4 @@
-"""Which jobs need recovering: abandoned ones, ones whose output waits, and failed ones."""
+"""Lists the jobs to recover: abandoned ones, ones with output to ingest, and failed ones."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from review.findings.documents import QueueFindingJson
 
 
 class PersonDecisionJson(Document, kw_only=True):
-    """What a person decided about a review, later than its parser; the last one counts."""
+    """A person's decision about a review, made after parsing; the last one counts."""
 
     decision: str
     actor: str
@@ -24,7 +24,7 @@ class FileStateJson(Document, kw_only=True):
 
 
 class ProvenanceJson(Document, kw_only=True):
-    """What the parent said when it took the job, and what output and harness said later.
+    """The provenance that the parent stated, and what output and harness reported later.
 
     `claim_problem` is set when the output names a model of another partition than the job's.
     """
@@ -90,7 +90,7 @@ class ReviewJson(Document, kw_only=True):
 
 
 class RenderedJson(Document, kw_only=True):
-    """The answer of `render_review`; `unreviewed` are acceptances that no review stands behind."""
+    """The answer of `render_review`; `unreviewed` are acceptances without a review as evidence."""
 
     schema: str = "render-review/1"
     reviews: list[ReviewJson]

@@ -150,7 +150,7 @@ def review_file(gate_id: str, model_partition: str) -> str:
 
 
 def _bounded(name: str, *, whole: str, doubtful: bool) -> str:
-    """`name`, cut and told apart by a hash of `whole` where it is too long or could be another's."""
+    """Return `name`, shortened and with a hash of `whole` if it is too long or ambiguous."""
     data = name.encode("utf-8", "replace")
     if len(data) <= _MAX_NAME_BYTES and not doubtful:
         return name

@@ -28,7 +28,7 @@ from review.vocabulary import Decision, DispositionState, LookReason, NotAccepte
 
 @dataclass(frozen=True)
 class LookRequest:
-    """Which reviews to return; an empty filter keeps all."""
+    """A filter of reviews; an empty one keeps all."""
 
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ def _reasons_of_queued(decisions: Mapping[int, str]) -> dict[int, LookReason]:
 
 
 def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
-    """Yield the pairs none of whose quotes stands in the reviewed note."""
+    """Yield the pairs none of whose quotes occurs in the reviewed note."""
     pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
     for pair_id, text in pairs.values_list("pk", "note_snapshot__text").iterator(chunk_size=100):
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")

@@ -25,7 +25,7 @@ class NothingAccepted(InputRejected):
 
 
 class Against(StrEnum):
-    """Which earlier text today's is compared with."""
+    """The earlier text that the current one is compared with."""
 
     ACCEPTED = "accepted"
     REVIEWED = "reviewed"
@@ -110,7 +110,7 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) 
 
 
 def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
-    """What the selector says of the pair; a fresh one has no target."""
+    """Return the selector's answer for the pair; a fresh one has no target."""
     selection = select_targets(
         corpus,
         SelectionRequest(

@@ -34,7 +34,7 @@ Row: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Obligations:
-    """Which gates each model partition is meant to judge.
+    """The gates that each model partition is meant to judge.
 
     The partition `rules` owes the rule gates. Any other gate is owed by each partition that
     `review.toml` names, and by each that has judged a note by this gate.

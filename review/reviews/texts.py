@@ -37,7 +37,7 @@ class StoredText:
 
 
 def text_of_review(pair_id: int, part: ReviewPart) -> StoredText:
-    """What a review said, or exactly the note or gate that it judged.
+    """Return the text of a review, or the exact note or gate that it judged.
 
     :raises NoSuchText: there is no such review, or it is not completed.
     """

@@ -1,4 +1,4 @@
-"""A runner as data: how a reviewer is called, what it may do, and where its answer stands."""
+"""A runner as data: the command line, the permissions, and the place of the answer."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class RunnerSpec:
         )
 
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
-        """Refuse what this runner cannot be told, before anything is claimed or started.
+        """Refuse options that this runner does not support, before anything is claimed or started.
 
         :raises RunnerCannot: a model or effort is named that the command has no place for, or is
             missing where the command needs it; or the runner cannot edit files.

@@ -60,7 +60,7 @@ class Run:
 
 
 def verify_run(run: Run) -> RunnerOutcome:
-    """Decide whether a run is a success; a text stands beside a failure only if it holds reviews."""
+    """Return the outcome of a run; a failure keeps its text only if it holds reviews."""
     account = _ADAPTERS[run.spec.dialect](run.captured, run.spec.reading)
     is_file = run.access is not Access.READ or holds_review(run.captured.file)
     # A worker that was given no leave to write the file that the prompt names may answer instead.
@@ -124,7 +124,7 @@ def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[Runner
 
 
 def _bad_end(run: Run) -> RunnerFailure | None:
-    """A run that did not come to its end, or printed too much to be read."""
+    """Return the failure of a run that did not finish, or printed too much to be read."""
     result = run.result
     if result is None:
         return RunnerFailure(FailureCode.INTERRUPTED, "its parent was gone before it ended")

@@ -1,4 +1,4 @@
-"""How the notes and gates on disk differ from stored texts of them."""
+"""Differences between notes and gates on disk and their stored texts."""
 
 from __future__ import annotations
 

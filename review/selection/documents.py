@@ -75,7 +75,7 @@ class DiffJson(Document, kw_only=True):
 
 
 class TargetInput(msgspec.Struct, kw_only=True):
-    """What job creation and acks need of a target; other keys are allowed and ignored."""
+    """The fields of a target that job creation and acks need; other keys are ignored."""
 
     note_path: str
     gate_path: str

@@ -1,4 +1,4 @@
-"""Which pairs of a scope are fresh, and why the others are not; one grouped read a partition.
+"""Freshness of the pairs of a scope, with reasons; one grouped query per partition.
 
 The store keeps integers only: what a partition accepted of a note is one string of joined gate
 snapshot keys for each snapshot of the note. Nearly all notes of a healthy base have the same string,
@@ -60,7 +60,7 @@ class NoteStaleness:
 
 @dataclass
 class Scope:
-    """The notes and gates that are asked about, with the keys the store has for them."""
+    """The notes and gates of the scope, with their keys in the store."""
 
     notes: Sequence[NoteFacts]
     gates: Sequence[Gate]

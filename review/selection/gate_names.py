@@ -1,4 +1,4 @@
-"""What gate names stand for, and which of those gates apply to a note."""
+"""Resolves gate names, and selects the gates that apply to a note."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def gate_json(gate: Gate) -> GateJson:
 
 
 class NotOneGate(InputRejected):
-    """A name that stands for several gates where each must be named."""
+    """A name denotes several gates where each must be named."""
 
 
 def named_note(corpus: Corpus, name: str) -> CachedNote:

@@ -15,7 +15,7 @@ EMPTY_SHA256 = hashlib.sha256().hexdigest()
 
 
 def is_there(corpus: Corpus, path: str) -> bool:
-    """Whether there is a file, readable or not."""
+    """Return True if the file exists, readable or not."""
     try:
         corpus.read_note(path)
     except UnreadableFile as refused:
@@ -24,7 +24,7 @@ def is_there(corpus: Corpus, path: str) -> bool:
 
 
 def live_acceptances(kind: str, paths: Mapping[str, int]) -> dict[str, int]:
-    """How many acceptances of each path still count for something; paths with none are left out.
+    """Count the acceptances of each path that are still in effect; paths with none are omitted.
 
     :param kind: `note` or `gate`.
     :param paths: of files that are gone, with their keys.

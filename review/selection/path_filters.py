@@ -32,8 +32,10 @@ def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[st
 
 
 def below(places: Sequence[str], *, field: str) -> Q:
-    """What may lie at or below a place; `is_below` decides: SQLite folds case here, and many places
-    are asked for by what they share, since a database takes no condition of a thousand parts.
+    """Preselect paths at or below the places; `is_below` must filter the rows.
+
+    SQLite ignores case here, and many places are replaced by their common folder, because databases
+    limit the size of a condition.
     """
     if len(places) > _ASKED_AT_MOST:
         return Q(**{f"{field}__startswith": commonpath(places)})
@@ -44,7 +46,7 @@ def below(places: Sequence[str], *, field: str) -> Q:
 
 
 def is_below(path: str, places: Sequence[str]) -> bool:
-    """Whether the path is one of the places or lies below one; no place is everywhere."""
+    """True if the path is one of the places or below one, or there are no places."""
     return not places or any(path == place or path.startswith(f"{place}/") for place in places)
 
 

@@ -45,7 +45,7 @@ _CHUNK_NOTES = 200
 
 @dataclass(frozen=True)
 class SelectionRequest:
-    """What to select.
+    """A request to select targets.
 
     :param gates: gate ids, gate paths and bundle names.
     :param notes: files and folders; none is every note of the note roots.
@@ -259,7 +259,7 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
 
 
 def is_trivial(target: TargetJson) -> bool:
-    """Tell whether only the note changed, and in nothing that the gate watches."""
+    """Return True if only the note changed, and in nothing that the gate watches."""
     only_note_changed = target.reasons == [Staleness.NOTE_CHANGED.value]
     return only_note_changed and target.change is not None and target.change.trivial
 

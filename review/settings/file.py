@@ -33,7 +33,7 @@ class ConfigRefused(InputRejected):
 
 
 class RunnerOutput(StrEnum):
-    """Where the answer of a declared runner stands: all of stdout, JSON on it, or a file."""
+    """The place of a declared runner's answer: all of stdout, JSON on it, or a file."""
 
     TEXT = "text"
     JSON = "json"

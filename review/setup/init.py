@@ -39,7 +39,7 @@ class StarterMissing(ReviewError):
 
 
 class PlaceTaken(InputRejected):
-    """A file stands where a folder must be, or a link leads out of the repository."""
+    """A file is in the place of a folder, or a symbolic link leads out of the repository."""
 
 
 class InitJson(Document, kw_only=True):
@@ -115,7 +115,7 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
 
 
 def has_notes(root: Path) -> bool:
-    """Whether a folder of notes, as `kb/review.toml` names them, holds a Markdown file."""
+    """True if a note folder of `kb/review.toml` holds a Markdown file."""
     roots = Config.note_roots
     with suppress(ConfigRefused, FileNotFoundError):
         roots = read_settings(root / SETTINGS).get("note_roots", roots)
@@ -123,7 +123,7 @@ def has_notes(root: Path) -> bool:
 
 
 def guess_flavour(root: Path) -> str:
-    """Name the dialect of Markdown that the files beside the notes tell of."""
+    """Guess the dialect of Markdown from the files next to the notes."""
     for folder in (root, root / "kb", root / NOTES_FOLDER):
         for marker, flavour in _MARKERS:
             if any(folder.glob(marker)):
@@ -158,7 +158,7 @@ def _items() -> Iterator[_Item]:
 
 
 def _source(name: str) -> Path:
-    """In the package, as a wheel carries it; else in the checkout that the package stands in."""
+    """Return the folder in the package (a wheel), else in the checkout that contains it."""
     for base in (_PACKAGE / "starter", _PACKAGE.parent):
         if (base / name).exists():
             return base / name

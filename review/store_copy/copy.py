@@ -78,17 +78,11 @@ class RowRefused(ReviewError):
 
 
 class CopyNotVerified(ReviewError):
-    """What the target holds after the copy is not what the source holds."""
+    """The content of the target after the copy differs from the source."""
 
 
 @dataclass(frozen=True)
 class CopyRequest:
-    """What is copied where.
-
-    :param source: a path or a `postgres://` URL, as is `target`.
-    :param source_named: where `source` was named, for messages.
-    """
-
     source: str
     source_named: str
     target: str

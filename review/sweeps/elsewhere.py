@@ -35,7 +35,7 @@ def drive_elsewhere(
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
 ) -> None:
-    """As `drive`, with `send` in place of a thread: the store says when a job began and ended.
+    """Work like `drive`, with `send` instead of threads: the store shows when jobs start and end.
 
     When `worker.stop` is set, jobs that nobody has taken fail, and the others are asked to end.
 

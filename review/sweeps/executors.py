@@ -144,7 +144,7 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     if prompt is None:
         raise CannotRun(
             f"its prompt {job.prompt_path} is not what the job was made with, or is gone and cannot"
-            " be rendered again: its notes link to files that this checkout has not",
+            " be rendered again: files that its notes link to are gone or changed",
             hint="make it again: commonplace review_doctor --repair",
         )
     return prompt
@@ -172,5 +172,11 @@ def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
             )
         )
     return RuleInput(
-        note_path, text, tuple(links), linker.flavour, linker.anchors_of, linker.repository
+        note_path,
+        text,
+        tuple(links),
+        linker.flavour,
+        linker.anchors_of,
+        linker.repository,
+        linker.text_of,
     )

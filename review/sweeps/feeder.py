@@ -37,7 +37,7 @@ _OUTDATED = "a text of it has changed since it was queued"
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """Which pairs to review, packed how, and within which limits.
+    """A request for a sweep: the pairs to review, their grouping, and the limits.
 
     :param selection: names its model partition.
     :param batch_size: pairs in a job of grouping `gate`; None is the default.
@@ -140,7 +140,7 @@ class Feeder:
 
     @property
     def is_done(self) -> bool:
-        """True if every target was looked at and every job handed out."""
+        """True if every target was examined and every job started."""
         return not (self._ready or self._groups)
 
     @property

@@ -45,7 +45,7 @@ class Limits:
 
 @dataclass
 class StopPolicy:
-    """Watches the jobs of a sweep; the first reason to end it stands.
+    """Watches the jobs of a sweep; the first reason to end it is kept.
 
     :param expected_cost: of one job, by earlier ones; None where nothing is known.
     :param sent: jobs that a provider's batches hold, which are still to be paid.

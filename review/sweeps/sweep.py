@@ -248,7 +248,7 @@ def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime
 
 
 def _expected_cost(request: SweepRequest, corpus: Corpus, worker: Worker) -> float | None:
-    """The cost of a job at the runner's prices, where no job has told it yet."""
+    """Estimate the cost of a job at the runner's prices, until a job has reported it."""
     plan = plan_sweep(replace(request, dry_run=True), corpus=corpus, worker=worker).plan
     if plan is None or not plan.new_jobs:
         return None

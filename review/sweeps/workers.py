@@ -39,7 +39,7 @@ class NoSuchEffort(UsageRefused):
 
 @dataclass(frozen=True)
 class WorkerRequest:
-    """Which runner is to review for a partition, and how.
+    """A request for a worker that reviews for a partition.
 
     :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
     :param timeout: of each run.
@@ -62,7 +62,7 @@ class WorkerRequest:
 
 @dataclass(frozen=True)
 class ResolvedRunner:
-    """A runner that can do the work, and the model and effort that it will be told."""
+    """A runner that can do the work, and the model and effort that are passed to it."""
 
     spec: RunnerSpec
     provenance: Provenance

@@ -1,4 +1,4 @@
-"""How gates answered their cases: read from the trials of each model partition at today's texts."""
+"""Results of gates on their cases, from the trials of each model partition with today's texts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Run(NamedTuple):
 
 
 class CaseState(StrEnum):
-    """What is known of a case: the first that holds."""
+    """The state of a case: the first that applies."""
 
     MEASURED = "measured"
     QUEUED = "queued"
@@ -42,7 +42,7 @@ class CaseState(StrEnum):
 
 @dataclass(frozen=True)
 class CaseResult:
-    """How one model partition answered one case, with today's texts of case, gate and prompt.
+    """The answers of one model partition to one case, with today's case, gate and prompt.
 
     :param decisions: of each run, oldest first; a run that was lost has none.
     :param pair_ids: of the same runs, for `render_review`; none for rules.
@@ -70,7 +70,7 @@ class CaseResult:
 
     @property
     def is_missed(self) -> bool:
-        """Whether a run answered otherwise than expected, or there is none."""
+        """True if a run did not answer as expected, or there is none."""
         return not self.decisions or self.right < len(self.decisions)
 
     @property
@@ -162,7 +162,7 @@ class GateResult:
 def read_gate_results(
     corpus: Corpus, gates: Iterable[Gate], *, partitions: Sequence[str] = ()
 ) -> list[GateResult]:
-    """How the gates answered their cases, by gate and partition; gates without cases are left out.
+    """Return the results by gate and partition; gates without cases are omitted.
 
     What a gate, a case or the prompt has changed since counts no more. Rules judge at once.
 

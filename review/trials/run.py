@@ -21,7 +21,7 @@ _JOBS_PER_TRANSACTION = 50
 
 @dataclass(frozen=True)
 class TrialRequest:
-    """Which gates to try.
+    """A request to try gates on their cases.
 
     :param repeat: how often a partition is to have answered each case.
     :param batch_size: cases of a gate in one prompt; alone, no case can be told by its neighbours.

@@ -47,7 +47,7 @@ _Checking: TypeAlias = Callable[[], Iterable[CheckResult]]
 
 @dataclass(frozen=True)
 class Examination:
-    """What is checked, and what is done about it.
+    """The checks of a doctor run, and the repairs it makes.
 
     :param thorough: ask the database for every invariant, too.
     :param repair: rebuild what the store can tell.

@@ -28,7 +28,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Pruning:
-    """Which folders of closed jobs can go, and whether they do; if not, they are named only.
+    """A selection of closed jobs' folders to remove; without `remove` they are only listed.
 
     :param older_than: only jobs that were closed so long ago; None takes all.
     :param superseded: only jobs that no current acceptance rests on, and whose reviews nobody has to

@@ -22,8 +22,6 @@ _TOKEN = re.compile(r"\n|\r|[^\S\n\r]+|\w+|[^\w\s]")
 
 
 class Mark(StrEnum):
-    """What became of a piece of text."""
-
     SAME = "same"
     REMOVED = "removed"
     ADDED = "added"
@@ -60,7 +58,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class WordDiff:
-    """What changed between two texts.
+    """The changes between two texts.
 
     :param skipped: equal lines after the last hunk.
     :param truncated: there is more than what is shown.
@@ -116,7 +114,7 @@ def _shown_change(row: Row) -> str:
 
 
 def _ends(text: str, *, head: bool, tail: bool) -> str:
-    """Return what stands next to a change before (`head`) or behind (`tail`) the text."""
+    """Return the text adjacent to a change: before it (`head`) or after it (`tail`)."""
     if len(text) <= _NEAR * (head + tail):
         return text
     first = text[:_NEAR].rpartition(" ")[0] if head else ""

@@ -42,7 +42,7 @@ _ANY = ("", "obsidian")
 
 @dataclass(frozen=True)
 class Anchors:
-    """What a note can be entered at.
+    """The anchors of a note that links can point to.
 
     :param exact: anchors as a site makes them.
     :param loose: letters and digits of those that a site may make in several ways.
@@ -58,7 +58,7 @@ class Anchors:
     is_transliterated: bool = False
 
     def have(self, anchor: str, *, by_words: bool = False) -> bool:
-        """Tell whether a link to `#anchor` arrives; what generators make of themselves does."""
+        """Return True if a link to `#anchor` resolves; anchors that generators add always do."""
         anchor = unquote(anchor).partition(":#")[0].rpartition("#")[2]
         anchor = _DENDRON_RANGE.sub("", anchor)
         if not anchor or anchor == "*" or self.is_open or _GENERATED.fullmatch(anchor):

@@ -116,7 +116,7 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
 
 
 def _is_no_slot(address: str) -> bool:
-    """Tell an address from what stands between `<%` and `%>`, which CommonMark takes for one."""
+    """Return False for text between `<%` and `%>`, which CommonMark takes for an address."""
     return not (address.startswith("%") and address.endswith("%"))
 
 

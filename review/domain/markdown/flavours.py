@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Flavour:
-    """What a dialect adds to CommonMark, tables, footnotes and wikilinks.
+    """A dialect's additions to CommonMark, tables, footnotes and wikilinks.
 
     :param hides: the kinds of comments and slots it has beside HTML comments, by opening mark.
     :param target_last: whether a wikilink names its target on the right, `[[words|target]]`.
@@ -31,7 +31,7 @@ class Flavour:
 
     @property
     def makes_pages(self) -> bool:
-        """Whether a site is made of the notes, whose links name addresses of pages."""
+        """True if a site is generated from the notes, so links can name addresses of its pages."""
         return self.name in _SITES
 
 

@@ -23,7 +23,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 @dataclass(frozen=True, slots=True)
 class FrontmatterProblem:
-    """Why the frontmatter could not be read; `line` is 1-based in the file, not in the message."""
+    """The reason why frontmatter is unreadable; `line` is 1-based in the file, not in the message."""
 
     code: ProblemCode
     line: int

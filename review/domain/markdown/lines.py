@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a line stands; `in_fence` holds for the markers of the fence too."""
+    """The context of a line; `in_fence` holds for the markers of the fence too."""
 
     in_fence: bool = False
     in_quote: bool = False
@@ -81,7 +81,7 @@ class Walker:
         self._quoted: Walker | None = None
 
     def place(self, text: str) -> Place:
-        """Take the next line, without its end, and say where it stands."""
+        """Take the next line, without its line end, and return its context."""
         if self._fence is None and not self._items and text[:1] not in _TELLING_STARTS:
             self._quoted = None
             return _PLAIN

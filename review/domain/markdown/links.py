@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LinkKind(StrEnum):
-    """How a link is written; an embed shows its target in place (`![[x]]`, `![alt](x)`)."""
+    """The notation of a link; an embed shows its target in place (`![[x]]`, `![alt](x)`)."""
 
     INLINE = "inline"
     REFERENCE = "reference"
@@ -78,7 +78,7 @@ def link_kind(token: Token, content: str) -> LinkKind:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """What a target means: a path of the base or none, the part behind `#`, or an outside address."""
+    """A resolved target: a path of the base or none, the part after `#`, or an external address."""
 
     path: str | None
     anchor: str = ""
@@ -144,7 +144,7 @@ def resolve_link(
 
 
 def _is_of_a_site(target: str, base: LinkBase) -> bool:
-    """Tell a link from the root of a site, whose folder is not known, from one to a file of ours."""
+    """Return True for a link from the root of a site whose folder is not known."""
     if _ALIAS.match(target):
         return True
     if _GENERATED.match(target):
@@ -251,7 +251,7 @@ def _by_stem(name: str, note_path: str, stems: Mapping[str, tuple[str, ...]]) ->
 
 
 def _distance(path: str, note_path: str) -> int:
-    """How many folders lie between two files."""
+    """Return the number of folders between two files."""
     one, other = path.split("/")[:-1], note_path.split("/")[:-1]
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:

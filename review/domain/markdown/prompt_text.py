@@ -38,7 +38,7 @@ def _placeholder(found: re.Match[str]) -> str:
 
 
 def without_comments(text: str, flavour: Flavour = COMMONMARK) -> str:
-    """Take out the comments that a flavour has; what stands in code is kept."""
+    """Remove the comments of a flavour; those in code are kept."""
     offset = parse_frontmatter(text).body_offset
     document = read_markdown(text[offset:], flavour)
     lines = list(document.lines)

@@ -51,7 +51,7 @@ class NotReadable(InputRejected):  # caught by the caller in this package, never
 
 
 def read_mapping(raw: str, language: str) -> tuple[dict[str, object], dict[str, int]]:
-    """Give the values by key, and the offset in characters at which each key stands.
+    """Return the values by key, and the offset of each key in characters.
 
     Values are `str`, `list` and `dict` of such. In YAML tags are ignored, and `<<` is a key like any
     other. A key of TOML or JSON whose place is not plain has no offset.
@@ -177,7 +177,7 @@ def _explained(problem: str, raw: str, index: int) -> str:
 
 
 def _unreadable_character(raw: str) -> int:
-    """Offset of the first character YAML refuses to read at all; 0 if there is none."""
+    """Return the offset of the first character that YAML does not allow; 0 if there is none."""
     return next(
         (
             index

@@ -111,7 +111,7 @@ class Command(ReviewCommand):
 
 
 def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
-    """Keep the part that is asked for; a job that stands in two lists counts once."""
+    """Keep the requested page; a job in two lists counts once."""
     lists = {name: getattr(found, name) for name in _LISTS}
     if options["summary"]:
         found.summary = {"list": {name: len(entries) for name, entries in lists.items()}}

@@ -1,4 +1,4 @@
-"""`review_status`: where the whole review stands."""
+"""`review_status`: the state of the whole review."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def cost_lines(costs: CostsJson | None) -> Iterator[str]:
-    """One table; a number that no job told is a dash, and one that not all told has a plus."""
+    """Format a table: a dash for numbers that no job reported, a plus where only some jobs did."""
     if costs is None:
         return
     rows = [_COST_HEADINGS, _cost_cells("in all", costs.total)]

@@ -1,4 +1,4 @@
-"""What goes into and out of a command: input, output files, and errors that are safe for a terminal."""
+"""Input and output of commands: stdin, output files, and errors that are safe for a terminal."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CELERY = "celery"
 
 
 def add_runner_option(parser: _ActionsContainer, *, required: bool = True) -> None:
-    """Add the runner, and the model and effort that it is told."""
+    """Add the options for the runner and for the model and effort that are passed to it."""
     parser.add_argument("--runner", type=word, required=required, metavar="R", help="who reviews")
     parser.add_argument(
         "--runner-model",

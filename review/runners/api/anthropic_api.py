@@ -108,7 +108,7 @@ class AnthropicProvider(ApiProvider):
             return _state(self._batches.retrieve(batch_id))
 
     def results(self, batch_id: str) -> Iterator[BatchResult]:
-        """What the requests of an ended batch came to, in any order."""
+        """Yield the results of an ended batch's requests, in any order."""
         with self.translated():
             for line in self._batches.results(batch_id):
                 result = line.result.to_dict(mode="json")

@@ -161,7 +161,7 @@ def _document_of(response: Any) -> Mapping[str, Any]:
 
 
 def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFailure:
-    """Why a request of a batch has no reply; `kind` is the provider's word for it."""
+    """Return why a request of a batch has no reply; `kind` is the provider's word for it."""
     if "cancel" in kind:
         failure = RunnerFailure(FailureCode.OPERATOR, "the batch was cancelled before it ran")
     elif "expired" in kind:
@@ -172,7 +172,7 @@ def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFail
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a request may succeed; None where no header tells."""
+    """Return the seconds until a request may succeed; None without a header that says so."""
     for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if re.fullmatch(r"\d+(?:\.\d+)?", headers.get(name, "")):
             return float(headers[name]) * factor

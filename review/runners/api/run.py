@@ -1,4 +1,4 @@
-"""Runs one job with a model API: one call, its limits, and what the reply comes to."""
+"""Runs one job with a model API: one call, its limits, and the outcome of the reply."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ _ADVICE = (
 
 
 def failure_of(message: str, *, status: int | None = None, fallback: str = "") -> RunnerFailure:
-    """The failure that a CLI's message, and the service's HTTP status where it is known, tell of.
+    """Return the failure for a CLI's message, and for the service's HTTP status if known.
 
     :param fallback: what to say when the message is blank.
     """
@@ -109,7 +109,7 @@ def failure_of(message: str, *, status: int | None = None, fallback: str = "") -
 
 
 def error_in_answer(answer: str) -> RunnerFailure | None:
-    """The failure that stands in the place of an answer that holds no review.
+    """Return the failure described by an answer that holds no review.
 
     A short one tells of a login or a quota by its words, a longer one by how it begins.
     """

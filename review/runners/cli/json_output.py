@@ -84,7 +84,7 @@ def money(value: object) -> float | None:
 
 
 def known(**values: object) -> dict[str, Any]:
-    """Only what is known: no key stands for nothing."""
+    """Drop unknown values instead of storing them as null."""
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""Reads when an account may be used again, as CLIs tell it."""
+"""Reads from messages of CLIs when an account may be used again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 def read_reset_time(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
-    """Read from a CLI's message when the account may be used again; None if it tells no time.
+    """Read from a CLI's message when the account may be used again; None if it names no time.
 
     :param zone: of times of day that name none; None is this process's own.
     """

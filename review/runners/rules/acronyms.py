@@ -80,7 +80,7 @@ def _is_shouted(prose: str) -> bool:
 
 
 def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
-    """Whether the word beside it is in capitals too: then it is emphasis, or a name of several."""
+    """True if an adjacent word is in capitals too: then it is emphasis, or a name of several words."""
     after = prose[found.end() : found.end() + 8].split(maxsplit=1)
     before = prose[max(0, found.start() - 24) : found.start()].split()
     beside = [word.strip("*_\"'") for word in (*after[:1], *before[-1:])]
@@ -88,7 +88,7 @@ def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
 
 
 def _is_surname(prose: str, found: re.Match[str]) -> bool:
-    """Whether it is a state, or can be spoken and a given name stands beside it: "OGINO Masanori"."""
+    """True for a state, or a pronounceable word next to a given name: "OGINO Masanori"."""
     if len(found[1]) == _LENGTH_OF_STATE:
         return bool(_PLACE_BEFORE.search(prose, max(0, found.start() - 20), found.start()))
     if len(found[1]) < _SHORTEST_NAME or not _SPOKEN.fullmatch(found[1]):
@@ -98,7 +98,7 @@ def _is_surname(prose: str, found: re.Match[str]) -> bool:
 
 
 class _Known:
-    """What a note spells out, in whichever way: in brackets, by a verb, by its capitals."""
+    """The acronyms that a note explains: in brackets, by a verb, or by its capitals."""
 
     def __init__(self, page: Page) -> None:
         texts = [page.field("title"), page.field(page.description_key), *_texts(page)]

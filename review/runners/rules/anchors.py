@@ -65,7 +65,7 @@ def _footnotes(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_footnote_mark(passage: Passage, link: InlineLink, any_defined: bool) -> bool:
-    """Tell a footnote from a regular expression's `[^a-z]+`, which people write without backticks."""
+    """True for a footnote, not for a regular expression such as `[^a-z]+` without backticks."""
     after = passage.block.text[link.end : link.end + 1]
     if not _FOOTNOTE_NAME.fullmatch(link.target) or (after and after in "*+?{]"):
         return False
@@ -94,7 +94,7 @@ def _stands_in_link(passage: Passage, start: int) -> bool:
 
 
 def _is_site_label(page: Page, label: str) -> bool:
-    """Whether the label may be defined elsewhere: by a plugin of MkDocs, or as Pandoc's heading."""
+    """True if an MkDocs plugin may resolve the label, or a heading does, as in Pandoc."""
     if page.given.flavour.name == "pandoc":
         return letters_only(label) in read_anchors(page.document, page.given.flavour).words
     return page.given.flavour.name == "mkdocs" and bool(_OBJECT.fullmatch(label))

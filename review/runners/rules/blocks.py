@@ -22,8 +22,6 @@ _LONGEST_EXCERPT = 600
 
 
 class BlockKind(Enum):
-    """What a block is to a reader."""
-
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
@@ -82,7 +80,6 @@ class Block:
 
     @property
     def in_list(self) -> bool:
-        """Whether it stands in a list."""
         return BlockKind.ITEM in self.inside
 
     @cached_property
@@ -95,7 +92,7 @@ class Block:
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def line_at(self, offset: int) -> int:
-        """Give the line of the note that the character at `offset` of `text` stands in."""
+        """Return the line of the note for the character at `offset` of `text`."""
         return self.line + bisect_right(self._line_starts, offset) - 1
 
     def excerpt(self, offset: int, *, before: int = 0) -> str:

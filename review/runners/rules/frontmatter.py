@@ -49,7 +49,7 @@ def _missing_title(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_piece(page: Page) -> bool:
-    """Whether it may be a piece of a text: it opens with a heading, or has no section."""
+    """True if it may be a part of a text: it opens with a heading, or has no section."""
     opening = next((block for block in page.blocks if block.kind in _CONTENT), None)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
     return (
@@ -58,7 +58,7 @@ def _is_piece(page: Page) -> bool:
 
 
 def _names_title(page: Page) -> bool:
-    """Whether the title is the file's name, is another note's, or cannot be read."""
+    """True if the title is the file's name, is another note's, or cannot be read."""
     if page.given.flavour.name in ("obsidian", "mkdocs") or _PARTIAL.search(page.given.note_path):
         return True
     return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
@@ -81,7 +81,7 @@ def _title_differs(page: Page) -> Iterator[TypedFinding]:
 
 
 def _opens_note(page: Page) -> bool:
-    """Whether the first heading of level 1 stands above all text; further down it is a section's."""
+    """True if the first heading of level 1 precedes all text; further down it titles a section."""
     first = next((block for block in page.blocks if block.kind in _CONTENT), None)
     return first is not None and bool(page.h1) and first.line == page.title_line
 

@@ -25,8 +25,6 @@ _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"`\ue000]+|www\.[^\s<>\"`\ue000]+")
 
 
 class InlineLinkKind(Enum):
-    """How a link is written."""
-
     INLINE = "inline"
     REFERENCE = "reference"
     WIKILINK = "wikilink"
@@ -52,7 +50,7 @@ class InlineLink:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """What stands in a block; `masked` is as long as its text, line feeds in the same places."""
+    """The content of a block; `masked` is as long as its text, line feeds in the same places."""
 
     links: tuple[InlineLink, ...]
     urls: tuple[InlineLink, ...]

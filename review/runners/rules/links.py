@@ -75,7 +75,7 @@ def _unresolved(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
-    """Whether it may be no link, as no wikilink of the note is one, or a page of the site."""
+    """True if it may be no link, because no wikilink of the note resolves, or a page of the site."""
     flavour = page.given.flavour
     if flavour.name == "commonmark" and link.kind is LinkKind.WIKILINK:
         return not any(
@@ -95,7 +95,7 @@ def _is_address(link: RuleLink) -> bool:
 
 
 def _is_shown_as_code(line: str, target: str) -> bool:
-    """Whether the same link stands in code on its line, which shows how it is written."""
+    """True if the same link also appears in code on its line, as an example of its syntax."""
     return any(f"[{target}" in code or f"({target}" in code for code in _CODE.findall(line))
 
 
@@ -116,7 +116,7 @@ def _bare_urls(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_named(text: str, url: InlineLink) -> bool:
-    """Whether the address itself is what is talked about: it is quoted, or a label's definition."""
+    """True if the text is about the address itself: it is quoted, or a label's definition."""
     before, after = text[max(0, url.start - 1) : url.start], text[url.end : url.end + 1]
     is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
     if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:

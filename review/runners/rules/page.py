@@ -51,7 +51,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Page:
-    """What the rules share about one note."""
+    """The parsed parts of one note, shared by the rules."""
 
     given: RuleInput
 
@@ -110,7 +110,7 @@ class Page:
 
     @property
     def sections(self) -> Iterator[tuple[Block | None, Passage]]:
-        """The author's own paragraphs and list items, each with the heading it stands under."""
+        """The author's own paragraphs and list items, each with its heading."""
         heading = None
         own = {passage.block.line for passage in self.prose}
         for passage in self.passages:
@@ -168,7 +168,7 @@ class Page:
         return "" if value in ("null", "~") else value
 
     def field_line(self, key: str) -> int:
-        """The line a frontmatter key stands on; 0 if it does not."""
+        """Return the line of a frontmatter key; 0 if it is absent."""
         return self.frontmatter.line_of(key) if key in self.frontmatter.fields else 0
 
     def quoted_line(self, number: int) -> str:

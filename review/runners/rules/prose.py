@@ -150,7 +150,7 @@ def _long_paragraphs(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_no_prose(passage: Passage) -> bool:
-    """Whether it is a table of contents, a list without bullets, or a log that was pasted."""
+    """True for a table of contents, a list without bullets, or a pasted log."""
     linked = sum(word_count(link.text) for link in passage.links)
     return (
         linked * 2 > word_count(passage.prose)
@@ -207,7 +207,7 @@ def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFind
 
 
 def _is_event(sentence: str, found: re.Match[str]) -> bool:
-    """Whether a whole sentence tells of something that happened, or will, once."""
+    """True for a complete sentence about a single past or future event."""
     if not sentence.rstrip(" \n*_)").endswith((".", "!")) or _ANY_DAY.search(sentence):
         return False
     if found[0].lower() == "recently":
@@ -219,7 +219,7 @@ def _is_event(sentence: str, found: re.Match[str]) -> bool:
 
 
 def _is_dated(page: Page) -> bool:
-    """Whether the note says which day it is of; then "yesterday" means one day whenever it is read."""
+    """True if the note is dated; then "yesterday" means one day whenever it is read."""
     if any(page.field(key) for key in _DATE_KEYS):
         return True
     if _YEAR.search(page.given.note_path) or _YEAR.search(page.title):

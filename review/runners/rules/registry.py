@@ -1,4 +1,4 @@
-"""What a rule is made of, and how what it finds becomes a review."""
+"""The parts of a rule, and the conversion of its matches to a review."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Check:
         return self._review(list(dict.fromkeys(self.find(page))))
 
     def wired(self) -> Rule:
-        """Give it the shape the registry hands out."""
+        """Convert it to the form that the registry returns."""
         return Rule(self.name, self.title, self.holds[:1].upper() + self.holds[1:], self.judge)
 
     def _review(self, findings: list[TypedFinding]) -> TypedReview:
@@ -99,7 +99,7 @@ def warn(text: str, *, quote: str, line: int) -> TypedFinding:
 
 
 def link_finding(passage: Passage, link: InlineLink, text: str) -> TypedFinding:
-    """Make a warning about a link that stands in a passage."""
+    """Make a warning about a link in a passage."""
     block = passage.block
     quote = block.excerpt(link.start, before=_CONTEXT)
     return warn(text, quote=quote, line=block.line_at(link.start))

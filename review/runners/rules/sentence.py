@@ -43,7 +43,7 @@ def _overlong(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_no_sentence(sentence: str, words: int) -> bool:
-    """Whether it is an enumeration, a list without bullets, or in a script without full stops."""
+    """True for an enumeration, a list without bullets, or a script without full stops."""
     if len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words or is_ragged(sentence):
         return True
     return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)

@@ -78,7 +78,7 @@ def _empty_sections(page: Page) -> Iterator[TypedFinding]:
 
 
 def _says_something(heading: Block) -> bool:
-    """Whether a heading is the content itself: a link, or a label with its value."""
+    """True if a heading is the content itself: a link, or a label with its value."""
     children = heading.token.children or () if heading.token else ()
     return bool(_LABEL_WITH_VALUE.match(heading.words)) or any(
         token.type in ("link_open", "image") for token in children
@@ -146,7 +146,7 @@ def _is_fence(block: Block) -> bool:
 
 
 def _opens_again(fence: Token) -> bool:
-    """Whether a fence of the same width opens within: then the end that is there is the other's."""
+    """True if a fence of the same width opens inside: then the closing fence belongs to that one."""
     marker = re.escape(fence.markup)
     return bool(
         re.search(

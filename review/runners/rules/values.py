@@ -1,4 +1,4 @@
-"""What a rule is given."""
+"""The input of a rule."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class RuleLink:
 
 
 class RepositoryFacts(Protocol):
-    """What a rule may ask of the repository around the note."""
+    """Facts about the repository that a rule can query."""
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Whether a path that a note names is surely not there, although its first folders are."""
+        """Return True if a named path surely does not exist, although its first folders do."""
 
     @property
     def make_targets(self) -> frozenset[str] | None:
-        """The targets of the Makefile at the root; None where they cannot be told."""
+        """The targets of the Makefile at the root; None if they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class RuleInput:
 
     :param repository: the facts of the repository around it.
     :param anchors_of: the anchors of a note by its path; None where they cannot be had.
+    :param text_of: the text of a note by its path, in the same way.
     """
 
     note_path: str
@@ -49,6 +50,7 @@ class RuleInput:
     flavour: Flavour = COMMONMARK
     anchors_of: Callable[[str], Anchors | None] | None = None
     repository: RepositoryFacts | None = None
+    text_of: Callable[[str], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

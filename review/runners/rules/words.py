@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from html import unescape
 
 from review.runners.rules.lists import ABBREVIATIONS, BEFORE_FIGURES, BEFORE_SMALL_LETTERS
 
@@ -46,8 +47,14 @@ def plain(text: str) -> str:
     return " ".join(_PUNCTUATION.sub(" ", _normal(text).casefold()).split())
 
 
+def word_sequence(text: str) -> str:
+    """Give the words alone, a blank between two; each character of an unspaced script is one."""
+    pieces = _UNSPACED.sub(r" \g<0> ", unescape(text)).split()
+    return " ".join(" ".join(map(plain, pieces)).split())
+
+
 def is_ragged(text: str) -> bool:
-    """Whether lines end where their author ended them: a list, a log, a table of contents, a poem.
+    """True if line breaks are the author's: a list, a log, a table of contents, a poem.
 
     The lines of a paragraph that was wrapped are about as long as each other, the last excepted.
     """
@@ -60,7 +67,7 @@ def is_ragged(text: str) -> bool:
 
 
 def ends_few_sentences(text: str) -> bool:
-    """Whether a text has too few full stops to be prose."""
+    """True if a text has too few full stops to be prose."""
     stops = len(_TERMINATOR.findall(text))
     return word_count(text) > _MOST_WORDS_A_STOP * max(stops, 1)
 

@@ -73,7 +73,7 @@ class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
     change_form_template = "admin/review/change_form.html"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whether actions may be taken on the list; a row is never changed."""
+        """Allow actions on the list; a row is never changed."""
         return obj is None and admin.ModelAdmin.has_change_permission(self, request)
 
     def changelist_view(

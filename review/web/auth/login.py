@@ -49,7 +49,7 @@ def entry_path(user: User) -> str:
 @login_not_required
 @require_GET
 def enter(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
-    """Log in whom the link is for, and lead to the start page, whose address tells nothing."""
+    """Log in the link's user, and redirect to the start page, whose address reveals nothing."""
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     if user is None or not _tokens.check_token(user, token) or not _spend(user, timezone.now()):
         error = LinkUsed(
@@ -64,7 +64,7 @@ def enter(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
 
 
 def _spend(user: User, now: datetime) -> bool:
-    """Whether this request is the first with the link: two at once find one `last_login` to move."""
+    """True for the first request with the link: of two at once, only one updates `last_login`."""
     users = get_user_model().objects.filter(pk=user.pk, last_login=user.last_login)
     return bool(users.update(last_login=now))
 

@@ -1,4 +1,4 @@
-"""What every change by a page has in common: who may, who did, and where it leads afterwards."""
+"""Shared parts of changes by a page: permission, actor, and the redirect afterwards."""
 
 from __future__ import annotations
 

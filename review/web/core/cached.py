@@ -37,7 +37,7 @@ QUICK = 0.06
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What was found, and when."""
+    """A cached value, and when it was computed."""
 
     value: T
     at: datetime
@@ -69,7 +69,7 @@ def cached(
 
 
 def _revision() -> object:
-    """What changes with whatever the pages show of the store."""
+    """Return a value that changes with any store data that the pages show."""
     logs = (JobEvent, Disposition, DecisionEvent)
     last = (Subquery(log._default_manager.order_by("-pk").values("pk")[:1]) for log in logs)
     return ReviewStore.objects.values_list("store_id", "acceptance_revision", *last).get(pk=1)

@@ -29,7 +29,7 @@ class UnknownFilter(UsageRefused):
 
 @dataclass(frozen=True)
 class Filters:
-    """What the address asks for; a key may stand more than once.
+    """The filters of an address; a key may occur more than once.
 
     :param path: the page's own path, for links to itself.
     """
@@ -97,7 +97,7 @@ class Filters:
 def parse_filters(
     request: HttpRequest, known: Mapping[str, Collection[str] | None], *, path: str = ""
 ) -> Filters:
-    """What the address asks for, checked.
+    """Parse and validate the filters of the address.
 
     :param known: the page's filters; each with the words it takes, or None for any text.
     :param path: for links, where it is not the request's own.

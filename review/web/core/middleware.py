@@ -145,7 +145,7 @@ def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
 
 
 class NoSuchPage(InputRejected):
-    """Nothing is at this address."""
+    """No page has this address."""
 
 
 class NotAllowed(Conflict):
@@ -188,5 +188,5 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """500: a fault of ours; nothing that could fail again is asked."""
+    """500: an internal error; the page uses nothing that could fail again."""
     return HttpResponseServerError(loader.get_template("review/failed.html").render({}))

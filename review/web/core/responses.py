@@ -55,7 +55,7 @@ def page(
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether `?format=json` or the Accept header asks for the document; a browser asks for HTML."""
+    """Return True if `?format=json` or the Accept header requests JSON; browsers get HTML."""
     asked = request.GET.get("format")
     if asked:
         return asked == "json"

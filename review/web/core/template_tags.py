@@ -83,7 +83,7 @@ def label(word: str) -> str:
 
 
 def age(span: timedelta) -> str:
-    """How long ago, in one unit: "just now", "5 min ago", "3 h ago", "12 days ago"."""
+    """Format an age in one unit: "just now", "5 min ago", "3 h ago", "12 days ago"."""
     seconds = span.total_seconds()
     if seconds < -_MINUTE:
         return "in the future"
@@ -153,7 +153,7 @@ def tally(counts: Mapping[str, int]) -> SafeString:
 
 @register.simple_tag
 def stale(counts: Mapping[str, int]) -> SafeString:
-    """How many pairs are stale, and for which reasons; nothing where none is."""
+    """Show the number of stale pairs by reason; nothing if there are none."""
     reasons = [(word, counts[word]) for word in Staleness.values if counts.get(word)]
     if not reasons:
         return SafeString("")
@@ -167,7 +167,7 @@ def stale(counts: Mapping[str, int]) -> SafeString:
 
 @register.simple_tag
 def when(moment: datetime | str | None, otherwise: str = "–") -> SafeString:
-    """How long ago, with the exact time for who points at it: `{% when job.started_at %}`."""
+    """Show an age, with the exact time as a tooltip: `{% when job.started_at %}`."""
     if not moment:
         return SafeString(otherwise)
     at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment

@@ -31,7 +31,7 @@ _KNOWN = {"gate": None, "model": None, "against": [word.value for word in Agains
 
 
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
-    """What changed for one pair; without a gate and a model, the pairs to choose from."""
+    """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _KNOWN)
     config = settings.current()
     with open_corpus(config) as corpus:

@@ -212,7 +212,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 
 
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
-    """One finding, where it stands in the list, and the next and the previous one."""
+    """One finding, its position in the list, and the next and the previous one."""
     filters = read_filters(request)
     queue = find(filters)
     with open_corpus(settings.current()) as corpus:

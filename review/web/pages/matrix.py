@@ -199,7 +199,7 @@ _DISAGREE = "models disagree"
 
 
 def folder_cells(folder: MatrixFolder, *, disputed: bool) -> SafeString:
-    """What is worst below a folder, with how many; or how many cells models disagree about."""
+    """Show the worst state below a folder with its count, or the number of disputed cells."""
     if disputed:
         numbers = [folder.disputed[at] for at in range(len(folder.counts))]
         cells = [_cell("d", _DISAGREE, number) if number else "<td></td>" for number in numbers]

@@ -263,7 +263,7 @@ def read_changed(shown: NotePage) -> dict[str, Any]:
 
 
 def _is_acked(shown: NotePage, row: PairRow) -> bool:
-    """Whether an ack of the note's change alone makes the pair fresh."""
+    """True if an ack of the note's change alone makes the pair fresh."""
     only_the_note = row.reasons == [Staleness.NOTE_CHANGED]
     return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
 

@@ -1,4 +1,4 @@
-"""What people do to pairs that a page shows: ack, override, ask for a review."""
+"""Actions on the pairs of a page: ack, override, request a review."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NoSuchPick(UsageRefused):
 
 
 def write_pick(pick: Pick) -> str:
-    """A pair as the value of a checkbox; the note stands once in its form."""
+    """Encode a pair as the value of a checkbox; the form holds the note once."""
     pair_id = _NONE if pick.review_pair_id is None else str(pick.review_pair_id)
     return " ".join(
         (

@@ -45,7 +45,6 @@ def read_filters(request: HttpRequest) -> Filters:
 
 
 def queue_filter(filters: Filters) -> QueueFilter:
-    """What they ask for."""
     return QueueFilter(
         notes=filters.all("note"),
         folders=tuple(folder.strip("/") for folder in filters.all("folder")),

@@ -141,7 +141,7 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
-    """What a review said, or exactly the note or gate that it judged."""
+    """Return the text of a review, or the exact note or gate that it judged."""
     if part not in list(ReviewPart):
         raise Http404
     return _raw(text_of_review(pair_id, ReviewPart(part)))

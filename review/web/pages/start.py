@@ -41,7 +41,7 @@ SHOWN_GATES = 8
 
 @dataclass(frozen=True)
 class Share:
-    """How much of something is fresh; `percent` and the widths are 0..100."""
+    """The fresh share of pairs; `percent` and the widths are 0..100."""
 
     name: str
     fresh: int

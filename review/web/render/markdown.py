@@ -71,7 +71,7 @@ def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[
 
 @dataclass(frozen=True)
 class Look:
-    """How a text is shown on its page.
+    """The rendering options of a text.
 
     :param prefix: keeps the ids of two texts on one page apart.
     :param headings: how many levels the text's headings go down, and the highest they may be.
@@ -155,7 +155,7 @@ def visible(text: str) -> str:
 
 
 def finding_note(mark: FindingMark) -> SafeString:
-    """A finding as it stands beside a text."""
+    """A finding as shown next to a text."""
     text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
     words = format_html(
         '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
@@ -215,7 +215,7 @@ def _nowhere(_target: str, _kind: LinkKind) -> None:
 
 @cache
 def _cleaner() -> nh3.Cleaner:
-    """What may stand in rendered text; the parser makes nothing else, and this does not rely on it."""
+    """Build the allowlist for rendered HTML: a second line of defence behind the parser."""
     blocks = {"p", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "hr", "pre", "div"}
     tables = {"table", "thead", "tbody", "tr", "th", "td"}
     words = {"a", "b", "br", "code", "del", "em", "s", "span", "strong", "sup"}

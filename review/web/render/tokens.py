@@ -67,7 +67,7 @@ _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 
 @dataclass(frozen=True)
 class Places:
-    """What stands beside the text.
+    """The line numbers and notes shown next to the text.
 
     :param line_of: the line of the file, from 1, for a line of the parsed text, from 0.
     :param notes: the line of the file and the HTML to put before the block that holds it.
@@ -80,7 +80,7 @@ class Places:
 
 @dataclass
 class Dressing:
-    """How the tokens of one text are made ready for a page.
+    """Prepares the tokens of one text for a page.
 
     :param prefix: keeps the ids of two texts on one page apart.
     :param headings: how many levels the text's headings go down, and the highest they may be.
@@ -148,7 +148,7 @@ class Dressing:
         return href if _OUTSIDE.match(href) else self.link_to(href, kind)
 
     def _image(self, token: Token) -> Token:
-        """An image is told, never loaded: a page asks no other site, and serves no file."""
+        """Show a link or a label instead of the image: pages load nothing from other sites."""
         source = str(token.attrGet("src") or "")
         told = Token(_OURS, "", 0)
         label = "".join(child.content for child in token.children or ()) or "without a description"

@@ -10,6 +10,7 @@ from review.protocol.prompt import LinkRow
 from tests.unit.knowledge_base.builders import link, make_corpus, write
 
 NOTE = "kb/notes/area/a.md"
+SIZE = len("# A note\n\nWith text.\n")  # what `write` writes
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ class TestTable:
 
         rows = make_corpus(root).linker.table(NOTE, text)
 
-        assert rows == (LinkRow("none.md", None), LinkRow("../t.md", "kb/notes/t.md"))
+        assert rows == (LinkRow("none.md", None), LinkRow("../t.md", "kb/notes/t.md", SIZE))
 
     def test_resolves_no_link_of_the_file_system_that_leads_out(self, tmp_path):
         root = tmp_path / "root"
@@ -120,7 +121,15 @@ class TestTable:
         linker.table(NOTE, "[x](../t.md)")
         write(root, "kb/notes/late.md")
 
-        assert linker.table(NOTE, "[[late]]") == (LinkRow("late", "kb/notes/late.md"),)
+        assert linker.table(NOTE, "[[late]]") == (LinkRow("late", "kb/notes/late.md", SIZE),)
+
+    def test_has_the_size_of_notes_alone_whatever_their_spelling_on_disk(self, root):
+        write(root, "kb/notes/long.md", "x" * 4_200)
+        text = "[a](../long.md) [b](/src/tool.py) [c](/kb/types) [d](../caf\u00e9.md) [e](no.md)"
+
+        sizes = {row.target: row.size for row in make_corpus(root).linker.table(NOTE, text)}
+
+        assert list(sizes.values()) == [4_200, None, None, SIZE, None]
 
 
 class TestKnown:

@@ -119,11 +119,17 @@ class TestPrompt:
         assert framed == (note if note.endswith("\n") or not note else note + "\n")
 
     def test_shows_links_resolved_and_unresolved(self):
-        links = (LinkRow("b.md", "kb/notes/b.md"), LinkRow("gone.md", None))
+        links = (
+            LinkRow("b.md", "kb/notes/b.md", 4_200),
+            LinkRow("c.png", "kb/c.png"),
+            LinkRow("gone.md", None),
+        )
 
         prompt = render_prompt(make_request(links=links))
 
-        assert "- b.md -> kb/notes/b.md\n- gone.md -> (unresolved)\n" in prompt
+        assert (
+            "- b.md -> kb/notes/b.md (5 kB)\n- c.png -> kb/c.png\n- gone.md -> (unresolved)\n"
+        ) in prompt
 
     @given(note=texts, gate=texts)
     def test_parses_to_no_block_whatever_the_texts_are(self, note, gate):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from review.domain.markdown.flavours import FLAVOURS
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
@@ -17,10 +19,11 @@ def review_of(
     links: tuple[RuleLink, ...] = (),
     path: str = NOTE,
     repository: RepositoryFacts | None = None,
+    text_of: Callable[[str], str | None] | None = None,
     flavour: str = "commonmark",
 ) -> TypedReview:
-    given = RuleInput(path, text, links, repository=repository, flavour=FLAVOURS[flavour])
-    return judge(rule, given)
+    facts = {"repository": repository, "text_of": text_of, "flavour": FLAVOURS[flavour]}
+    return judge(rule, RuleInput(path, text, links, **facts))
 
 
 def lines_of(rule: str, text: str, **given) -> list[int]:

@@ -130,6 +130,28 @@ def _joined_sentences(text: str, rng: random.Random) -> str:
     return _into(text, rng, f"The {joined}.")
 
 
+SOURCE = " ".join(
+    f"The {one} {two} {what}." for one in SUBJECTS for two in VERBS for what in OBJECTS
+)
+
+
+def _altered_quotation(text: str, rng: random.Random) -> str:
+    """Quote `source.md`, whose text is `SOURCE`, with one word left out, added or changed."""
+    words = rng.choice(SOURCE.split(". ")).rstrip(".").split()
+    at = rng.randrange(1, len(words) - 1)
+    words[at : at + 1] = rng.choice(([], [words[at], "always"], ["mostly"]))
+    quote, link = " ".join(words), "[the source](source.md)"
+    return rng.choice(
+        (
+            _into(text, rng, f'It is so: "{quote}" ({link}).'),
+            _into(text, rng, f"The note {link} says: \u201c{quote}\u201d."),
+            _below(text, rng, f"> {quote}.\n>\n> \u2014 {link}"),
+            _below(text, rng, f"> *{quote}*\n\n\u2014 {link}"),
+            _below(text, rng, f"As {link} says:\n\n> {quote}"),
+        )
+    )
+
+
 MUTATORS: dict[str, Mutator] = {
     "bare-urls": lambda text, rng: _into(text, rng, "More is at https://site.dev/more there."),
     "bold-as-heading": lambda text, rng: text.replace(
@@ -178,6 +200,7 @@ MUTATORS: dict[str, Mutator] = {
     "undefined-references": lambda text, rng: _into(text, rng, "See [how it is][no such]."),
     "unresolved-links": lambda text, rng: _into(text, rng, "See [the rest](gone.md)."),
     "vague-link-text": lambda text, rng: _into(text, rng, "Read on [here](#purpose)."),
+    "verbatim-quotes": _altered_quotation,
     "wall-of-links": lambda text, rng: _below(
         text, rng, "\n".join(f"- [part {n}](part-{n}.md)" for n in range(9))
     ),

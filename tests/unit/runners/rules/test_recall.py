@@ -10,10 +10,11 @@ from review.domain.markdown.links import extract_links
 from review.runners.rules.judge import RULES
 from review.runners.rules.values import RuleLink
 from tests.unit.runners.rules.judged import review_of
-from tests.unit.runners.rules.mutators import MUTATORS, clean_note
+from tests.unit.runners.rules.mutators import MUTATORS, SOURCE, clean_note
 
 NOTES = 100
 LEAST_FOUND = 95
+KNOWN = {"source.md": "kb/source.md"}
 
 
 class Repository:
@@ -27,10 +28,12 @@ class Repository:
 
 def findings(rule: str, text: str) -> list[tuple[str, str]]:
     links = tuple(
-        RuleLink(link.target, link.line, None, external=link.target != "gone.md")
+        RuleLink(link.target, link.line, KNOWN.get(link.target), external=link.target != "gone.md")
         for link in extract_links(text)
     )
-    review = review_of(rule, text, links=links, repository=Repository())
+    review = review_of(
+        rule, text, links=links, repository=Repository(), text_of={"kb/source.md": SOURCE}.get
+    )
     return [(found.text, found.quote) for found in review.findings]
 
 

@@ -1,0 +1,253 @@
+"""The rule on quotations: what a note quotes from another stands there, word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from review.domain.markdown.flavours import Flavour
+from review.protocol.typed_review import TypedFinding
+from review.runners.rules.blocks import BlockKind
+from review.runners.rules.inline import OPAQUE, InlineLink
+from review.runners.rules.page import Page, Passage
+from review.runners.rules.registry import Check, shown, warn
+from review.runners.rules.values import RuleInput
+from review.runners.rules.words import sentences, word_count, word_sequence
+
+_FEWEST_WORDS = 5
+_LONGEST_CREDIT = 6  # words beside the link
+_NEAREST = 0.5  # of the quotation's words
+_QUOTED = re.compile(
+    r"“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|(?<![\w\"])\"(?=\S)([^\"“”]+)(?<=\S)\"(?![\w\"])"
+)
+# Between a quotation and the link that follows it, or before the link of an attribution.
+_CREDIT = r"(?:\(\s*|[-–—―]+\s*)(?:from|in|source)?:?\s*"
+_CREDITED = re.compile(rf"[.,;:!?…]*\s*{_CREDIT}", re.IGNORECASE)
+_CREDIT_LINE = re.compile(rf"\s*(?:{_CREDIT}|(?:from|source):?\s+)", re.IGNORECASE)
+# Between a link and the quotation that follows it; a colon alone may introduce any words.
+_SAYS = re.compile(
+    r"[*_)]*,?\s+(?:says|states|reads|writes|puts it|defines it|warns|explains)"
+    r"(?: so| it| that)?[:,]?\s*",
+    re.IGNORECASE,
+)
+# The words may be those of another text, or of none.
+_UNCERTAIN = re.compile(
+    r"\b(?:not?|never|nothing|nobody|longer|instead|rather|used to|would|should|could|might|must|may"
+    r"|until|once|replac\w*|remov\w*|renam\w*|reword\w*|chang\w*|old|former\w*|previous\w*|earlier"
+    r"|originally|paraphras\w*|translat\w*|roughly|essentially|in short|in effect|as if)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_SHORTENED = re.compile(r"(?:\[|\()?(?:…|\.{3,}|\. \. \.)(?:\]|\))?|\[[^\]]*\]")
+_ALTERED_LETTER = re.compile(r"\[(\w)\](?=\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotation:
+    """Words quoted from the note at `source`; `start` is their offset in the passage."""
+
+    text: str
+    source: str
+    passage: Passage
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A quoted note: its words as shown and as written, and its sentences by line."""
+
+    words: tuple[str, ...]
+    sentences: tuple[tuple[int, str], ...]
+
+
+def _altered(page: Page) -> Iterator[TypedFinding]:
+    notes = {
+        link.target: link.resolved
+        for link in page.given.links
+        if link.resolved and link.resolved != page.given.note_path
+    }
+    if not notes or page.given.text_of is None:
+        return
+    found = [*_in_sentences(page, notes), *_in_blocks(page, notes)]
+    for quotation in sorted(found, key=lambda item: item.passage.block.line_at(item.start)):
+        source = _source_of(page, quotation.source)
+        if source is None or word_count(quotation.text) < _FEWEST_WORDS:
+            continue
+        if not any(_stands_in(quotation.text, words) for words in source.words):
+            yield _finding(quotation, source)
+
+
+def _finding(quotation: _Quotation, source: _Source) -> TypedFinding:
+    said = f"{shown(quotation.text)} does not stand word for word in {shown(quotation.source)}"
+    line, nearest = _nearest(quotation.text, source)
+    near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
+    block = quotation.passage.block
+    return warn(
+        said + near, quote=block.excerpt(quotation.start), line=block.line_at(quotation.start)
+    )
+
+
+def _in_sentences(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
+    for passage in page.prose:
+        text = passage.prose
+        for quoted in _QUOTED.finditer(text) if text.count('"') % 2 == 0 else ():
+            link = _credited_link(passage, quoted)
+            source = notes.get(link.target) if link else None
+            start = quoted.start()
+            if source and not _UNCERTAIN.search(text[_sentence_start(passage, start) : start]):
+                words = slice(*quoted.span(quoted.lastindex or 0))
+                yield _Quotation(_readable(passage)[words], source, passage, start)
+
+
+def _credited_link(passage: Passage, quoted: re.Match[str]) -> InlineLink | None:
+    """Give the link beside a quotation that names its source: `"…" ([x](y))`, `[x](y) says: "…"`."""
+    text = passage.block.text
+    before = [link for link in passage.links if link.end <= quoted.start()]
+    if before and _SAYS.fullmatch(text[before[-1].end : quoted.start()]):
+        return before[-1]
+    after = [link for link in passage.links if link.start >= quoted.end()]
+    is_credited = after and _CREDITED.fullmatch(text[quoted.end() : after[0].start])
+    return after[0] if is_credited else None
+
+
+def _sentence_start(passage: Passage, offset: int) -> int:
+    starts = [start for start, _end in sentences(passage.prose) if start <= offset]
+    return starts[-1] if starts else 0
+
+
+def _in_blocks(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
+    """Yield the paragraphs of block quotations that a line below or a lead-in ascribes to a note."""
+    passages = page.passages
+    start = 0
+    while start < len(passages):
+        end = start + 1
+        if passages[start].block.kind is BlockKind.QUOTE:
+            while end < len(passages) and _continues(page, passages[end - 1], passages[end]):
+                end += 1
+            around = passages[start - 1 : start] + passages[end : end + 1]
+            yield from _block_quotations(passages[start:end], around, notes)
+        start = end
+
+
+def _continues(page: Page, last: Passage, following: Passage) -> bool:
+    between = range(last.block.last_line + 1, following.block.line)
+    return following.block.kind is BlockKind.QUOTE and all(
+        page.quoted_line(number).lstrip().startswith(">") for number in between
+    )
+
+
+def _block_quotations(
+    quote: tuple[Passage, ...], around: tuple[Passage, ...], notes: dict[str, str]
+) -> Iterator[_Quotation]:
+    texts = [_readable(passage) for passage in quote]
+    credit = texts[-1].rfind("\n") + 1
+    source = _credit_of(quote[-1], credit, notes)
+    if source is not None:
+        texts[-1] = texts[-1][:credit]
+    else:
+        source = _source_around(quote, around, notes)
+    if source is not None:
+        for passage, text in zip(quote, texts, strict=True):
+            yield _Quotation(text, source, passage)
+
+
+def _source_around(
+    quote: tuple[Passage, ...], around: tuple[Passage, ...], notes: dict[str, str]
+) -> str | None:
+    for passage in reversed(around):
+        if passage.block.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM):
+            continue
+        if passage.block.line > quote[-1].block.last_line:
+            is_near = passage.block.line <= quote[-1].block.last_line + 2
+            source = _credit_of(passage, 0, notes) if is_near else None
+        else:
+            source = _led_in(passage, notes)
+        if source is not None:
+            return source
+    return None
+
+
+def _credit_of(passage: Passage, start: int, notes: dict[str, str]) -> str | None:
+    """Give the note that an attribution names: a dash, a bracket or "from", and one link."""
+    links = [link for link in passage.links if link.start >= start]
+    if len(links) != 1 or not _CREDIT_LINE.fullmatch(passage.block.text[start : links[0].start]):
+        return None
+    rest = passage.prose[links[0].end :]
+    is_short = word_count(rest) <= _LONGEST_CREDIT and not _UNCERTAIN.search(rest)
+    return notes.get(links[0].target) if is_short else None
+
+
+def _led_in(passage: Passage, notes: dict[str, str]) -> str | None:
+    """Give the note that a lead-in names: `[x](y) says:`."""
+    text = passage.block.text.rstrip()
+    if not text.endswith(":") or not passage.links:
+        return None
+    link = passage.links[-1]
+    start = _sentence_start(passage, link.start)
+    is_certain = _SAYS.fullmatch(text[link.end :]) and not _UNCERTAIN.search(text[start:])
+    return notes.get(link.target) if is_certain else None
+
+
+def _readable(passage: Passage) -> str:
+    """Give the text of a passage with its code and without the addresses of its links."""
+    pairs = zip(passage.block.text, passage.prose, strict=True)
+    return "".join(raw if masked == OPAQUE else masked for raw, masked in pairs)
+
+
+def _source_of(page: Page, path: str) -> _Source | None:
+    """Read a quoted note; None where it is none, or where it includes other texts."""
+    anchors = page.anchors_of(path)
+    text = page.given.text_of(path) if page.given.text_of else None
+    if text is None or (anchors is not None and anchors.is_open):
+        return None
+    return _read_source(path, text, page.given.flavour)
+
+
+@lru_cache(maxsize=16)
+def _read_source(path: str, text: str, flavour: Flavour) -> _Source:
+    passages = Page(RuleInput(path, text, flavour=flavour)).passages
+    return _Source(
+        (word_sequence("\n".join(map(_readable, passages))), word_sequence(text)),
+        tuple(
+            (passage.block.line_at(start), passage.prose[start:end])
+            for passage in passages
+            for start, end in sentences(passage.prose)
+        ),
+    )
+
+
+def _stands_in(quote: str, words: str) -> bool:
+    """Tell whether the parts of a quotation stand in a text, in their order."""
+    at, within = 0, f" {words} "
+    for part in _SHORTENED.split(_ALTERED_LETTER.sub(r"\1", quote)):
+        wanted = f" {word_sequence(part)} "
+        at = within.find(wanted, at) if wanted.strip() else at
+        if at < 0:
+            return False
+        at += max(0, len(wanted) - 1) if wanted.strip() else 0
+    return True
+
+
+def _nearest(quote: str, source: _Source) -> tuple[int, str]:
+    """Give the sentence that shares most words with the quotation, and its line."""
+    wanted = set(word_sequence(quote).split())
+    share, line, sentence = max(
+        (
+            (len(wanted & set(word_sequence(sentence).split())) / len(wanted), -line, sentence)
+            for line, sentence in source.sentences
+        ),
+        default=(0.0, 0, ""),
+    )
+    return (-line, sentence) if share >= _NEAREST else (0, "")
+
+
+CHECKS = (
+    Check(
+        "verbatim-quotes",
+        "Quotations are word for word",
+        "what the note quotes from other notes stands in them",
+        "Copy the words as they stand, with […] for what is left out, or drop the quotation marks.",
+        _altered,
+    ),
+)
