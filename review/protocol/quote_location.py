@@ -18,9 +18,7 @@ _WORD = re.compile(r"[^\W_]+")
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 # What a reader of the page does not see of a link, which quotes leave out.
 _ADDRESS = re.compile(r"(?<=\])(?:\([^()\n]*\)|\[[^\[\]\n]*\])")
-_PLACE_AROUND = re.compile(
-    r"^(?:L|lines?\s)?\s*\d{1,5}\s*[:|]\s+|\s*\((?:L|lines?\s)\s*\d{1,5}\)$", re.I
-)
+_PLACE_AROUND = re.compile(r"^(?:L|lines?\s)?\s*\d{1,5}\s*[:|]\s+|\s*\((?:L|lines?\s)\s*\d{1,5}\)$", re.I)  # fmt: skip
 _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 # A shorter part of a broken quote ("the", "see") may be anywhere.
 _SPECIFIC_CHARACTERS = 12

@@ -13,10 +13,8 @@ _ISO = re.compile(
     r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z\b|UTC\b|[+-]\d\d:?\d\d)?"
 )
 _IN_SECONDS = re.compile(
-    r"(?:(?:resets?|retry)[_ -](?:in|after)[_ -]seconds|retry[_ -]?(?:after|delay))\W{1,5}(\d+)"
-    r"(?=s\b|\s*sec|\s*[\"',;}\n]|\s*$)",
-    re.I,
-)
+    r"(?:(?:resets?|retry)[_ -](?:in|after)[_ -]seconds|retry[_ -]?(?:after|delay))\W{1,5}(\d+)(?=s\b|\s*(?:sec|[\"',;}\n]|$))", re.I
+)  # fmt: skip
 _UNIT = r"(\d+(?:\.\d+)?)\s*(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _UNGLUED = re.compile(r"(?<=\d)([wdhms])(?=\d)", re.I)
 _RELATIVE = re.compile(
@@ -25,18 +23,12 @@ _RELATIVE = re.compile(
 _CLOCK = re.compile(
     r"(?:resets?|again|available|back|until|renews?|refreshes)\b[^\n]{0,40}?"
     r"(?<![\d:])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>[ap]\.?m\b)?|\s*(?P<half_only>[ap]\.?m\b))"
-    r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[PMCE][SD]T|CES?T|BST|JST|IST|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
+    r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[PMCE][SD]T|CES?T|BST|JST|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
     re.I,
 )  # fmt: skip
-_WORDS = [
-    (r"\ban? (?=(?:hour|minute|day|week)\b)", "1 "),
-    (r"\bmidnight\b", "0:00"),
-    (r"\bnoon\b", "12:00"),
-]
-_ZONES = {
-    "GMT": "UTC", "PST": "America/Los_Angeles", "MST": "America/Denver", "CST": "America/Chicago",
-    "EST": "America/New_York", "CET": "Europe/Paris", "BST": "Europe/London", "JST": "Asia/Tokyo",
-    "IST": "Asia/Kolkata",
+_WORDS = ((r"\ban? (?=(?:hour|minute|day|week)\b)", "1 "), ("midnight", "0:00"), ("noon", "12:00"))
+_ZONES = {"GMT": "UTC", "BST": "Europe/London", "CEST": "CET", "JST": "Asia/Tokyo"} | {
+    f"{zone[0]}{half}T": zone for zone in ("PST8PDT", "MST7MDT", "CST6CDT", "EST5EDT") for half in "SD"
 }  # fmt: skip
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = "|".join(_MONTHS)
@@ -46,7 +38,7 @@ _DATE = re.compile(
     re.I,
 )
 _ON_A_DAY = re.compile(
-    rf"(?:resets?|again|available|until|refreshes)\b[^\n]{{0,20}}?{_DATE.pattern}", re.I
+    rf"(?:reset|again|available|until|refresh)\w*[^\n]{{1,20}}?{_DATE.pattern}", re.I
 )
 _WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -94,9 +86,7 @@ def _length(number: str, unit: str) -> timedelta:
 def _on_the_clock(match: re.Match[str], here: datetime) -> datetime:
     """A time of day, on a day that is named before it or else the next one."""
     if match["zone"]:
-        name = match["zone"].upper().replace("EDT", "EST").replace("PDT", "PST")
-        name = name.replace("MDT", "MST").replace("CDT", "CST").replace("CEST", "CET")
-        here = here.astimezone(ZoneInfo(_ZONES.get(name, match["zone"])))
+        here = here.astimezone(ZoneInfo(_ZONES.get(match["zone"].upper(), match["zone"])))
     hour, half = int(match["hour"]), (match["half"] or match["half_only"] or "").lower()
     if half:
         hour = hour % 12 + 12 * half.startswith("p")
