@@ -41,7 +41,7 @@ class MachineFault(ReviewError):
 
 
 class Interrupted(ReviewError):
-    """Somebody pressed Ctrl-C."""
+    """The user pressed Ctrl-C."""
 
     exit_code = ExitCode.INTERRUPTED
 

@@ -17,7 +17,7 @@ _ENTRY = re.compile(r"(/enter/)[^\s\"'?]+")
 
 
 class SafeFormatter(logging.Formatter):
-    """A request line is written by whoever sends it: escaped, it is one line and no terminal obeys it."""
+    """Escapes request lines, which clients control, to one line without control codes."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, with a traceback where the fault is ours: what anybody can send fills no log."""

@@ -18,7 +18,7 @@ class NoLocalOperator(Conflict):
 
 
 def local_operator() -> User:
-    """The user named like the one of this machine; made, without a password, if nobody is there yet.
+    """Return the user with this machine's user name; created, without a password, if none exist.
 
     :raises NoLocalOperator: there are users, and no active one on the staff has this name.
     """

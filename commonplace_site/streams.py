@@ -61,7 +61,7 @@ class _Notices(_Whole):
 
 
 def steady_streams() -> None:
-    """Make both streams UTF-8, whatever the locale; a closed one writes to nowhere."""
+    """Make both streams UTF-8 in any locale; writes to a closed one are discarded."""
     sys.stdout = _steady(sys.stdout, _Answers)
     sys.stderr = _steady(sys.stderr, _Notices)
 

@@ -112,7 +112,7 @@ def _look_at(task: Task, job_id: int, *, partition: str, declared: WorkerSetting
 
 
 def _reap() -> None:
-    """Send again what nobody is at: a broker forgets, and a worker dies with what it fetched."""
+    """Resend jobs without a worker: brokers lose messages, and workers die with fetched ones."""
     config = settings.current()
     try:
         for partition in config.workers:

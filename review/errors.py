@@ -62,7 +62,7 @@ class UsageRefused(ReviewError):
 
 
 class Conflict(ReviewError):
-    """The state moved, or belongs to somebody else; nothing was written."""
+    """The state changed, or belongs to another process; nothing was written."""
 
     exit_code = ExitCode.CONFLICT
 

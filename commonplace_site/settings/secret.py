@@ -49,7 +49,7 @@ def _kept_key(path: Path) -> str:
 
 
 def _read_own(path: Path) -> str:
-    """Read a file that nobody else can read or write: who knows the key can sign anything."""
+    """Read a file that no other user can read or write: anyone with the key can sign sessions."""
     with path.open(encoding="ascii") as stream:
         info = os.fstat(stream.fileno())
         if info.st_mode & _OTHERS or info.st_uid not in (os.geteuid(), 0):

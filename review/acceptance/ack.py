@@ -38,7 +38,7 @@ class NoEvidence(Conflict):
 
 
 class GateChangedToo(Conflict):
-    """The gate asks something else than when the review was accepted, and nobody took that on."""
+    """The gate changed since the review was accepted, and the ack does not cover that."""
 
 
 class NoteEdited(Conflict):

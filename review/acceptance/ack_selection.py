@@ -90,8 +90,8 @@ def ack_selection(
 ) -> AcksJson:
     """Ack the note-changed and gate-changed targets whose two files still have the listed hashes.
 
-    The others are refused by name and do not hold these up. A changed gate is taken: whoever hands
-    in its hash has seen it.
+    The others are refused by name and do not hold these up. A changed gate is accepted: whoever
+    passes its hash has seen it.
 
     :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input is none; nothing was written.
     """
@@ -120,7 +120,7 @@ def ack_selection(
 def ack_trivial_changes(
     request: TrivialAckRequest, *, corpus: Corpus, now: datetime
 ) -> TrivialAcksJson:
-    """Ack the pairs of which nothing but the note changed, and that trivially.
+    """Ack the pairs of which only the note changed, and that trivially.
 
     What a person accepted without a review is left: no text was judged to measure from. Refused
     are pairs with an open finding whose quote the change deletes.

@@ -124,7 +124,7 @@ class DecisionSetJson(Document, kw_only=True):
 
 
 class DisposedJson(Document, kw_only=True):
-    """The answer of `dispose_finding`; `was` is null for a finding nobody had decided about."""
+    """The answer of `dispose_finding`; `was` is null for a finding without an earlier disposition."""
 
     schema: str = "dispose-finding/1"
     fingerprint: str

@@ -1,4 +1,4 @@
-"""Collects what batches came to: each result is ingested once, whoever is killed in between."""
+"""Collects the results of batches; each is ingested once, even if a process is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class BatchCollector:
         return self._providers[runner]
 
     def _find(self, batch: OpenBatch, shown: BatchJson) -> str | None:
-        """The id of a batch, looked for at the provider where it was not recorded."""
+        """Return the id of a batch, from the provider if it was not recorded."""
         if batch.batch_id or batch.is_being_sent(self.processes):
             return batch.batch_id or None
         if find_unrecorded(batch, self._provider(batch.runner)):

@@ -57,7 +57,7 @@ def custom_id(job: ReviewJob) -> str:
 def find_unrecorded(batch: OpenBatch, provider: Provider) -> bool:
     """Record the id of a batch whose submission was not recorded; False: it never arrived.
 
-    :raises BatchUndecided: it cannot be told yet.
+    :raises BatchUndecided: it is not known yet.
     :raises ProviderFailed: the provider did not answer.
     """
     names = [custom_id(job) for job in batch.jobs]

@@ -1,7 +1,7 @@
 """The Celery application: its settings, its queues, and the messages that name jobs.
 
-A message is a hint: it says which job to look at. What there is to do, and who does it, stands in
-the store, so that a message may come twice, late, or never.
+A message is a hint: it names the job to look at. The work, and who does it, is recorded in
+the store, so a message may arrive twice, late, or never.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Standings:
     """Precision by people's labels, for the requested cells."""
 
     def __init__(self, labels: Labels, cells: Iterable[Cell], *, gates_folder: str) -> None:
-        """Take the cells that will be asked about; those with labels are known in any case."""
+        """Take the cells that will be requested; those with labels are known in any case."""
         self.people = labels.precision(is_person)
         gates = KbPath.objects.filter(
             pk__in=NamedKeys({cell.gate for cell in (*cells, *self.people)})

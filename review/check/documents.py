@@ -17,7 +17,7 @@ from review.vocabulary import Severity
 
 
 class CheckFindingJson(Document, kw_only=True):
-    """An open finding; `line` is 1-based in today's note, null where that cannot be told.
+    """An open finding; `line` is 1-based in today's note, null if unknown.
 
     `new`: the baseline has no finding of this fingerprint; null without a baseline.
     """

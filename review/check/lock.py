@@ -47,7 +47,7 @@ class LockedReview(msgspec.Struct, frozen=True):
 
 
 class LockedNote(msgspec.Struct, frozen=True):
-    """The line of a note; findings stand by gate, in the order in which reviews were accepted."""
+    """The line of a note; findings are listed by gate, in the order in which reviews were accepted."""
 
     note: str
     reviews: tuple[LockedReview, ...] = ()

@@ -15,11 +15,11 @@ _CUT_OFF = "Input data was truncated"
 
 
 class NotThisDocument(InputRejected):
-    """The input is not the JSON document that was asked for."""
+    """The input is not the expected JSON document."""
 
 
 class Document(msgspec.Struct, kw_only=True):
-    """A JSON object whose keys stand in the order of its fields."""
+    """A JSON object with its keys in the order of the fields."""
 
 
 def encode(document: msgspec.Struct) -> str:

@@ -40,7 +40,7 @@ class Requirement:
 
 
 def resolve_type(raw: str, *, note_path: str) -> str:
-    """Give the root-relative path of a type's file, or the bare name as it stands.
+    """Return the root-relative path of a type's file, or the bare name unchanged.
 
     `./` and `../` start at the folder of `note_path`; any other path starts at the root. One that
     climbs out of the root stays as written and equals no path.
@@ -76,7 +76,7 @@ def with_folder_type(
 
 
 def applies(requirement: Requirement, kind: NoteKind) -> bool:
-    """Say whether the gate applies; one that requires nothing applies to unreadable notes too.
+    """Return whether the gate applies; one that requires nothing applies to unreadable notes too.
 
     Types compare as paths; where either side is a bare name, by the stem.
     """
@@ -84,7 +84,7 @@ def applies(requirement: Requirement, kind: NoteKind) -> bool:
 
 
 def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
-    """Say why a note skips a gate, by its id or by the lens; None where it does not."""
+    """Return why a note skips a gate, by its id or by the lens; None where it does not."""
     for name, reason in kind.skips if gate_id else ():
         if f"{gate_id}/".startswith(f"{name}/"):
             return reason
@@ -92,7 +92,7 @@ def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
 
 
 def applies_unskipped(requirement: Requirement, kind: NoteKind) -> bool:
-    """Say whether the gate applies but for what the note skips."""
+    """Return whether the gate applies but for what the note skips."""
     if requirement.places and kind.places.isdisjoint(requirement.places):
         return False
     if requirement.language and kind.language not in ("", requirement.language):

@@ -54,7 +54,7 @@ def split_by_cost(
 ) -> list[list[T]]:
     """Cut a sequence into runs that each cost at most `limit`, as few as going in order allows.
 
-    An item that costs more by itself stands alone: it is the caller's to refuse. `cost` never
+    An item that costs more than `limit` gets a run of its own, for the caller to refuse. `cost` never
     falls when an item is added.
     """
     parts: list[list[T]] = []

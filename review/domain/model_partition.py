@@ -51,12 +51,12 @@ def build_model_partition(
 
 
 def model_part(partition: str) -> str:
-    """Give the partition without its effort."""
+    """Return the partition without its effort."""
     return partition.partition(EFFORT_SEPARATOR)[0]
 
 
 def effort_part(partition: str) -> str | None:
-    """Give the effort of a partition, if it has one."""
+    """Return the effort of a partition, if it has one."""
     return partition.partition(EFFORT_SEPARATOR)[2] or None
 
 

@@ -34,7 +34,7 @@ class BadPath(InputRejected):
 
 
 def normalise_path(raw: str) -> str:
-    """Give the identity of a file: its NFC-normalised POSIX path, relative to the root.
+    """Return the identity of a file: its NFC-normalised POSIX path, relative to the root.
 
     `./`, doubled and trailing slashes are dropped. A backslash is an ordinary character.
 
@@ -75,7 +75,7 @@ def path_below(root: str, raw: str) -> str:
 
 
 def name_problem(path: str) -> str:
-    """Say why this name is not one we can show, store and open again; `""` when it is."""
+    """Return why this name is not one we can show, store and open again; `""` when it is."""
     if path.isascii() and path.isprintable():
         size = len(path)
     elif found := _FORBIDDEN.search(path):
@@ -88,7 +88,7 @@ def name_problem(path: str) -> str:
 
 
 def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
-    """Give the path below the gates folder, without `.md`.
+    """Return the path below the gates folder, without `.md`.
 
     :raises BadPath: the path is no `.md` file below that folder.
     """
@@ -100,7 +100,7 @@ def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
 
 
 def gate_path_of(gate_id: str, *, gates_folder: str) -> str:
-    """Give the path of the gate's file; the inverse of `gate_id_of`.
+    """Return the path of the gate's file; the inverse of `gate_id_of`.
 
     :raises BadPath: the id would leave the gates folder, or is no path at all.
     """
@@ -108,7 +108,7 @@ def gate_path_of(gate_id: str, *, gates_folder: str) -> str:
 
 
 def lens_of(gate_id: str) -> str:
-    """Give the first part of a gate id; a gate that lies in no lens folder is its own lens."""
+    """Return the first part of a gate id; a gate that lies in no lens folder is its own lens."""
     return gate_id.partition("/")[0]
 
 
@@ -121,7 +121,7 @@ def normalise_prose(text: str) -> str:
 def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str, number: int = 1) -> str:
     """Hash note, gate and quote (the text, if nothing is quoted) to 16 hex digits.
 
-    :param number: tells findings apart that quote the same words.
+    :param number: distinguishes findings that quote the same words.
     """
     wanted = normalise_prose(quote)
     kind, words = ("quote", wanted) if wanted else ("text", normalise_prose(text))
@@ -147,12 +147,12 @@ def slug(text: str, *, max_bytes: int = 80) -> str:
 
 
 def sha256_hex(data: bytes) -> str:
-    """Give the SHA-256 of these bytes as 64 hex digits."""
+    """Return the SHA-256 of these bytes as 64 hex digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def near_matches(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
-    """Give up to `limit` known words that the writer of `word` may have meant, likeliest first."""
+    """Return up to `limit` known words that the writer of `word` may have meant, likeliest first."""
     # Only an error message needs it; difflib took 3.7 s over 100,000 names.
     from rapidfuzz import process
     from rapidfuzz.distance import Indel

@@ -12,7 +12,7 @@ class Problem:
     """A problem of the file at `path`; `skipped` if the file was left out for it.
 
     `line` is 1-based in the file. Where it is known the message starts with `line N: `;
-    the constructor sees to that, so a caller hands in the bare message.
+    the constructor adds that, so a caller passes the bare message.
     """
 
     path: str

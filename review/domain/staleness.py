@@ -22,7 +22,7 @@ class Digests:
 
 
 def staleness_reasons(*, current: Digests, accepted: Digests | None) -> tuple[Staleness, ...]:
-    """Give every reason that holds, in the order of precedence; `()` is fresh."""
+    """Return every reason that holds, in the order of precedence; `()` is fresh."""
     if accepted is None:
         return (Staleness.MISSING_REVIEW,)
     reasons = []
@@ -58,7 +58,7 @@ class Change:
 
 
 def changed_regions(before: Regions, after: Regions) -> frozenset[Region]:
-    """Give the regions that differ in any byte; what a note skips is in none of them.
+    """Return the regions that differ in any byte; what a note skips is in none of them.
 
     Two texts that differ in anything else never give none.
     """
@@ -79,11 +79,11 @@ def _without_skips(frontmatter: str) -> str:
 
 @lru_cache(maxsize=16)  # each gate asks about the same texts
 def body_ratio(before: str, after: str) -> float:
-    """Give the words that were inserted or deleted, as a share of the words of `before`.
+    """Return the words that were inserted or deleted, as a share of the words of `before`.
 
     0 for the same words; a body that more than doubles, or is replaced, has more than 1. What
     Markdown reads between words counts as one: a break between paragraphs, an indentation, a hard
-    line break. Wrapping lines anew changes nothing.
+    line break. Rewrapping lines changes nothing.
 
     Lines are counted instead where a text has more than `MAX_WORDS` words. Where it has more than
     `MAX_LINES` lines too, everything between the first and the last difference counts as changed.

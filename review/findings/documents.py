@@ -15,7 +15,7 @@ class QueueFindingJson(Document, kw_only=True):
 
     `line` is 1-based in the text that was reviewed, `line_now` in today's; null: not found there.
     `quote_gone`: it was found in the first, and is not in the other. `of_whole_review`: the review
-    decided so and lists no such finding; this stands for its decision.
+    decided so and lists no such finding; this entry represents its decision.
     """
 
     fingerprint: str
@@ -114,9 +114,9 @@ class LookJson(Document, kw_only=True):
 
 
 class QueueJson(Document, kw_only=True):
-    """The answer of `warn_selector`; findings of notes that are gone stand apart.
+    """The answer of `warn_selector`; findings of notes that are gone are listed separately.
 
-    `next` is the cursor of the part behind this one; `summary` counts entries if asked for.
+    `next` is the cursor of the part behind this one; `summary` counts entries if requested.
     `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
     `muted_findings`, of gates that `kb/review.toml` mutes.
     """

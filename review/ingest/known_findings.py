@@ -133,7 +133,7 @@ def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:
 def _located(findings: list[KnownFinding]) -> list[KnownFinding]:
     """The findings of a review, with lines that can be relied on.
 
-    Of a quote that stands several times the first line used to be stored, whichever was meant.
+    Of a quote that occurs several times, older versions always stored the first line.
     """
     doubtful = [
         len(places := quote_lines(item.note_text, item.quote)) > 1 and item.line == places[0]

@@ -39,7 +39,7 @@ class ReadReview:
 class NewReview:
     """A pair with the review that answers it.
 
-    :param of_another_note: its quotes stand in another note of the job, and none in its own.
+    :param of_another_note: its quotes occur in another note of the job, and none in its own.
     """
 
     pair: ReviewPair
@@ -190,7 +190,7 @@ def later_versions(
 def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
-    """Return the path of another note of the job where quotes stand that its own note lacks."""
+    """Return the path of another note of the job that contains quotes its own note lacks."""
     quotes = [
         finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
     ]

@@ -44,7 +44,7 @@ class NoBlocks(InputRejected):
 class IngestRequest:
     """A request to ingest the outputs of one or more jobs.
 
-    :param outputs: a job's output as bytes, where it does not stand in the job's own file.
+    :param outputs: a job's output as bytes, if it is not in the job's own file.
     :param provenance: who ran the job, for jobs that nobody claimed.
     :param telemetry: evidence from the parent's harness, kept as it is.
     :param failure: why the job fails, whatever its output holds: what is complete is kept.

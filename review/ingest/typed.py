@@ -27,7 +27,7 @@ def submit_reviews(
 ) -> IngestedJobJson:
     """Store the reviews of a job, or of some of its pairs; raises as `ingest_job` does.
 
-    :raises BadBlock: an ordinal is none of the job's pairs, or stands twice; nothing is stored.
+    :raises BadBlock: an ordinal is none of the job's pairs, or occurs twice; nothing is stored.
     """
     job = require_job(job_id)
     pairs = job.pairs.select_related("note", "gate")

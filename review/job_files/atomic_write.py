@@ -53,7 +53,7 @@ def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
 
 
 def write_whole_new(path: Path, data: bytes) -> bool:
-    """Write a file only where nothing is, whoever races; return False where something is.
+    """Create a file atomically; return False if the path exists.
 
     :raises ArtifactNotWritten: the system refused.
     """

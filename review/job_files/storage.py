@@ -176,5 +176,5 @@ class RemoteFolder:
 
 
 def _aside_name(name: str) -> str:
-    """Name what is moved out of the way; by chance, so that no two movers take the same name."""
+    """Return a random name for a file that is moved aside, so that no two processes collide."""
     return f"{name}.aside-{secrets.randbelow(_ASIDE_NUMBERS)}"

@@ -62,7 +62,7 @@ def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
 
 
 def unanswered_jobs() -> QuerySet[ReviewJob]:
-    """Return failed reviews that nothing replaced, with a missing pair that nobody reviewed since."""
+    """Return failed reviews without replacement, with a missing pair not reviewed since."""
     answers = ReviewPair.objects.completed().filter(
         note_id=OuterRef("note_id"),
         gate_id=OuterRef("gate_id"),

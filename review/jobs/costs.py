@@ -20,7 +20,7 @@ class CostJson(Document, kw_only=True):
 
     A number is null when no job says it, and is the sum of those that do: `jobs_without_cost` did
     not say what they cost. Of a job with several gates each has the share of its pairs.
-    `cached_share` is the part of the input that came from a cache, where the runner tells both.
+    `cached_share` is the part of the input that came from a cache, if the runner reports both.
     """
 
     name: str

@@ -69,7 +69,7 @@ def create_jobs(request: CreateRequest, *, config: Config, now: datetime) -> Cre
 
     :raises UsageRefused: a batch size with grouping `note`.
     :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input as a whole is rejected.
-    :raises ForeignJobFolder: another store has a folder of an id that was to be handed out.
+    :raises ForeignJobFolder: another store has a folder of an id that was to be allocated.
     :raises ArtifactNotWritten: the system refused to write a file.
     """
     by_gate = request.grouping is Grouping.GATE

@@ -1,4 +1,4 @@
-"""One job with everything that a person who looks into it asks for."""
+"""One job with all details for a person who investigates it."""
 
 from __future__ import annotations
 

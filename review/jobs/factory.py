@@ -84,7 +84,7 @@ class JobFactory:
         """Create a job for each group, in one transaction; a group without a pair becomes none.
 
         Folders are filled before the commit, so a job that can be claimed has its prompt. What a
-        rollback leaves of them is moved aside when the id is handed out again.
+        rollback leaves of them is moved aside when the id is allocated again.
 
         :param omit: drop pairs that are `ALREADY_QUEUED` in an open job, or `FRESH`.
         :param replaces: the failed job that the one group takes over.
@@ -166,7 +166,10 @@ class JobFactory:
                     for ordinal, pair in enumerate(pairs, 1)
                 ],
                 notes=[self._prompt_note(note) for note in notes.values()],
-                gates=[PromptGate(gate.gate_id, gate.path, gate.text) for gate in gates.values()],
+                gates=[
+                    PromptGate(gate.gate_id, gate.path, gate.text, gate.reads_links)
+                    for gate in gates.values()
+                ],
             )
         )
 

@@ -59,7 +59,7 @@ def take_over(
 
 
 def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]:
-    """Return jobs of the partition that nobody is at, oldest first: those whose lease ran out.
+    """Return the partition's jobs whose lease has expired, oldest first.
 
     :param queued_for: also those that have been queued for so long; None: none of them.
     """

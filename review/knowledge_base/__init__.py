@@ -88,7 +88,7 @@ class Corpus:
 
         :param use_cache: whether to trust and keep the file index; without it all is read.
         :param known_rules: what a gate's `rule` may name; others are reported (`None`: unchecked).
-        :param clock_ns: no business time: it tells whether a file is old enough to trust its stat.
+        :param clock_ns: not business time: only to check if a file's stat is old enough to trust.
         """
         self._root = os.path.realpath(config.root)
         self._gates_folder = normalise_path(config.gates_folder)
@@ -118,6 +118,14 @@ class Corpus:
     def __exit__(self, *_raised: object) -> None:
         self.save()
 
+    def unknown_muted(self) -> list[str]:
+        """Return a notice for each muted gate that does not exist."""
+        known = {gate.gate_id for gate in self.gates.gates}
+        return [
+            f"[muted] in kb/review.toml names {name!r}, and no gate is called so"
+            for name in sorted(self.muted.keys() - known)
+        ]
+
     def save(self) -> None:
         """Keep what was read for the next command; does nothing if nothing was."""
         self._index.save()
@@ -125,7 +133,7 @@ class Corpus:
     def notes(self, names: Sequence[str] = ()) -> NoteList:
         """Return the notes in the named files and folders; of all note roots if none is named.
 
-        :raises NoSuchNote: a name stands for nothing, or for what can be no note.
+        :raises NoSuchNote: a name denotes nothing, or something that can be no note.
         :raises BadPath: a name is no path below the root.
         """
         now_ns = self._clock_ns()
@@ -145,7 +153,7 @@ class Corpus:
     def notes_at(self, paths: Collection[str]) -> NoteList:
         """Return the notes at these paths that a walk of their folders finds; no other file is read.
 
-        What is not found may still be a note that a walk leaves out: `read_note` tells.
+        A path that is not found may still be a note that a walk leaves out: see `read_note`.
         """
         now_ns = self._clock_ns()
         scanner = self._scanner()
@@ -186,7 +194,7 @@ class Corpus:
         )
 
     def cases(self, gate: Gate) -> GateCases:
-        """Read the cases of a gate, which lie in a folder beside it."""
+        """Read the cases of a gate, from the folder next to it."""
         folder = cases_folder(gate.path)
         rules = ScanRules(max_bytes=self._rules.max_bytes, roots=(folder,))
         scanner = PathScanner(self._root, rules, self._disk_paths)
@@ -251,7 +259,7 @@ class Corpus:
 
 
 def _pruned(root: str, artifacts: Path) -> frozenset[str]:
-    """Name the folders that hold what we write: never notes, whoever puts them below a note root."""
+    """Return the folders of our own output, which never hold notes, even below a note root."""
     real = os.path.realpath(artifacts)
     below = real.removeprefix(f"{root}/")
     return frozenset({REPORTS_FOLDER, below} if below != real else {REPORTS_FOLDER})

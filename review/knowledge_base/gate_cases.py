@@ -28,7 +28,7 @@ class GateCase:
 
     :param severity: the decision that a flag is to have; None takes either.
     :param donor: path of the note that a seed was made from; "" for none.
-    :param is_draft: nobody has kept it yet; it is tried and does not count.
+    :param is_draft: not yet confirmed by a person; it is tried and does not count.
     :param text: a note as a reviewer gets it: what follows the frontmatter of the case.
     """
 

@@ -25,8 +25,9 @@ class AmbiguousGate(InputRejected):
 class Gate:
     """One gate as its file declares it; `text` is byte-exact.
 
-    `rule` is `""` unless one judges it in process; `rule_line` is where it stands in the file. A
-    problem that is `skipped` keeps the gate from use.
+    `reads_links` says that it needs the notes that a note links to; `rule` is `""` unless one
+    judges it in process; `rule_line` is its line in the file. A problem that is
+    `skipped` keeps the gate from use.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Gate:
     rule: str
     description: str
     rule_line: int = 0
+    reads_links: bool = False
     problems: tuple[Problem, ...] = ()
 
 
@@ -54,19 +56,19 @@ class GateCatalog:
     skipped: tuple[str, ...]
 
     def resolve(self, names: Iterable[str]) -> tuple[Gate, ...]:
-        """Return the gates that the names stand for, sorted by path, each once.
+        """Return the gates that the names denote, sorted by path, each once.
 
         A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`,
         `prose/nested`). A gate that cannot be used resolves to nothing; its problem says why.
 
-        :raises UnknownGate: a name stands for nothing.
-        :raises AmbiguousGate: a name stands for a gate and for a folder.
+        :raises UnknownGate: a name denotes nothing.
+        :raises AmbiguousGate: a name denotes a gate and a folder.
         """
         wanted = {gate_id for name in names for gate_id in self._ids(name)}
         return tuple(gate for gate in self.gates if gate.gate_id in wanted)
 
     def problems_of(self, names: Iterable[str]) -> tuple[Problem, ...]:
-        """Return the problems of the gates that the names stand for; raises as `resolve` does."""
+        """Return the problems of the gates that the names denote; raises as `resolve` does."""
         wanted = {f"{self.folder}/{gate_id}.md" for name in names for gate_id in self._ids(name)}
         return tuple(problem for problem in self.problems if problem.path in wanted)
 

@@ -1,4 +1,4 @@
-"""The file index: a cache file per root of what was read, trusted only while no stat can hide a change."""
+"""The file index: one cache file per root, trusted only while no stat can hide a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a note: an edit that a person asked for, over the text it was made from."""
+"""Writes an edit that a person requested, only over the text that it was made from."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class NoteLoader:
         """Return the notes of a scan; a file that cannot be reviewed is one more problem.
 
         :param now_ns: the wall clock, in nanoseconds, before the scan began.
-        :param named: paths of notes that were asked for one by one.
+        :param named: paths of notes that were requested one by one.
         """
         notes: list[NoteFacts] = []
         problems = list(found.problems)
@@ -234,7 +234,7 @@ def typed(note: NoteFacts, folder_types: Mapping[str, str]) -> NoteFacts:
 
 
 def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Skip no note for what Git left in it, because it was asked for by its name."""
+    """Keep notes with conflict marks of Git, because they were requested by name."""
     return tuple(
         replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem
         for problem in problems

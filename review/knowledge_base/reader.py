@@ -86,7 +86,7 @@ def read_file(
 
     :param disk_path: how `path` is spelled on disk, if otherwise; problems speak of `path`.
     :param folders: a cache of real folders, for many files below one real root.
-    :raises UnreadableFile: it is gone, no regular file, too large, or lies outside the root.
+    :raises UnreadableFile: it is gone, no regular file, too large, or outside the root.
     """
     disk_path = disk_path or path
     folder, _, name = disk_path.rpartition("/")

@@ -157,7 +157,7 @@ class Linker:
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
-        """Say which file a target means in a note."""
+        """Return which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def text_of(self, path: str) -> str | None:

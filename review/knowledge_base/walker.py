@@ -126,7 +126,7 @@ class Scanner:
                 self._take(folder, path, disk_path, status)
 
     def _resolved(self, path: str, disk_path: str) -> _Folder | None:
-        """Follow the links of a folder; what is wrong with it is a problem of `path`."""
+        """Follow the symbolic links of a folder; a fault of it is a problem of `path`."""
         try:
             return _Folder(path, disk_path, resolve_inside(self._root, path, disk_path), ())
         except (UnreadableFile, OSError) as error:

@@ -89,7 +89,7 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         lease: Lease | None = None,
         now: datetime,
     ) -> int:
-        """`queued` to `running`; 0 when somebody else was first.
+        """Move the job from `queued` to `running`; return 0 if another parent was first.
 
         :param parent: the process that will see to the job, if it stays until the job is closed.
         :param lease: None where nobody will extend it.
@@ -180,7 +180,7 @@ def _holder(claimed_by: str, parent: Parent | None, lease: Lease | None) -> dict
 
 
 class ReviewJob(models.Model):
-    """One invocation: the pairs of one prompt, and what became of them.
+    """One invocation: the pairs of one prompt, and their outcome.
 
     `runner`, `runner_model` and `runner_effort` are dispatch-time provenance: what the parent
     said when it claimed the job. NULL means that its harness does not expose it.

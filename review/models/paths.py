@@ -96,10 +96,10 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
 
 
 class ReviewStore(models.Model):
-    """The one row that says which store this is.
+    """The one row that identifies this store.
 
     `acceptance_revision` grows with every transaction that moves an acceptance, so a page can
-    tell whether a cached freshness answer still holds.
+    check whether a cached freshness answer is still valid.
     """
 
     store_id = models.CharField(max_length=32)

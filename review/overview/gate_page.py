@@ -85,7 +85,7 @@ def read_gate_page(
 
 
 def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
-    """Count the pairs of each gate in every partition that owes something of it; by gate path."""
+    """Count the pairs of each gate in every partition that must judge it; by gate path."""
     covers: dict[str, list[GateCoverJson]] = {}
     for partition in states.partitions:
         counts = states.count(partition, states.notes)

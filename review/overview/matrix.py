@@ -133,7 +133,7 @@ def read_matrix(states: PairStates, request: MatrixRequest) -> Matrix:
 
 
 class _Reader:
-    """Reads what a request asks for; columns are the gates of its lenses."""
+    """Reads the cells of a request; columns are the gates of its lenses."""
 
     def __init__(self, states: PairStates, request: MatrixRequest) -> None:
         self._states, self._request = states, request

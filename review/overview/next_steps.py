@@ -1,4 +1,4 @@
-"""The next steps of whoever drives the reviews, from the status: each with the command to type."""
+"""The recommended next steps, from the status: each with the command to run."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class ListRequest:
     """A filter of notes; an empty one keeps all, and several values match any of them.
 
     :param states: notes with a pair of such a state in one of the partitions.
-    :param words: all of these stand in the path, in any case.
+    :param words: all of these occur in the path, in any case.
     :param by_path: order by path alone.
     """
 

@@ -126,7 +126,7 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
 
 
 class _HitReader:
-    """Read what was found from the store and the files, with excerpts around the words."""
+    """Reads the hits from the store and the files, with excerpts around the words."""
 
     def __init__(self, corpus: Corpus, words: Sequence[str], gates_folder: str) -> None:
         self._corpus, self._words, self._gates_folder = corpus, words, gates_folder

@@ -37,7 +37,7 @@ _TAB = 4
 class ParsedFinding:
     """One point a review makes; `quote` is empty where it quotes nothing.
 
-    :param line: of the note, from 1, where whoever reports it knows the line.
+    :param line: of the note, from 1, if the reporter knows it.
     """
 
     ordinal: int
@@ -53,9 +53,9 @@ def _ascii_lower(text: str) -> str:
 
 
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
-    """Give the findings in the order they stand, numbered from 1; total, in linear time.
+    """Return the findings in their order, numbered from 1; total, in linear time.
 
-    Where the review has Findings headings, only what stands under them counts.
+    If the review has Findings headings, only the text under them counts.
     """
     reader = _Reader()
     for line in iter_lines(block_text):

@@ -1,4 +1,4 @@
-"""Read the answer that a fix prompt asks for: one line for each finding."""
+"""Reads the answer to a fix prompt: one line for each finding."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
 block is a quotation, unless that fence is still open where the block must end: then the worker
 forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
-that stand alone on their lines, is no answer.
+alone on their lines, is no answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds lines that look like a review's sentinel and are none, and says what is wrong with each."""
+"""Finds lines that only resemble a review's sentinel, and names the fault of each."""
 
 from __future__ import annotations
 

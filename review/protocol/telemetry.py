@@ -118,7 +118,7 @@ def masked(text: str) -> str:
 def kept_telemetry(telemetry: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is stored: without keys, and such that any database takes it.
 
-    Of what is too large only the values at the top are stored, and `cut` is true.
+    If it is too large, only its top-level values are stored, and `cut` is true.
     """
     kept: dict[str, Any] = _kept(telemetry, 1)
     if len(json.dumps(kept, ensure_ascii=False).encode()) <= MAX_BYTES:

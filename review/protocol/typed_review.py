@@ -13,8 +13,8 @@ WHOLE_NOTE = 0
 class TypedFinding:
     """One place to look at.
 
-    `quote` stands in one line of the note, runs of blanks made one, or is empty; `line` counts
-    from 1 and is 0 where the note as a whole is meant.
+    `quote` occurs in one line of the note, runs of blanks made one, or is empty; `line` counts
+    from 1 and is 0 if the finding is about the whole note.
     """
 
     severity: Severity
@@ -25,7 +25,7 @@ class TypedFinding:
 
 @dataclass(frozen=True, slots=True)
 class TypedReview:
-    """A review whose decision and findings nobody has to read out of a text."""
+    """A review with its decision and findings as data, not text."""
 
     decision: Decision
     findings: tuple[TypedFinding, ...] = ()
@@ -45,7 +45,7 @@ def render_typed_review(review: TypedReview) -> str:
 
 
 def finding_text(found: TypedFinding) -> str:
-    """Give what a finding says, its line included: the text the parser reads back."""
+    """Return what a finding says, its line included: the text the parser reads back."""
     return found.text if found.line == WHOLE_NOTE else f"{found.text} (line {found.line})"
 
 

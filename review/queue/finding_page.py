@@ -1,4 +1,4 @@
-"""One finding: what it says, its passage in the note, the gate's question, and what was decided before."""
+"""One finding: its text, its passage in the note, the gate's question, and earlier decisions."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     """Have the notes fixed, each in its own copy; findings stay open until a new review.
 
     :raises NoSuchNote, UnknownGate: a name does not resolve.
-    :raises ArtifactNotWritten: it cannot be recorded; no note is handed out.
+    :raises ArtifactNotWritten: it cannot be recorded; no note is given to a runner.
     """
     paths = named_places(corpus, request.notes, root=str(config.root))
     queue = QueueFilter(notes=paths, gates=request.gates)

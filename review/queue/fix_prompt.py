@@ -106,7 +106,7 @@ def render_fix_prompt(
 ) -> str:
     """Return the prompt for one note; the same arguments give the same text.
 
-    :param entries: what is open about the note.
+    :param entries: the open findings of the note.
     :param gates: the gates of the entries.
     """
     lines = [

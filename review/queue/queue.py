@@ -38,7 +38,7 @@ class QueueFilter:
     :param notes: files and folders, as `folders` are, which a facet sets.
     :param gates: gate ids.
     :param since: of `NoteNow`; without it, all but `gone`.
-    :param words: stands in the note's path, the gate's id, the finding or its quote.
+    :param words: occurs in the note's path, the gate's id, the finding or its quote.
     :param confirmed_by: a partition whose current review of the pair warns or fails, too.
     """
 
@@ -248,7 +248,7 @@ class Queue:
         )
 
     def why_last(self, line: QueueLine) -> str | None:
-        """Say why a line comes after those of other gates, if it does."""
+        """Return why a line comes after those of other gates, if it does."""
         return self.ranking.sinks_because.get((self._gate_key(line), line.partition_id))
 
     def why_muted(self, line: QueueLine) -> str:

@@ -1,4 +1,4 @@
-"""Record what people decide about findings, each only if nobody decided since it was shown; undo it."""
+"""Records and undoes dispositions, each only if the finding's state is still the one shown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Triaged:
     """The result of a request; `at` names it, for an undo.
 
     :param moved: the fingerprints that were disposed of.
-    :param not_moved: what somebody else decided meanwhile.
+    :param not_moved: those that got another disposition meanwhile.
     """
 
     at: datetime
@@ -132,7 +132,7 @@ def dispose_each(
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
-    """Append a disposition for each finding about which nobody decided since it was shown.
+    """Append a disposition for each finding that got none since it was shown.
 
     :raises NothingChosen: the request names no finding.
     :raises UnknownFinding: no review reported one of them; nothing is written.
@@ -182,7 +182,7 @@ def dispose_matching(
 
 
 def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
-    """Append what held before, for all that `actor` decided at one moment and nobody since.
+    """Restore the earlier states of what `actor` decided at one moment, if unchanged since.
 
     :raises NothingToUndo: the actor decided nothing then.
     """

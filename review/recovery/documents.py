@@ -7,7 +7,7 @@ from review.jobs.job_documents import IngestedJobJson, RefusalJson
 
 
 class RecoverableJson(Document, kw_only=True):
-    """A job that somebody may have to see to, and why.
+    """A job that may need recovery, and why.
 
     `output` is `none`, `unreadable`, `foreign` (no block of this job), `partial` or `complete`;
     `output_detail` says of a partial one what an ingest would keep, and why the rest is missing.
@@ -29,7 +29,7 @@ class RecoverableJson(Document, kw_only=True):
 
 
 class RecoveryListJson(Document, kw_only=True):
-    """The answer of `recover_review_jobs --action list`; a job can stand in two lists."""
+    """The answer of `recover_review_jobs --action list`; a job can be in two lists."""
 
     schema: str = "recover-review-jobs/1"
     action: str = "list"

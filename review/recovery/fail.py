@@ -1,4 +1,4 @@
-"""Close a job by what its runs left: what is complete is kept, and without a review it fails."""
+"""Closes a job by the output of its runs: complete reviews are kept; without any, it fails."""
 
 from __future__ import annotations
 

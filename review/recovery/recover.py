@@ -173,7 +173,7 @@ def salvage_job(
 
 
 def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
-    """End what is left of the job's runs, and write the best of their texts to its output.
+    """End the job's remaining runs, and write the best of their texts to its output.
 
     Only for a job whose parent is gone.
 
@@ -248,7 +248,7 @@ class _Recovery:
         return self._replace(job)
 
     def _collect(self, job: ReviewJob) -> dict[str, Any] | None:
-        """End what is left of a dead parent's run, keep its output, and return its telemetry."""
+        """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
             return collect_output(job, config=self.config).telemetry
         except (UnknownRunner, ConfigRefused):
@@ -286,7 +286,7 @@ class _Recovery:
     def _replace(self, job: ReviewJob) -> RecoveredJson:
         """Fail the job, and create one for its pairs without a review, from today's texts.
 
-        Pairs that another open job has too are asked for all the same: that was somebody's choice
+        Pairs that are also in another open job are included: that was a deliberate choice
         when the old job was created.
         """
         to_fail = self._to_fail(job, FailureCode.REPLACED, "replaced")

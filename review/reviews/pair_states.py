@@ -51,7 +51,7 @@ class Obligations:
         return any(self.owes(name, gate) for name in (*self.named, *self.judged, RULES_PARTITION))
 
     def including(self, partitions: Iterable[str]) -> Obligations:
-        """Take partitions that were asked for and have judged nothing as if they were named."""
+        """Treat requested partitions that have judged nothing as if they were named."""
         new = {name for name in partitions if name not in self.judged}
         return replace(self, named=self.named | new)
 

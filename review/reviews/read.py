@@ -41,7 +41,7 @@ class NoReview(InputRejected):
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """One pair by its id, or the reviews that stand for a note; empty filters keep all.
+    """One pair by its id, or the current reviews of a note; empty filters keep all.
 
     :param note: a path below the root, as written; the file may be gone.
     :param gate: a gate id or the path of a gate; its file may be gone.
@@ -67,7 +67,7 @@ class _Shown:
 
 
 def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> RenderedJson:
-    """The reviews asked for, sorted by gate path and partition.
+    """Return the requested reviews, sorted by gate path and partition.
 
     A note's review for a gate and partition is the evidence of the current acceptance, else the
     latest completed one.

@@ -130,13 +130,13 @@ class Scope:
 
 
 def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:
-    """Give every note of the scope with what is stale for the partition, in path order."""
+    """Return every note of the scope with what is stale for the partition, in path order."""
     accepted = _read_accepted(scope, model_partition)
     return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
 
 
 def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
-    """Give every note with the gates that no partition has a current acceptance for.
+    """Return every note with the gates that no partition has a current acceptance for.
 
     Keys of paths stand for keys of texts, so that any accepted text counts as the current one.
     """

@@ -111,7 +111,7 @@ class Selection:
     _changed: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def targets(self) -> Iterator[TargetJson]:
-        """Give the targets, sorted by note path and gate path; consumed once."""
+        """Return the targets, sorted by note path and gate path; consumed once."""
         for given, target in enumerate(self._all_targets(), 1):
             yield target
             if given == self.request.limit:
@@ -122,7 +122,7 @@ class Selection:
                 return
 
     def diffs(self) -> Iterator[DiffJson]:
-        """Give the diffs of the targets given so far, once per file and accepted text."""
+        """Return the diffs of the targets given so far, once per file and accepted text."""
         for path, sha256 in sorted(self._changed):
             now = file_now(self._corpus, path)
             if now is None:

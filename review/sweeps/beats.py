@@ -48,7 +48,7 @@ class Beats:
     def keep(self, job_id: int, lease: Lease, *, stop: threading.Event) -> Iterator[JobStop]:
         """Extend the lease meanwhile; the event is set with `stop`, or when it cannot be extended.
 
-        That is when another worker has the job, or somebody has asked its run to end.
+        That is when another worker has the job, or its run was cancelled.
         """
         job_stop = JobStop(stop)
         with self._lock:

@@ -21,7 +21,7 @@ class PlanJson(Document, kw_only=True):
     """Jobs that a sweep would run: new ones, and queued ones that hold pairs of its scope.
 
     `estimated_cost_usd` is by `estimated_from_jobs` past jobs of the runner and partition; null
-    when none of them told what it cost. `estimates` are for new jobs, by model API with prices.
+    when none of them reported its cost. `estimates` are for new jobs, by model API with prices.
     """
 
     new_jobs: int
@@ -79,10 +79,10 @@ class SweepJson(Document, kw_only=True):
     `cost-unknown`, `max-jobs`. `counts` are the selector's for the whole scope, before the sweep, and so is `left_out`. `jobs` counts
     `completed`, `failed`, `left-queued`, `refused`, `taken` (by another parent), `not-started` and
     `in-part`: failed with some reviews, and the rest was run again in another job. `resets_at` is
-    when the account may be used again, where the runner told it.
+    when the account may be used again, if the runner reported it.
     `pairs` counts decisions, `missing` and `not-accepted`. `skipped` counts targets by reason, and
     `skipped_pairs` gives the first of them. `fixes` has the notes of `--fix`, and `fix_record` is the
-    file, one JSON object a line, that keeps who did what to them; null where no note was handed out.
+    file, one JSON object a line, that records the fixes; null if no note was given to a runner.
     """
 
     schema: str = "review-sweep/1"

@@ -37,7 +37,7 @@ def drive_elsewhere(
 ) -> None:
     """Work like `drive`, with `send` instead of threads: the store shows when jobs start and end.
 
-    When `worker.stop` is set, jobs that nobody has taken fail, and the others are asked to end.
+    When `worker.stop` is set, jobs that no worker has claimed fail, and the others are stopped.
 
     :raises TryAgain: the first job cannot be sent.
     """

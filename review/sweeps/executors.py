@@ -1,6 +1,6 @@
 """Executors of a job's pairs: the embedded reviewer, or a CLI in a process.
 
-A job is prepared before it is claimed: what cannot be run here stays queued for somebody who can.
+A job is prepared before it is claimed: one that cannot run here stays queued for others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from review.settings.config import Config
 
 
 class CannotRun(Conflict):
-    """This runner cannot judge the job; it stays queued for somebody who can."""
+    """This runner cannot judge the job; it stays queued for another one."""
 
 
 # Runs a job that is ready; the number of the run counts from 1. Ends early when the event is set.

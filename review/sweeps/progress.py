@@ -20,6 +20,7 @@ from review.vocabulary import Decision, JobStatus, PairStatus
 
 NOT_STARTED, TAKEN, IN_PART, SENT = "not-started", "taken", "in-part", "sent"
 GIVEN_UP = "too-many-attempts"
+CANNOT_JUDGE = "rule-cannot-judge"
 _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
 _SHOWN_IDS = 20
@@ -94,7 +95,7 @@ JobUpdate = JobStarted | JobSent | RunAgain | JobOutcome
 
 @dataclass(frozen=True)
 class SweepEvent:
-    """Something that happened, for whoever watches; `fields` can be written as JSON."""
+    """An event of a sweep, for observers; `fields` can be written as JSON."""
 
     name: str
     fields: dict[str, object] = field(default_factory=dict)

@@ -43,7 +43,7 @@ class RetryPolicy:
 
     :param runs: 1 never tries again.
     :param first_pause: before the second run; each later pause is three times as long.
-    :param wait_for_reset: wait for an account until the time that the CLI tells.
+    :param wait_for_reset: wait for an account until the time that the CLI reports.
     """
 
     runs: int = 3
@@ -207,7 +207,7 @@ def run_taken(
 
 
 def _left_runs(taken: TakenJob, worker: Worker) -> tuple[list[RunnerOutcome], RunnerFailure | None]:
-    """The runs that the worker before has left on this host, where they end the job; else none."""
+    """Return the previous worker's runs on this host, if they complete the job; else none."""
     job, text, telemetry = taken.job, None, None
     if taken.lost and job.parent_host == worker.parent.host:
         left = collect_output(job, config=worker.config)

@@ -41,9 +41,9 @@ def drive(
     What takes this process's own time runs in this thread: it would be no faster in another.
     A fault of a worker is raised when the others have ended.
 
-    :param next_job: gives None when there is none now; it is asked again when a job has ended.
-    :param poll: seconds until it is asked again in any case, for as long as another may start.
-    :param may_start: asked before each job with the number of those under way.
+    :param next_job: returns None when there is none now; it is called again when a job has ended.
+    :param poll: seconds until it is called again in any case, as long as another job may start.
+    :param may_start: called before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
     """
     updates: _Updates = queue.SimpleQueue()
@@ -131,7 +131,7 @@ class RunResult:
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
-    """The partition that the named jobs are for; of all queued ones when none is named.
+    """Return the partition of the named jobs; of all queued ones when none is named.
 
     :param model: the model that will run them; says the partition when no job is named.
     :raises UsageRefused: they are for several partitions, and a runner runs for one.

@@ -206,7 +206,7 @@ class _Sweep:
         self.on_event(event_of(update), self.tally)
 
     def _skip_pairs(self, job_id: int) -> None:
-        """Count the pairs of a job that somebody else has taken."""
+        """Count the pairs of a job that another parent has claimed."""
         pairs = ReviewPair.objects.filter(job_id=job_id)
         gates_folder = self.worker.config.gates_folder
         for note_path, gate_path in pairs.values_list("note__path", "gate__path"):

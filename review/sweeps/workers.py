@@ -71,10 +71,10 @@ class ResolvedRunner:
 def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
     """Check that the runner exists and can review for the partition; nothing is started.
 
-    :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration makes none.
-    :raises RunnerCannot, NoSuchEffort: it cannot be told this model or effort, or needs one.
-    :raises PartitionMismatch: what it would run is another partition.
-    :raises UsageRefused: the partition stands for several models and none is named.
+    :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration is invalid.
+    :raises RunnerCannot, NoSuchEffort: it does not support this model or effort, or needs one.
+    :raises PartitionMismatch: it would run a model of another partition.
+    :raises UsageRefused: the partition has several models and none is named.
     """
     spec = find_runner(request.runner, config=config)
     partition = canonical_partition(request.typed, config=config)

@@ -24,7 +24,7 @@ class TrialRequest:
     """A request to try gates on their cases.
 
     :param repeat: how often a partition is to have answered each case.
-    :param batch_size: cases of a gate in one prompt; alone, no case can be told by its neighbours.
+    :param batch_size: cases of a gate in one prompt; with 1, no case can be guessed from the others.
     """
 
     gates: Sequence[Gate]

@@ -49,8 +49,8 @@ _Checking: TypeAlias = Callable[[], Iterable[CheckResult]]
 class Examination:
     """The checks of a doctor run, and the repairs it makes.
 
-    :param thorough: ask the database for every invariant, too.
-    :param repair: rebuild what the store can tell.
+    :param thorough: also check every invariant in the database.
+    :param repair: rebuild what can be derived from the store.
     """
 
     thorough: bool = False

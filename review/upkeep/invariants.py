@@ -218,7 +218,7 @@ def altered_outputs(using: str = "default") -> Iterator[str]:
 def broken_invariants(*, using: str = "default") -> tuple[CheckResult, ...]:
     """A check for each invariant that does not hold; none in a sound store.
 
-    It reads and never writes. Each statement sees a moment of its own: call it while nobody
+    It reads and never writes. Each statement reads a snapshot of its own: call it while nothing
     writes, or in a transaction that reads a snapshot.
     """
     asked = ((name, list(lines)) for name, lines in _questions(using).items())

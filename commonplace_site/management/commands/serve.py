@@ -38,7 +38,7 @@ class NoSuchHost(UsageRefused):
 
 
 class PortRefused(ReviewError):
-    """The system does not let this user listen there, or somebody listens already."""
+    """The system does not let this user listen on the port, or it is in use."""
 
 
 class Command(ReviewCommand):

@@ -26,7 +26,7 @@ class TextDiff:
 
 
 class LineEdit(NamedTuple):
-    """Lines `old:old_end` of the one text stand where the other has `new:new_end`."""
+    """An edit: lines `old:old_end` of one text correspond to `new:new_end` of the other."""
 
     old: int
     old_end: int
@@ -56,7 +56,7 @@ def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
 
 
 def split_lines(text: str) -> list[str]:
-    """Give the lines with their line feeds; the last one may have none."""
+    """Return the lines with their line feeds; the last one may have none."""
     lines = text.split("\n")
     last = lines.pop()
     whole = [f"{line}\n" for line in lines]
@@ -64,7 +64,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def line_edits(old: list[str], new: list[str]) -> list[LineEdit]:
-    """Give the places where two lists of lines differ, in order, as few lines as possible."""
+    """Return the places where two lists of lines differ, in order, as few lines as possible."""
     head, tail = shared_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     if (old_end - head) * (new_end - head) > _MAX_CELLS:

@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Rows that belong together; `skipped` equal lines stand before them and are not shown."""
+    """Rows that belong together; `skipped` equal lines before them are not shown."""
 
     skipped: int
     rows: tuple[Row, ...]
@@ -211,7 +211,7 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
 
 
 def _calmed(pieces: Sequence[Piece]) -> list[Piece]:
-    """Changes with nothing but a blank or a mark between them as one: first removed, then added."""
+    """Join changes with only a blank or a mark between them: first removed, then added."""
     calm: list[Piece] = []
     removed = added = ""
     for index, piece in enumerate(pieces):

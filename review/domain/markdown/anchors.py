@@ -172,7 +172,7 @@ class _Reader:
 
 
 def shown_text(heading: Token) -> str:
-    """Give the words of a heading: without marks, addresses, pictures and comments."""
+    """Return the words of a heading: without marks, addresses, pictures and comments."""
     return "".join(
         " " if token.type == "softbreak" else token.content
         for token in heading.children or ()

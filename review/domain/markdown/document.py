@@ -84,7 +84,7 @@ class _FoldedNames(dict[str, int]):
 
 @cache
 def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
-    """Give the parser of a flavour; the tokens of links and code have a `SPAN` in their `meta`."""
+    """Return the parser of a flavour; the tokens of links and code have a `SPAN` in their `meta`."""
     from mdit_py_plugins.footnote import footnote_plugin
 
     markdown = new_parser(flavour)

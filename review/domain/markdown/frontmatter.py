@@ -51,12 +51,12 @@ class Frontmatter:
     first_line: int = field(default=2, repr=False, compare=False)
 
     def text(self, key: str) -> str | None:
-        """Give a scalar as written; `None` if it is absent, a list or a mapping."""
+        """Return a scalar as written; `None` if it is absent, a list or a mapping."""
         value = self.fields.get(key)
         return value if isinstance(value, str) else None
 
     def strings(self, key: str) -> tuple[str, ...] | None:
-        """Give a list of scalars, a single one as a list of one, a blank one as an empty list.
+        """Return a list of scalars, a single one as a list of one, a blank one as an empty list.
 
         `None` if the key is absent or holds anything else; `key in fields` tells these apart.
         """
@@ -68,7 +68,7 @@ class Frontmatter:
         return None
 
     def line_of(self, key: str) -> int:
-        """Give the line of a top-level key in the file; line 1 for one that is not there."""
+        """Return the line of a top-level key in the file; line 1 for one that is not there."""
         offset = self.key_offsets.get(key)
         return 1 if offset is None else self.first_line + _lines_before(self.raw, offset)
 

@@ -19,7 +19,7 @@ class Line(NamedTuple):
 
     `number` counts from 1, `start` is the offset in characters. `in_fence` holds for the whole
     fenced block, its markers included; a fence that is never closed runs to the end of the text,
-    or of the list item or quotation it stands in.
+    or of the list item or quotation that contains it.
     """
 
     number: int
@@ -71,7 +71,7 @@ def iter_lines(text: str) -> Iterator[Line]:
 class Walker:
     """Remembers the open fence, the open list items and the open quotation between lines.
 
-    For callers that start afresh in the middle of a text; others take `iter_lines`.
+    For callers that restart in the middle of a text; others use `iter_lines`.
     """
 
     def __init__(self, *, quotes: bool = True) -> None:

@@ -41,7 +41,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def extract_links(text: str, flavour: Flavour = COMMONMARK) -> tuple[Link, ...]:
-    """Give the links of `text` in order; frontmatter, code, comments and HTML hold none."""
+    """Return the links of `text` in order; frontmatter, code, comments and HTML hold none."""
     if "[" not in text and "<" not in text:
         return ()
     offset = parse_frontmatter(text).body_offset
@@ -65,7 +65,7 @@ def _links_in(block: Token) -> list[tuple[int, str, LinkKind]]:
 
 
 def link_kind(token: Token, content: str) -> LinkKind:
-    """Say how the link that `token` opens is written in `content`."""
+    """Return how the link that `token` opens is written in `content`."""
     if token.type == "image":
         return LinkKind.EMBED
     if WIKI_TARGET in token.meta:
@@ -98,7 +98,7 @@ _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
 
 
 def stems_of(paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Give the paths by their file name without `.md`, case-folded, as `resolve_link` takes them."""
+    """Return the paths by their file name without `.md`, case-folded, as `resolve_link` takes them."""
     stems: dict[str, list[str]] = {}
     for path in paths:
         stem = path.rpartition("/")[2].removesuffix(".md").casefold()
@@ -118,7 +118,7 @@ class LinkBase:
 def resolve_link(
     target: str, *, note_path: str, base: LinkBase, kind: LinkKind | None = None
 ) -> ResolvedLink:
-    """Say which of the known paths a target means; never one outside the root.
+    """Return which of the known paths a target means; never one outside the root.
 
     Tried in order: from the note's folder, from the root, and for wikilinks and embeds (or an
     unknown kind without `.md`) by file name, the nearest one first. `.md` may be left out. Percent

@@ -29,7 +29,7 @@ _CODE = ("fence", "code_block")
 def text_for_prompt(
     text: str, flavour: Flavour = COMMONMARK, *, strip_comments: bool = False
 ) -> str:
-    """Give `text` with a short placeholder for each picture encoded in it."""
+    """Return `text` with a short placeholder for each picture encoded in it."""
     shown = _DATA.sub(_placeholder, text) if "data:" in text.lower() else text
     return without_comments(shown, flavour) if strip_comments else shown
 

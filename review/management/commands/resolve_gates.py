@@ -1,4 +1,4 @@
-"""`resolve_gates`: what gate names stand for, and which gates apply to a note."""
+"""`resolve_gates`: the gates that names denote, or that apply to a note."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`review_batches`: the batches that model APIs hold, and what they came to."""
+"""`review_batches`: the batches at model APIs, and their results."""
 
 from __future__ import annotations
 

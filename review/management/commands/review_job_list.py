@@ -1,4 +1,4 @@
-"""`review_job_list`: the jobs and where they stand."""
+"""`review_job_list`: the jobs and their status."""
 
 from __future__ import annotations
 

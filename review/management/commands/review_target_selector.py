@@ -108,10 +108,10 @@ class Command(ReviewCommand):
 def _encode_filled(
     frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct], at_once: int
 ) -> Iterator[str]:
-    """The document in pieces, byte for byte as `encode` would give it whole.
+    """Yield the document in pieces, byte for byte as `encode` would return it whole.
 
     :param frame: the document, with these arrays empty; they come first of its arrays, in this order.
-        What stands behind an array is encoded when the array was read.
+        The fields after an array are encoded once the array was read.
     """
     yield encode(frame).split(_EMPTY, len(arrays))[0]
     for number, items in enumerate(arrays, 1):

@@ -113,7 +113,7 @@ class ReviewCommand(BaseCommand):
     def add_actor_option(self, parser: CommandParser) -> None:
         """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else the user.
 
-        At a terminal that is `human:<user>`. Elsewhere nobody said who acts: `unnamed:<user>`, which
+        At a terminal that is `human:<user>`. Elsewhere the actor is unknown: `unnamed:<user>`, which
         counts as no person.
         """
         parser.add_argument(

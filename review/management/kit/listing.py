@@ -27,7 +27,7 @@ def add_listing_options(parser: CommandParser, *, limit: bool = True) -> None:
 
 
 def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
-    """The part of a sorted listing that the options ask for; nothing where they want counts."""
+    """Return the page of a sorted listing that the options select; nothing if they want counts."""
     wanted = () if options["summary"] else items
     return Listed(wanted, key=key, after=options["after"], limit=options["limit"])
 
@@ -39,7 +39,7 @@ def cut(
     key: Callable[[Any], Key],
     **words: Callable[[Any], str],
 ) -> None:
-    """Leave of the document's list what the options ask for."""
+    """Reduce the document's list to what the options select."""
     items = getattr(document, name)
     part = part_of(items, options, key)
     document.summary = count_by(items, **words) if options["summary"] else {}

@@ -22,7 +22,7 @@ MAX_WORD_LENGTH = 200
 
 
 class HelpShown(Exception):
-    """The help was asked for and written; there is nothing else to do."""
+    """The help was requested and written; there is nothing else to do."""
 
 
 class _StoredOnce(argparse.Action):

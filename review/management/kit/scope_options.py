@@ -97,7 +97,7 @@ def add_selection_options(parser: CommandParser | _ArgumentGroup) -> None:
 
 
 def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
-    """Return what the options ask for, in the partition that `--model` names unless `more` does."""
+    """Return the options' selection, in the partition that `--model` names unless `more` does."""
     mode = REQUESTED if options.get("repeat") else options.get("mode", STALE)
     more = {"model_partition": options["model"], "mode": mode} | more
     return request_of(SelectionRequest, options, **more)

@@ -59,10 +59,10 @@ def _standard_input(given: BinaryIO | None) -> BinaryIO:
 
 
 def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> None:
-    """Refuse a place where writing would lose something.
+    """Refuse an output path where writing would lose data.
 
     :param starts_with: how every output of this command begins; such a file may be replaced.
-    :raises OutputRefused: it lies in `kb/` outside the reports, or an existing file is not ours.
+    :raises OutputRefused: it is in `kb/` outside the reports, or an existing file is not ours.
     """
     refuse_knowledge_base(path, config=config)
     try:
@@ -80,9 +80,9 @@ def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> No
 
 
 def refuse_knowledge_base(path: Path, *, config: Config) -> None:
-    """Refuse a place among the notes, gates and settings, where a person's files are.
+    """Refuse an output path among the notes, gates and settings.
 
-    :raises OutputRefused: it lies in `kb/` outside the reports.
+    :raises OutputRefused: it is in `kb/` outside the reports.
     """
     if config.holds_sources(path):
         raise OutputRefused(

@@ -50,7 +50,7 @@ _SHOWN = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
 def json_lines(
     write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic
 ) -> OnEvent:
-    """Write one JSON object a line, for whoever reads a log."""
+    """Write one JSON object per line, for logs."""
     began = clock()
 
     def show(event: SweepEvent, tally: Tally) -> None:

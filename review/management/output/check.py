@@ -28,7 +28,7 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
     """Write a report to a file, or to standard output for `-`.
 
-    :raises OutputRefused: the file is none that this command wrote, or lies among the notes.
+    :raises OutputRefused: the file is none that this command wrote, or is among the notes.
     """
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))

@@ -11,7 +11,7 @@ from review.vocabulary import Staleness
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
-    """Note paths with their stale gates below; then the diffs, where they were asked for."""
+    """Note paths with their stale gates below; then the diffs, if requested."""
     note_path = ""
     for target in selection.targets():
         if target.note_path != note_path:

@@ -144,7 +144,7 @@ def _linked(page: Page) -> Iterator[str]:
 
 
 def _initials(text: str) -> tuple[str, str]:
-    """Give the initials of runs of capitalised words, and those of all words in lower case."""
+    """Return the initials of runs of capitalised words, and those of all words in lower case."""
     capitals: list[str] = []
     initials: list[str] = []
     for word in _WORD.findall(text):

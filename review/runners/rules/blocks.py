@@ -96,7 +96,7 @@ class Block:
         return self.line + bisect_right(self._line_starts, offset) - 1
 
     def excerpt(self, offset: int, *, before: int = 0) -> str:
-        """Give a part of the line around `offset`: from its start if that is near, else from a word.
+        """Return a part of the line around `offset`: from its start if that is near, else from a word.
 
         `before` is how many characters may stand in front of `offset`; the end is cut too. Of a
         table cell it is the row.
@@ -117,7 +117,7 @@ class Block:
 
 
 def read_blocks(document: MarkdownDocument, *, first_line: int) -> tuple[Block, ...]:
-    """Give the blocks of a document whose first line has the number `first_line`."""
+    """Return the blocks of a document whose first line has the number `first_line`."""
     return tuple(_Reader(document, first_line).blocks())
 
 

@@ -150,7 +150,7 @@ class Page:
         return "desc" if self.given.flavour.name == "dendron" else "description"
 
     def anchors_of(self, path: str) -> Anchors | None:
-        """Give the anchors of another note; None where they cannot be had."""
+        """Return the anchors of another note; None where they cannot be had."""
         return self.given.anchors_of(path) if self.given.anchors_of else None
 
     @cached_property

@@ -101,7 +101,7 @@ def _in_sentences(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
 
 
 def _credited_link(passage: Passage, quoted: re.Match[str]) -> InlineLink | None:
-    """Give the link beside a quotation that names its source: `"…" ([x](y))`, `[x](y) says: "…"`."""
+    """Return the link beside a quotation that names its source: `"…" ([x](y))`, `[x](y) says: "…"`."""
     text = passage.block.text
     before = [link for link in passage.links if link.end <= quoted.start()]
     if before and _SAYS.fullmatch(text[before[-1].end : quoted.start()]):
@@ -169,7 +169,7 @@ def _source_around(
 
 
 def _credit_of(passage: Passage, start: int, notes: dict[str, str]) -> str | None:
-    """Give the note that an attribution names: a dash, a bracket or "from", and one link."""
+    """Return the note that an attribution names: a dash, a bracket or "from", and one link."""
     links = [link for link in passage.links if link.start >= start]
     if len(links) != 1 or not _CREDIT_LINE.fullmatch(passage.block.text[start : links[0].start]):
         return None
@@ -179,7 +179,7 @@ def _credit_of(passage: Passage, start: int, notes: dict[str, str]) -> str | Non
 
 
 def _led_in(passage: Passage, notes: dict[str, str]) -> str | None:
-    """Give the note that a lead-in names: `[x](y) says:`."""
+    """Return the note that a lead-in names: `[x](y) says:`."""
     text = passage.block.text.rstrip()
     if not text.endswith(":") or not passage.links:
         return None
@@ -190,7 +190,7 @@ def _led_in(passage: Passage, notes: dict[str, str]) -> str | None:
 
 
 def _readable(passage: Passage) -> str:
-    """Give the text of a passage with its code and without the addresses of its links."""
+    """Return the text of a passage with its code and without the addresses of its links."""
     pairs = zip(passage.block.text, passage.prose, strict=True)
     return "".join(raw if masked == OPAQUE else masked for raw, masked in pairs)
 
@@ -218,7 +218,7 @@ def _read_source(path: str, text: str, flavour: Flavour) -> _Source:
 
 
 def _stands_in(quote: str, words: str) -> bool:
-    """Tell whether the parts of a quotation stand in a text, in their order."""
+    """Return whether the parts of a quotation stand in a text, in their order."""
     at, within = 0, f" {words} "
     for part in _SHORTENED.split(_ALTERED_LETTER.sub(r"\1", quote)):
         wanted = f" {word_sequence(part)} "
@@ -230,7 +230,7 @@ def _stands_in(quote: str, words: str) -> bool:
 
 
 def _nearest(quote: str, source: _Source) -> tuple[int, str]:
-    """Give the sentence that shares most words with the quotation, and its line."""
+    """Return the sentence that shares most words with the quotation, and its line."""
     wanted = set(word_sequence(quote).split())
     share, line, sentence = max(
         (

@@ -111,7 +111,7 @@ def line_finding(page: Page, link: RuleLink, text: str) -> TypedFinding:
 
 
 def _around(line: str, target: str) -> str:
-    """Give the part of a line that shows the link: from its opening bracket if that is near."""
+    """Return the part of a line that shows the link: from its opening bracket if that is near."""
     at = line.find(target)
     opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
     start = opening if opening >= 0 else max(at, 0)
@@ -121,7 +121,7 @@ def _around(line: str, target: str) -> str:
 
 
 def safe_quote(raw: str) -> str:
-    """Give the first clean run of `raw` without markup before it: bounded, single blanks only."""
+    """Return the first clean run of `raw` without markup before it: bounded, single blanks only."""
     for piece in _UNSAFE.split(raw[:_REACH]):
         marks = _MARKUP.match(piece)
         text = " ".join((piece[marks.end() :] if marks else piece).split())

@@ -48,7 +48,7 @@ def plain(text: str) -> str:
 
 
 def word_sequence(text: str) -> str:
-    """Give the words alone, a blank between two; each character of an unspaced script is one."""
+    """Return the words alone, a blank between two; each character of an unspaced script is one."""
     pieces = _UNSPACED.sub(r" \g<0> ", unescape(text)).split()
     return " ".join(" ".join(map(plain, pieces)).split())
 

@@ -49,7 +49,7 @@ admin.site.register(Group, GroupsAdmin)
 
 
 class _ReadOnly:
-    """Staff see everything; nobody adds, changes or deletes a row here."""
+    """Staff can view everything; rows cannot be added, changed or deleted here."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return True

@@ -75,7 +75,7 @@ class RefusalMiddleware:
 
 
 class AccessMiddleware:
-    """Lets nobody but staff see a page that is not marked `login_not_required`."""
+    """Restricts pages that are not marked `login_not_required` to staff."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -87,7 +87,7 @@ class AccessMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
     ) -> HttpResponse | None:
-        """Ask for a login; refuse who is logged in and is not staff."""
+        """Require a login; refuse users who are not staff."""
         is_open = not getattr(view, "login_required", True)
         if is_open and request.method != "POST":
             return None
@@ -137,7 +137,7 @@ def ask_for_login(request: HttpRequest) -> HttpResponse:
 
 
 def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
-    """Return the refusal that `error` is or means; None for a fault of ours."""
+    """Return the refusal that `error` is or means; None for an internal error."""
     if isinstance(error, DatabaseError) and (known := store.refusal_of(error)):
         _log.warning("answered with %s: %s", known.code, error)
         return refusal(request, known)
@@ -153,7 +153,7 @@ class NotAllowed(Conflict):
 
 
 class FormExpired(UsageRefused):
-    """The form was not sent from a page of ours, or too long ago."""
+    """The form was not sent from one of our pages, or its token has expired."""
 
 
 class BadRequest(UsageRefused):

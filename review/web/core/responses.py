@@ -42,7 +42,7 @@ def page(
     document: msgspec.Struct | Callable[[], msgspec.Struct],
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """The page, or the document for who asks for JSON; what is not wanted is not computed.
+    """Return the page, or the document if JSON is requested; the other is not computed.
 
     :param template: such as `review/jobs.html`.
     :param context: what the template shows, or a function that gives it.
@@ -85,7 +85,7 @@ def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = No
 
 
 def _where_from(request: HttpRequest) -> str:
-    """The page of ours that led here, without its host; "" for none, or for this very page."""
+    """Return our own page that led here, without its host; "" for none, or for this page itself."""
     try:
         from_page = urlsplit(request.headers.get("Referer", ""))
     except ValueError:

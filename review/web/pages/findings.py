@@ -76,7 +76,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
 def disposition_request(
     request: HttpRequest, state: str, named: Sequence[str] = ()
 ) -> DispositionRequest:
-    """Read what the form asks for.
+    """Read the request from the form.
 
     :param named: each finding's fingerprint and the id of the disposition that was shown.
     :raises BadForm: there is no such status or finding.
@@ -194,7 +194,7 @@ def _confirm(
 
 @require_POST
 def take_back(request: HttpRequest) -> HttpResponse:
-    """Undo what this person did last in this browser, where nobody decided since."""
+    """Undo this person's last action in this browser, if there was no later decision."""
     require_permission(request, PERMISSION)
     action = request.session.get(LAST_ACTION)
     if action is None:

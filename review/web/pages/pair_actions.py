@@ -30,7 +30,7 @@ _NAMED = 3
 
 
 class NoSuchPick(UsageRefused):
-    """The form names a pair in a way that no page of ours writes."""
+    """The form names a pair in a format that our pages never write."""
 
 
 def write_pick(pick: Pick) -> str:
@@ -50,7 +50,7 @@ def write_pick(pick: Pick) -> str:
 def read_picks(request: HttpRequest) -> list[Pick]:
     """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
 
-    :raises NoSuchPick, MissingField: the form is none of ours.
+    :raises NoSuchPick, MissingField: the form is not ours.
     """
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
@@ -130,7 +130,7 @@ def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> l
 
 
 def tell_requests(request: HttpRequest, answers: Iterable[CreatedJson]) -> None:
-    """Say which jobs were made, and which pairs went into none."""
+    """Report which jobs were made, and which pairs are in none."""
     found = list(answers)
     pairs = sum(job.pair_count for answer in found for job in answer.jobs)
     jobs = sum(len(answer.jobs) for answer in found)

@@ -15,7 +15,7 @@ _TAGS = {Mark.REMOVED: "del", Mark.ADDED: "ins"}
 
 
 def render_diff(diff: WordDiff, *, marks: Sequence[FindingMark] = ()) -> SafeString:
-    """The hunks of a change; `marks` stand at lines of the old text."""
+    """Render the hunks of a change; `marks` are placed at lines of the old text."""
     notes: dict[int, list[FindingMark]] = {}
     for mark in marks:
         notes.setdefault(mark.line, []).append(mark)

@@ -1,4 +1,4 @@
-"""Shows texts that others wrote: as Markdown or line by line, and inert whatever they hold."""
+"""Shows untrusted texts, as Markdown or line by line, without any active content."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def render_markdown(
     quotes: Sequence[FindingMark] = (),
     look: Look = Look(),
 ) -> SafeString:
-    """Give `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
+    """Return `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
 
-    Each of `quotes` stands before the block that holds its line, under the id `f-<fingerprint>`.
+    Each of `quotes` precedes the block that holds its line, with the id `f-<fingerprint>`.
     With `line_anchors` a block has the id `<prefix>L<line>`. What is too long is cut and says so.
     """
     shown = _bounded(text)
@@ -125,7 +125,7 @@ def render_markdown(
 def render_plain(
     text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
 ) -> SafeString:
-    """Give `text` line by line as it is written, each line under the id `<prefix>L<line>`.
+    """Return `text` line by line as it is written, each line under the id `<prefix>L<line>`.
 
     Lines end at a line feed only, as the lines of findings count them.
     """

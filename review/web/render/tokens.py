@@ -27,7 +27,7 @@ CLASSES = {"c": "code-comment", "k": "code-keyword", "s": "code-string", "m": "c
 
 
 def highlighted(code: str, info: str) -> SafeString:
-    """Give `code` as HTML; `info` names its language, and what is unknown or long has no colours."""
+    """Return `code` as HTML; `info` names its language; unknown or long code has no colours."""
     words = info.split()
     lexer = _lexer(words[0].strip("{}.").lower()) if words else None
     if lexer is None or len(code) > _MAX_CHARACTERS:
