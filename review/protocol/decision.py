@@ -39,7 +39,6 @@ _MILD = (
 _RESULT_LINE = re.compile(
     r"[*_ \t]*\\?#{1,6}[*_ \t]*result[*_ \t]*[:\uff1a][*_`\s]*(?P<value>.*)", re.I
 )
-# Signs that people set beside each word, and what may stand around a word without a meaning.
 _SIGNS = {Decision.PASS: "\u2705\u2714\u2611\u2713\U0001f7e2", Decision.WARN: "\u26a0\U0001f7e1\U0001f7e0", Decision.FAIL: "\u274c\u2716\u2717\U0001f534\u26d4\U0001f6d1"}  # fmt: skip
 _FRAMES = " \t*_`\"'\u201c\u201d[]\ufe0f\u200b"
 _NAMES_DECISION = re.compile(r"(?:pass|warn|fail|error)(?:ed|ing)?\b", re.I)
@@ -143,15 +142,16 @@ def _by_result_line(results: Sequence[tuple[int, str]], *, last_line: int) -> Pa
 
 
 def _result(value: str) -> Decision | None:
-    plain = value.strip(_FRAMES + "".join(_SIGNS.values()))
-    found = _RESULT.fullmatch(plain)
+    signs = "".join(_SIGNS.values())
+    found = _RESULT.fullmatch(value.strip(_FRAMES + signs))
     if found is None or found["word"].lower() not in ("pass", "warn", "warning", "fail", "error"):
         return None
     decision = _DECISIONS[found["word"].lower()]
     graver = _GRAVER.get(decision)
-    others = "".join(signs for other, signs in _SIGNS.items() if other is not decision)
     is_graver = graver and graver.search(found["aside"] or "")
-    return None if is_graver or set(value) & set(others) else decision
+    return (
+        None if is_graver or set(value) & set(signs) - set(_SIGNS.get(decision, "")) else decision
+    )
 
 
 def _by_declarations(lines: Sequence[tuple[int, str]], block_text: str) -> ParsedDecision:
