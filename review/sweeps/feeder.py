@@ -14,7 +14,7 @@ from review.domain.paths import lens_of
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
 from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED, FRESH
+from review.jobs.factory import ALREADY_QUEUED, FRESH, skipped_json
 from review.jobs.job_documents import JobJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
@@ -80,7 +80,7 @@ def without_given_up(
             if attempts[text] < most:
                 kept.append(target)
             else:
-                tally.skip_target(target, why)
+                tally.skip(skipped_json(target.note_path, target.gate_id, why))
     return kept
 
 

@@ -14,7 +14,6 @@ from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJs
 from review.jobs.leases import LeaseLost
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
-from review.selection.documents import TargetInput
 from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
 from review.vocabulary import Decision, JobStatus, PairStatus
 
@@ -180,9 +179,6 @@ class Tally:
             case RefusedJob():
                 self.jobs["refused"] += 1
                 self._count_failure(update.error.code, update.error.message, update.review_job_id)
-
-    def skip_target(self, target: TargetInput, reason: str) -> None:
-        self.skip(SkippedJson(note_path=target.note_path, gate_id=target.gate_id, reason=reason))
 
     def skip(self, item: SkippedJson) -> None:
         self.skipped[item.reason] += 1
