@@ -24,8 +24,7 @@ _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
 )
 _NO_BLOCK = "no block for this pair"
-# Terminal escapes of ECMA-48: control sequences, strings that end with BEL or ST, and short ones;
-# first of all what a spinner drew and took back.
+# Terminal escapes of ECMA-48, ahead of them what a spinner drew and took back.
 _ESCAPES = re.compile(
     r"^[^\n]*(?:\r\x1b\[[0-2]?K|\x1b\[[0-2]?K(?:\r(?!\n)|\x1b\[1?G))"
     r"|\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])",

@@ -56,7 +56,6 @@ def without_comments(text: str, flavour: Flavour = COMMONMARK) -> str:
         elif found := _comments_in(token):
             region = "\n".join(lines[start:end])
             for comment in found:
-                # In quotations and lists its lines have marks and indents ahead.
                 rows = (re.escape(row.strip()) for row in comment.split("\n"))
                 region = re.sub(r"[ \t]*\n[ \t>]*".join(rows), "", region, count=1)
             left = region.split("\n")

@@ -28,7 +28,7 @@ _CLOCK = re.compile(
 )  # fmt: skip
 _WORDS = ((r"\ban? (?=(?:hour|minute|day|week)\b)", "1 "), ("midnight", "0:00"), ("noon", "12:00"))
 _ZONES = {"GMT": "UTC", "BST": "Europe/London", "CEST": "CET", "JST": "Asia/Tokyo"} | {
-    f"{zone[0]}{half}T": zone for zone in ("PST8PDT", "MST7MDT", "CST6CDT", "EST5EDT") for half in "SD"
+    f"{zone[0]}{half}T": zone for zone in ("PST8PDT", "CST6CDT", "EST5EDT") for half in "SD"
 }  # fmt: skip
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = "|".join(_MONTHS)
