@@ -208,3 +208,11 @@ class TestUndefinedReferences:
     )
     def test_passes(self, text):
         assert lines_of("undefined-references", f"{text}\n") == []
+
+
+class TestFlavours:
+    def test_of_pandoc_define_a_label_by_a_heading(self):
+        text = "See [the rule][A Heading] and [gone][No Heading].\n\n## A heading\n"
+
+        assert lines_of("undefined-references", text, flavour="pandoc") == [1]
+        assert lines_of("undefined-references", text) == [1, 1]
