@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 48_520,
+    "lines in review/": 48_470,
     "statements": 26_000,
     "lines in the longest module": 400,
     "modules in the largest folder": 20,

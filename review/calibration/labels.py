@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from django.db.models import Count
@@ -67,13 +67,12 @@ class Labels:
                     found[cell] = found.get(cell, Proportion(0, 0)) + one
         return found
 
-    def _read_others(self, names: Iterable[str]) -> Mapping[str, str]:
+    def _read_others(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Read findings that no review lists: of moved notes, and of reviews as a whole.
 
         :return: the fingerprint of a moved finding to the one under which it was reported.
         """
         same: dict[str, str] = {}
-        wanted = set(names)
         if not wanted:
             return same
         rows = FindingState.objects.filter(

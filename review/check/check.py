@@ -16,6 +16,7 @@ from review.domain.paths import path_below, sha256_hex
 from review.domain.problems import Problem
 from review.errors import InputRejected, UsageRefused
 from review.git import Changes, changes_since, file_at, prefix_of
+from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, UnreadableFile
 from review.knowledge_base.notes import in_order, read_note_text
 from review.runners.rules.judge import RULES
@@ -91,8 +92,10 @@ class _Check:
         if LOCK_PATH in changes.paths:
             told = f"{LOCK_PATH} was changed too: what it accepts is part of the change"
             self.notices.append(told)
-        places = [path_below(str(self.config.root), name) for name in names]
-        return self.corpus.notes_at([path for path in changes.paths if is_below(path, places)])
+        paths = set(changes.paths)
+        if names:
+            paths &= {note.path for note in self.corpus.notes(names).notes}
+        return self.corpus.notes_at(paths)
 
     def lock(self) -> Lock:
         try:
@@ -139,6 +142,11 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     gates, notes = check.gates(), check.notes(changes)
     locks = [*([stored_lock(corpus, notes)] if store else []), check.lock()]
     baseline = check.baseline(changes)
+    known = {
+        review.model for lock in locks for note in lock.notes.values() for review in note.reviews
+    }
+    check.notices += unknown_partitions(request.models, config=config, known=known)
+    check.notices += corpus.unknown_muted()
     pairs: list[tuple[str, str]] = []
     found: list[CheckFindingJson | StalePairJson] = []
     for facts in notes:

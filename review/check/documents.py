@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
-
-import msgspec
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
@@ -31,11 +28,6 @@ class CheckFindingJson(Document, kw_only=True):
     line: int | None
     fingerprint: str
     new: bool | None = None
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any], **more: Any) -> CheckFindingJson:
-        """Return the finding that has these fields, and perhaps others."""
-        return msgspec.convert({**fields, **more}, cls)
 
 
 class StalePairJson(Document, kw_only=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from review.check.documents import CheckFindingJson, StalePairJson
 from review.check.lock import Lock, LockedFinding, LockedNote
+from review.documents.base import from_row
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.domain.staleness import Digests, staleness_reasons
 from review.ingest.parse import identify_findings, typed_findings
@@ -25,7 +26,6 @@ from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Stal
 
 _PRECEDENCE = list(Staleness)
 _CLOSED = (DispositionState.REJECTED, DispositionState.DEFERRED)
-_SHARED = ("severity", "text", "quote", "fingerprint")
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,9 @@ class NoteJudge:
         base = self.baseline
         known = base.note(self.note.path).findings_of(gate.gate_id) if base else []
         is_known = any(item.fingerprint == found.fingerprint for item in known)
-        return CheckFindingJson.of(
-            {name: getattr(found, name) for name in _SHARED},
+        return from_row(
+            CheckFindingJson,
+            found,
             note_path=self.note.path,
             gate_id=gate.gate_id,
             model_partition=model,

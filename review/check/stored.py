@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report
 from review.check.lock import Lock, LockedFinding, LockedNote, LockedReview
+from review.documents.base import from_row
 from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson
@@ -100,7 +101,14 @@ def queue_report(
         gates=len({gate for _note, gate in pairs}),
         pairs=len(pairs),
         findings=[
-            CheckFindingJson.of(asdict(entry) | asdict(item), line=item.line_now)
+            from_row(
+                CheckFindingJson,
+                item,
+                note_path=entry.note_path,
+                gate_id=entry.gate_id,
+                model_partition=entry.model_partition,
+                line=item.line_now,
+            )
             for entry in entries
             for item in entry.findings
         ],

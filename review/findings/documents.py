@@ -116,7 +116,8 @@ class LookJson(Document, kw_only=True):
 class QueueJson(Document, kw_only=True):
     """The answer of `warn_selector`; findings of notes that are gone are listed separately.
 
-    `next` is the cursor of the part behind this one; `summary` counts entries if requested.
+    `next` is the cursor of the part behind this one, and on a page the address of the part after it,
+    absent at the end; `summary` counts entries if requested.
     `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
     `muted_findings`, of gates that `kb/review.toml` mutes.
     """
@@ -131,12 +132,6 @@ class QueueJson(Document, kw_only=True):
     summary: dict[str, dict[str, int]] = {}
 
 
-class QueuePageJson(QueueJson, kw_only=True):
-    """A part of that answer; `next` is the address of the part after it, absent at the end."""
-
-    next: str | msgspec.UnsetType | None = msgspec.UNSET
-
-
 class LooksJson(Document, kw_only=True):
     """The answer of `warn_selector --needs-a-look`."""
 
@@ -145,12 +140,6 @@ class LooksJson(Document, kw_only=True):
     problems: list[ProblemJson]
     next: str | msgspec.UnsetType | None = None
     summary: dict[str, dict[str, int]] = {}
-
-
-class LooksPageJson(LooksJson, kw_only=True):
-    """A part of that answer; `next` is the address of the part after it, absent at the end."""
-
-    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class FixPromptJson(Document, kw_only=True):

@@ -44,7 +44,7 @@ def by_pair(findings: Iterable[Finding]) -> dict[int, list[FindingJson]]:
     """The same of findings at hand, pair after pair and in their order."""
     found: dict[int, list[FindingJson]] = {}
     for row in findings:
-        found.setdefault(row.pair_id, []).append(_finding(row))
+        found.setdefault(row.pair_id, []).append(from_row(FindingJson, row, line=row.note_line))
     return found
 
 
@@ -64,12 +64,4 @@ def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -
         accepted=completed and not pair.not_accepted,
         not_accepted_because=pair.not_accepted or None,
         findings=findings,
-    )
-
-
-def _finding(row: Finding) -> FindingJson:
-    return from_row(
-        FindingJson,
-        row,
-        line=row.note_line,
     )

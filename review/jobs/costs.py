@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Count, QuerySet
 
-from review.documents.base import Document
+from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.protocol.telemetry import Usage, read_usage
@@ -180,12 +180,11 @@ class _Sum:
             word: None if word not in self.known else round(self.known[word])
             for word in ("input_tokens", "output_tokens", "cached_input_tokens")
         }
-        return CostJson(
+        return from_row(
+            CostJson,
+            self,
             name=name,
-            jobs=self.jobs,
-            pairs=self.pairs,
             cost_usd=_rounded(self.known.get("cost_usd"), 6),
-            jobs_without_cost=self.jobs_without_cost,
             seconds=_rounded(self.known.get("seconds"), 3),
             cached_share=round(self.cached / self.prompt, 4) if self.prompt else None,
             **tokens,

@@ -166,7 +166,10 @@ class JobFactory:
                     for ordinal, pair in enumerate(pairs, 1)
                 ],
                 notes=[self._prompt_note(note) for note in notes.values()],
-                gates=[PromptGate(gate.gate_id, gate.path, gate.text) for gate in gates.values()],
+                gates=[
+                    PromptGate(gate.gate_id, gate.path, gate.text, gate.reads_links)
+                    for gate in gates.values()
+                ],
             )
         )
 

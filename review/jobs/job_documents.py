@@ -130,18 +130,16 @@ class TakenJson(Document, kw_only=True):
 
 
 class JobListJson(Document, kw_only=True):
-    """The answer of `review_job_list`; `next` is the cursor of the part behind this one."""
+    """The answer of `review_job_list`; `next` is the cursor of the part behind this one.
+
+    A page has the newest jobs of that answer, in its order; its `next` is the address of those before
+    them, and absent at the end.
+    """
 
     schema: str = "review-job-list/1"
     jobs: list[JobJson]
     next: str | msgspec.UnsetType | None = None
     summary: dict[str, dict[str, int]] = {}
-
-
-class JobListPageJson(JobListJson, kw_only=True):
-    """The newest jobs of that answer, in its order; `next` is the address of those before them."""
-
-    next: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class FindingJson(Document, kw_only=True):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.domain.paths import gate_id_of
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
 from review.models import ReviewJob, ReviewPair, ReviewStore, ReviewText
@@ -65,17 +65,12 @@ class JobFiles:
     def manifest(self) -> str:
         """Render `MANIFEST.json`."""
         job = self.job
-        manifest = Manifest(
+        manifest = from_row(
+            Manifest,
+            job,
             store_id=self.store_id,
             review_job_id=job.pk,
-            status=job.status,
             model_partition=job.model_partition.name,
-            grouping=job.grouping,
-            lens=job.lens,
-            prompt_path=job.prompt_path,
-            prompt_sha256=job.prompt_sha256,
-            bundle_output_path=job.bundle_output_path,
-            created_at=timestamp(job.created_at) or "",
             replaces=job.replaces_id,
             pairs=[_manifest_pair(pair, self.config) for pair in self.pairs],
         )
@@ -147,18 +142,18 @@ def _manifest_pair(pair: ReviewPair, config: Config) -> ManifestPair:
 
 
 def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
-    return ResultRecord(
+    return from_row(
+        ResultRecord,
+        pair,
         review_pair_id=pair.pk,
         review_job_id=job.pk,
         note_path=pair.note.path,
         gate_path=pair.gate.path,
         gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
         model_partition=job.model_partition.name,
-        decision=pair.decision,
         decision_source=pair.decision_source or None,
         note_sha256=pair.note_snapshot.content_sha256,
         gate_sha256=pair.gate_snapshot.content_sha256,
-        reviewed_at=timestamp(pair.reviewed_at) or "",
         runner=job.runner,
         runner_model=job.runner_model,
         runner_effort=job.runner_effort,

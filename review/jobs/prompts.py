@@ -5,6 +5,7 @@ from __future__ import annotations
 from review.domain.paths import gate_id_of, sha256_hex
 from review.job_files import ArtifactStore
 from review.knowledge_base import Corpus
+from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker
 from review.models import ReviewJob
 from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
@@ -42,5 +43,11 @@ def _request(job: ReviewJob, linker: Linker, gates_folder: str) -> PromptRequest
             PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
         ],
         notes=[linker.prompt_note(path, text) for path, text in notes.items()],
-        gates=[PromptGate(gate_ids[path], path, text) for path, text in gates.items()],
+        gates=[
+            PromptGate(gate.gate_id, gate.path, gate.text, gate.reads_links)
+            for gate in (
+                read_gate(path=path, gate_id=gate_ids[path], text=text)
+                for path, text in gates.items()
+            )
+        ],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Literal
 
@@ -12,8 +12,9 @@ from review.domain.model_partition import (
     effort_part,
     model_part,
 )
+from review.domain.paths import near_matches
 from review.errors import Conflict, UsageRefused
-from review.models import Provenance
+from review.models import ModelPartition, Provenance
 from review.protocol.telemetry import output_tokens_by_model
 from review.settings.config import Config
 
@@ -87,6 +88,24 @@ def canonical_partition(name: str, *, config: Config) -> str:
     if name in config.partitions:
         return name
     return build_model_partition(name, aliases=config.aliases)
+
+
+def unknown_partitions(
+    names: Iterable[str | None], *, config: Config, known: Collection[str] | None = None
+) -> Iterator[str]:
+    """Name the partitions that nothing was ever reviewed in, each with near ones.
+
+    :param known: the partitions with reviews; by default those of the store.
+    """
+    wanted = {name for name in names if name} - config.partitions.keys()
+    if wanted and known is None:
+        known = ModelPartition.objects.values_list("name", flat=True)
+    for name in sorted(wanted - set(known or ())):
+        near = near_matches(name, {*(known or ()), *config.partitions})
+        yield (
+            f"no job or review is of model partition {name!r}"
+            + (f"; did you mean {' or '.join(near)}?" if near else "")
+        )
 
 
 def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:

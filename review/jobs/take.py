@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from django.db.models import QuerySet
 
+from review.documents.base import from_row
 from review.domain.grouping import group_targets
 from review.errors import ExitCode, ReviewError
 from review.job_files import ArtifactStore
@@ -25,10 +26,6 @@ from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
 _LOOKED_AT = 100
-_SHOWN = (
-    "review_job_id", "model_partition", "lens", "pair_count", "estimated_prompt_tokens",
-    "prompt_path", "bundle_output_path",
-)  # fmt: skip
 
 
 class NothingToTake(ReviewError):
@@ -115,10 +112,9 @@ class _Basket:
                 self.mismatch = refused
                 continue
             for job in claimed:  # none where somebody else was quicker
-                told = {name: getattr(job, name) for name in _SHOWN}
                 with_job = self.heads.setdefault(head, job_id)
                 shared = None if with_job == job_id else with_job
-                self.jobs.append(TakenJobJson(prompt=shown, shares_with=shared, **told))
+                self.jobs.append(from_row(TakenJobJson, job, prompt=shown, shares_with=shared))
                 self.used += tokens
             self.is_full = len(self.jobs) == self.request.claim.limit
 

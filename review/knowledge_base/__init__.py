@@ -118,6 +118,14 @@ class Corpus:
     def __exit__(self, *_raised: object) -> None:
         self.save()
 
+    def unknown_muted(self) -> list[str]:
+        """Return a notice for each muted gate that does not exist."""
+        known = {gate.gate_id for gate in self.gates.gates}
+        return [
+            f"[muted] in kb/review.toml names {name!r}, and no gate is called so"
+            for name in sorted(self.muted.keys() - known)
+        ]
+
     def save(self) -> None:
         """Keep what was read for the next command; does nothing if nothing was."""
         self._index.save()

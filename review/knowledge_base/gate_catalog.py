@@ -25,8 +25,9 @@ class AmbiguousGate(InputRejected):
 class Gate:
     """One gate as its file declares it; `text` is byte-exact.
 
-    `rule` is `""` unless one judges it in process; `rule_line` is its line in the file. A
-    problem that is `skipped` keeps the gate from use.
+    `reads_links` says that it needs the notes that a note links to; `rule` is `""` unless one
+    judges it in process; `rule_line` is its line in the file. A problem that is
+    `skipped` keeps the gate from use.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Gate:
     rule: str
     description: str
     rule_line: int = 0
+    reads_links: bool = False
     problems: tuple[Problem, ...] = ()
 
 

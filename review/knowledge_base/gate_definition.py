@@ -25,6 +25,7 @@ KEYS = (
     "name",
     "lens",
     "watches",
+    "reads",
     "staleness",
     "requires_type",
     "requires_trait",
@@ -35,6 +36,7 @@ KEYS = (
 )
 _TEXT_KEYS = ("type", "gate_id", "name", "lens", "staleness", "language", "description", "rule")
 _REQUIREMENTS = ("requires_type", "requires_trait", "applies_to", "language")
+_LINKS = "links"
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
@@ -88,6 +90,7 @@ class _GateReader:
                 language=self._language(),
                 gate_id=self._gate_id,
             ),
+            reads_links=self._reads_links(),
             rule=self._text("rule"),
             rule_line=frontmatter.line_of("rule"),
             problems=tuple(self._problems),
@@ -145,6 +148,17 @@ class _GateReader:
         )
         self._report(ProblemCode.UNKNOWN_WATCH, "watches", message, skipped=False)
         return ALL_REGIONS
+
+    def _reads_links(self) -> bool:
+        if "reads" not in self._frontmatter.fields:
+            return False
+        names = self._frontmatter.strings("reads")
+        if names == (_LINKS,):
+            return True
+        written = ", ".join(map(_shown, (names or ())[:_SHOWN_WORDS])) or "no name"
+        message = f"`reads` holds {written}; expected `{_LINKS}`. Reads the note alone"
+        self._report(ProblemCode.INVALID_GATE, "reads", message, skipped=False)
+        return False
 
     def _rewrite_threshold(self) -> float | None:
         written = self._text("staleness")

@@ -12,6 +12,7 @@ from django.db.models import Count
 from review.documents.problems import no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
 from review.jobs.abandonment import abandoned_jobs
+from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, Gate, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.overview.documents import (
@@ -57,6 +58,7 @@ def read_status(
     states = read_pair_states(corpus, config=config)
     scope = LookRequest(model_partition=model_partition)
     queue = _read_queue(corpus, states, model_partition)
+    looks = read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
@@ -68,7 +70,7 @@ def read_status(
         abandoned_jobs=_abandoned(config, now=now),
         queue=dict(queue.count_entries()),
         waiting_findings=queue.waiting,
-        needs_a_look=len(read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look),
+        needs_a_look=len(looks),
         orphans=find_orphans(corpus, states),
         problems=[problem_json(problem) for problem in states.problems],
         tripped=None,
@@ -77,8 +79,16 @@ def read_status(
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
     if any(orphan.kind == "note" for orphan in status.orphans):
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
-    status.notices = list(_notices(status, config=config))
-    stale_rules = count_uncovered(states, partition=RULES_PARTITION)
+    status.notices = [
+        *_notices(status, config=config),
+        *unknown_partitions([model_partition], config=config),
+        *corpus.unknown_muted(),
+    ]
+    # A rule that could not judge a text would say so again.
+    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
+        look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
+        for look in looks
+    )
     status.next_steps = next_steps(status, stale_rules=stale_rules, model=model_partition)
     return status
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import asdict
 
 _PROVENANCE = "# dispatch-time provenance: what the parent said when it took the job"
 _CLAIM = "# a claim of the output itself, never provenance"
 MANIFEST_SCHEMA = "review-job-manifest/1"
 
 
-@dataclass(frozen=True)
-class ManifestPair:
+class ManifestPair(msgspec.Struct, frozen=True):
     """A pair in a manifest; `decision` and `result_path` are None until it is completed."""
 
     review_pair_id: int
@@ -27,8 +28,7 @@ class ManifestPair:
     result_path: str | None = None
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
     """The content of `MANIFEST.json`; `store_id` distinguishes two stores that share a folder."""
 
     store_id: str
@@ -45,8 +45,7 @@ class Manifest:
     pairs: Sequence[ManifestPair]
 
 
-@dataclass(frozen=True)
-class ResultRecord:
+class ResultRecord(msgspec.Struct, frozen=True):
     """The header of a review's result file; an absent value is None."""
 
     review_pair_id: int
@@ -68,15 +67,15 @@ class ResultRecord:
 
 def render_manifest(manifest: Manifest) -> str:
     """Return the manifest as JSON with one member, and one pair, a line; it ends in a newline."""
-    members = {"schema": MANIFEST_SCHEMA} | vars(manifest)
-    pairs = ",\n  ".join(_json(vars(pair)) for pair in members.pop("pairs"))
+    members = {"schema": MANIFEST_SCHEMA} | asdict(manifest)
+    pairs = ",\n  ".join(_json(asdict(pair)) for pair in members.pop("pairs"))
     lines = [f'"{name}": {_json(value)}' for name, value in members.items()]
     return "{\n " + ",\n ".join(lines) + ',\n "pairs": [\n  ' + pairs + "\n ]\n}\n"
 
 
 def render_result(record: ResultRecord, text: str) -> str:
     """Return a result file: frontmatter, an empty line, and the review's text as it is."""
-    lines = [f"{name}: {_scalar(value)}" for name, value in vars(record).items()]
+    lines = [f"{name}: {_scalar(value)}" for name, value in asdict(record).items()]
     lines.insert(-1, _CLAIM)
     lines.insert(-5, _PROVENANCE)
     end = "" if text.endswith("\n") else "\n"

@@ -37,11 +37,12 @@ class PromptNote:
 
 @dataclass(frozen=True)
 class PromptGate:
-    """A gate's exact text."""
+    """A gate's exact text; `reads_links` says that it judges a note by the notes it links to."""
 
     gate_id: str
     path: str
     text: str
+    reads_links: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,14 @@ def _gates(request: PromptRequest) -> Iterator[str]:
     for gate in request.gates:
         yield ""
         yield from framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)
+        if gate.reads_links:
+            yield ""
+            yield (
+                f"The gate {gate.gate_id} needs linked notes. Open those of the note's table of links"
+                " that bear on what you judge, and no others. End the summary of each of its blocks with"
+                " a line `opened:` that names the paths you opened, with commas between them, or"
+                " `opened: none`."
+            )
 
 
 def framed(kind: str, name: str, text: str) -> Iterator[str]:

@@ -258,9 +258,6 @@ def _answer(
         note_path=path,
         outcome=what,
         reason=reason,
-        fingerprints=[],
         diff="" if diff is None else diff.text,
         truncated=diff is not None and diff.truncated,
-        said="",
-        cost_usd=None,
     )

@@ -125,6 +125,7 @@ class GateJson(Document, kw_only=True):
     rule: str | None
     applies_to: list[str] = []
     language: str | None = None
+    reads: list[str] = []
 
 
 class GatesJson(Document, kw_only=True):

@@ -72,6 +72,7 @@ def gate_json(gate: Gate) -> GateJson:
         rule=gate.rule if gate.rule in RULE_NAMES else None,
         applies_to=list(gate.requirement.places),
         language=gate.requirement.language or None,
+        reads=["links"] if gate.reads_links else [],
     )
 
 

@@ -64,11 +64,11 @@ class FixJson(Document, kw_only=True):
     note_path: str
     outcome: str
     reason: str | None
-    fingerprints: list[str]
-    diff: str
-    truncated: bool
-    said: str
-    cost_usd: float | None
+    fingerprints: list[str] = []
+    diff: str = ""
+    truncated: bool = False
+    said: str = ""
+    cost_usd: float | None = None
 
 
 class SweepJson(Document, kw_only=True):

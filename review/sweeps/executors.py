@@ -10,11 +10,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from review.domain.paths import gate_id_of
 from review.errors import Conflict
 from review.ingest.parse import names_of, write_blocks
 from review.jobs.left_runs import run_folder
 from review.jobs.prompts import read_job_prompt
+from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob, ReviewPair
@@ -25,7 +25,7 @@ from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_review, scratch_folder
 from review.runners.spec import RunnerSpec
-from review.settings.config import Config
+from review.settings.config import RULES_PARTITION, Config
 
 
 class CannotRun(Conflict):
@@ -40,22 +40,27 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
     """Judge each pair by the rule of its gate, in this process.
 
     :raises CannotRun: a gate has no rule.
+    :raises PartitionMismatch: the job is for a partition of a model.
     """
+    if job.model_partition.name != RULES_PARTITION:
+        raise PartitionMismatch(
+            f"job {job.pk} is for partition {job.model_partition.name!r}; the embedded reviewer"
+            f" is no model and reviews only partition {RULES_PARTITION!r}",
+            hint="rules go first: commonplace review_sweep --all-gates --runner rules --model rules",
+        )
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    pairs = [
-        (pair, *_gate_and_rule(pair, config))
-        for pair in job.pairs.select_related(*related).order_by("ordinal")
-    ]
-    without = dict.fromkeys(gate_id for _pair, gate_id, rule in pairs if rule not in RULES)
+    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
+    names = names_of(pairs, gates_folder=config.gates_folder)
+    rules = {pair.ordinal: _rule_of(pair, names[pair.ordinal][1]) for pair in pairs}
+    without = dict.fromkeys(names[key][1] for key, rule in rules.items() if rule not in RULES)
     if without:
         raise CannotRun(f"no rule judges {', '.join(without)}")
 
     def run(_number: int, _stop: threading.Event) -> RunnerOutcome:
         reviews = {}
-        for pair, _gate_id, rule in pairs:
+        for pair in pairs:
             given = rule_input(pair.note_snapshot.text, note_path=pair.note.path, linker=linker)
-            reviews[pair.ordinal] = judge(rule, given)
-        names = {pair.ordinal: (pair.note.path, gate_id) for pair, gate_id, _rule in pairs}
+            reviews[pair.ordinal] = judge(rules[pair.ordinal], given)
         text = write_blocks(reviews, token=job.sentinel_token, names=names)
         return RunnerOutcome(text=text, typed=reviews)
 
@@ -150,10 +155,9 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     return prompt
 
 
-def _gate_and_rule(pair: ReviewPair, config: Config) -> tuple[str, str]:
-    gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
-    text = pair.gate_snapshot.text
-    return gate_id, read_gate(path=pair.gate.path, gate_id=gate_id, text=text).rule
+def _rule_of(pair: ReviewPair, gate_id: str) -> str:
+    """The rule that the gate's text as it was taken names."""
+    return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
 
 
 def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:

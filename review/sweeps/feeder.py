@@ -14,7 +14,7 @@ from review.domain.paths import lens_of
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
 from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED, FRESH
+from review.jobs.factory import ALREADY_QUEUED, FRESH, skipped_json
 from review.jobs.job_documents import JobJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
@@ -22,9 +22,10 @@ from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import Processes
 from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest
+from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
 from review.sweeps.limits import Limits
-from review.sweeps.progress import GIVEN_UP, Tally
+from review.sweeps.progress import CANNOT_JUDGE, GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
 from review.vocabulary import REQUESTED, Grouping, JobStatus
 
@@ -62,7 +63,12 @@ def sweep_target(target: TargetJson) -> TargetInput:
 def without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
 ) -> list[TargetInput]:
-    """The targets less those whose texts were tried often enough; these are counted as skipped."""
+    """Return the targets less those whose texts were tried often enough, which count as skipped.
+
+    A rule answers alike each time: a text that it could not judge is not tried again.
+    """
+    is_rules = request.model_partition == RULES_PARTITION
+    most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
     for chunk in batched(targets, _CHUNK):
         texts = [
@@ -71,10 +77,10 @@ def without_given_up(
         ]
         attempts = count_attempts(texts, model_partition=request.model_partition)
         for target, text in zip(chunk, texts, strict=True):
-            if attempts[text] < request.limits.max_attempts:
+            if attempts[text] < most:
                 kept.append(target)
             else:
-                tally.skip_target(target, GIVEN_UP)
+                tally.skip(skipped_json(target.note_path, target.gate_id, why))
     return kept
 
 

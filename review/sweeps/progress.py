@@ -14,12 +14,12 @@ from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJs
 from review.jobs.leases import LeaseLost
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
-from review.selection.documents import TargetInput
 from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
 from review.vocabulary import Decision, JobStatus, PairStatus
 
 NOT_STARTED, TAKEN, IN_PART, SENT = "not-started", "taken", "in-part", "sent"
 GIVEN_UP = "too-many-attempts"
+CANNOT_JUDGE = "rule-cannot-judge"
 _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
 _SHOWN_IDS = 20
@@ -179,9 +179,6 @@ class Tally:
             case RefusedJob():
                 self.jobs["refused"] += 1
                 self._count_failure(update.error.code, update.error.message, update.review_job_id)
-
-    def skip_target(self, target: TargetInput, reason: str) -> None:
-        self.skip(SkippedJson(note_path=target.note_path, gate_id=target.gate_id, reason=reason))
 
     def skip(self, item: SkippedJson) -> None:
         self.skipped[item.reason] += 1

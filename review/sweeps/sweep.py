@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from review.documents.base import timestamp
+from review.documents.base import from_row, timestamp
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of
 from review.ingest.ingest import RefusedJob
@@ -178,12 +178,7 @@ class _Sweep:
                 event = SweepEvent("not-salvaged", event_of(document).fields)
             else:
                 kept = sum(pair.pair_status == PairStatus.COMPLETED for pair in document.pairs)
-                salvaged = SalvagedJson(
-                    review_job_id=job_id,
-                    status=document.status,
-                    failure_code=document.failure_code,
-                    pairs_kept=kept,
-                )
+                salvaged = from_row(SalvagedJson, document, pairs_kept=kept)
                 self.tally.salvaged.append(salvaged)
                 event = SweepEvent("salvaged", msgspec.structs.asdict(salvaged))
             self.on_event(event, self.tally)
@@ -225,22 +220,18 @@ def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetI
 
 def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime) -> SweepJson:
     provenance = worker.provenance
-    return SweepJson(
+    return from_row(
+        SweepJson,
+        tally,
         dry_run=request.dry_run,
         model_partition=request.model_partition,
         runner=provenance.runner or "",
         runner_model=provenance.runner_model,
         runner_effort=provenance.runner_effort,
         grouping=request.grouping.value,
-        counts=tally.counts,
-        left_out=tally.left_out,
         targets=tally.pairs_in_all,
-        salvaged=tally.salvaged,
-        jobs=dict(tally.jobs),
-        pairs=dict(tally.pairs),
         failures=tally.failures(),
         skipped=dict(sorted(tally.skipped.items())),
-        skipped_pairs=tally.skipped_pairs,
         cost=tally.cost(),
         seconds=round((worker.clock() - began).total_seconds(), 3),
         problems=tally.problems(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from review.documents.base import from_row
 from review.documents.problems import problem_json
 from review.domain.problems import Problem
 from review.knowledge_base import Corpus, Gate, GateCase
@@ -82,13 +83,10 @@ class CaseResult:
 
     def document(self) -> CaseResultJson:
         case = self.case
-        return CaseResultJson(
-            name=case.name,
+        return from_row(
+            CaseResultJson,
+            case,
             case_path=case.path,
-            note_path=case.note_path,
-            expect=case.expect,
-            severity=case.severity,
-            origin=case.origin,
             draft=case.is_draft,
             state=self.state,
             decisions=[decision.value for decision in self.decisions],
@@ -137,15 +135,12 @@ class GateResult:
 
     def document(self) -> GateResultJson:
         gate = self.gate
-        return GateResultJson(
+        return from_row(
+            GateResultJson,
+            self,
             gate_id=gate.gate_id,
             gate_path=gate.path,
             gate_sha256=gate.sha256,
-            model_partition=self.model_partition,
-            prompt_version=self.prompt_version,
-            hits=self.hits,
-            false_alarms=self.false_alarms,
-            flips=self.flips,
             missed=sum(result.is_missed for result in self.counted),
             cases=[result.document() for result in self.results],
             problems=[problem_json(problem) for problem in self.problems],
@@ -217,8 +212,6 @@ def _result(case: GateCase, runs: Sequence[_Run]) -> CaseResult:
 
 
 def _judged(corpus: Corpus, gate: Gate, cases: Iterable[GateCase]) -> tuple[CaseResult, ...]:
-    if gate.rule not in RULES:
-        return tuple(CaseResult(case, CaseState.NOT_MEASURED) for case in cases)
     return tuple(
         CaseResult(case, CaseState.MEASURED, (judge_case(corpus, gate, case.text, case.note_path),))
         for case in cases

@@ -76,6 +76,23 @@ class TestOneReview:
         assert lines[start + 1 : -1] == text.split("\n")
         assert lines[-1] == "`````"
 
+    def test_of_a_gate_that_reads_links_tells_what_was_opened(self, root):
+        write_gate(root, "prose/x", make_gate("prose/x", reads="links"))
+        write_note(root, "a.md", "# A\n\nAs [b](b.md) shows, it holds.\n")
+        (job,) = make_jobs(root, ("a.md", "prose/x"))
+        (root / job.prompt_path).rename(root / "prompt.md")
+        assert run("review_doctor", "--repair").exit == 0
+        said = "### Summary\nThe source says it.\n\nopened: kb/notes/b.md\n\n## Result: PASS"
+
+        ingest(root, job.review_job_id, review=said)
+
+        prompt = (root / "prompt.md").read_text()
+        assert (root / job.prompt_path).read_text() == prompt
+        assert "The gate prose/x needs linked notes." in prompt
+        assert "- b.md -> kb/notes/b.md (1 kB)" in prompt
+        review = one("--review-pair-id", job.pairs[0].review_pair_id)
+        assert (review["decision"], review["findings"], review["text"]) == ("pass", [], said)
+
     def test_says_how_the_decision_was_read(self, root):
         (pair_id,) = review_pairs(root, ("a.md", "prose/x"), review="**Fail.** Six of ten.\n")
 

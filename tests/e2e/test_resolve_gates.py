@@ -59,6 +59,7 @@ class TestNames:
             "rule": "repeated-words",
             "applies_to": [],
             "language": None,
+            "reads": [],
         }
 
     def test_an_unknown_one_is_refused_with_near_ones(self, root):

@@ -18,6 +18,7 @@ from review.calibration.documents import (
 )
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
+from review.jobs.provenance import unknown_partitions
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
 from review.management.kit.options import partition, text
@@ -66,7 +67,10 @@ class Command(ReviewCommand):
         with open_corpus(config) as corpus:
             document = read_calibration(corpus, request, config=config)
         self.show(document, _lines(document))
-        if not (document.gates or self.as_json):
+        unknown = list(unknown_partitions(options["model"], config=config))
+        for line in unknown:
+            self.warn(line)
+        if not (document.gates or self.as_json or unknown):
             self.notice("no review has reported a finding yet")
 
 

@@ -113,7 +113,7 @@ def _lines(answer: GateTestJson) -> Iterator[str]:
     if answer.open_job_ids:
         yield f"open jobs: {len(answer.open_job_ids)} ({_CLAIM})"
     if not answer.gates:
-        yield "no gate has cases: they lie in GATE.cases/ beside the gate"
+        yield "no gate to test: none of these has cases (in GATE.cases/ beside it) and, with --rules, a rule"
 
 
 def _case_line(case: CaseResultJson) -> str:

@@ -63,7 +63,7 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["job_ids"]) + options["all"] + options["watch"] != 1:
-            raise UsageRefused("name the jobs to run, or give --all or --watch")
+            raise UsageRefused("give one of: the jobs to run, --all, --watch")
         with stop_on_signals() as stop:
             if options["watch"]:
                 result = run_watch(self, options, stop=stop, config=settings.current())

@@ -21,6 +21,7 @@ from review.findings.documents import (
     QueueFindingJson,
     QueueJson,
 )
+from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.management.kit.command import ReviewCommand
@@ -111,6 +112,8 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         shape = _shape(options, as_json=self.as_json)
         config = settings.current()
+        for line in unknown_partitions([options["model"], options["confirmed_by"]], config=config):
+            self.warn(line)
         with open_corpus(config) as corpus:
             paths = named_places(corpus, options["note"], root=str(config.root))
             if options["needs_a_look"]:

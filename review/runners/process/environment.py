@@ -58,12 +58,6 @@ def is_mark(text: object) -> bool:
 
 
 def _belongs_to_worker(name: str) -> bool:
-    if name in _KEPT:
-        return True
-    return not (
-        name in _HARNESS
-        or name in _GIT
-        or name in _STORE
-        or name.startswith(_HARNESS_PREFIXES)
-        or name.startswith(_OURS_PREFIXES)
-    )
+    is_ours = name in _GIT | _STORE or name.startswith(_OURS_PREFIXES)
+    is_harness = name in _HARNESS or name.startswith(_HARNESS_PREFIXES)
+    return name in _KEPT or not (is_ours or is_harness)

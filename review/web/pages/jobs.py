@@ -14,6 +14,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
+from msgspec import UNSET
 
 from review import settings
 from review.acceptance.pair_actions import Pick
@@ -27,7 +28,7 @@ from review.jobs.board import (
     show_jobs,
 )
 from review.jobs.detail import JobFile, read_job, read_job_file
-from review.jobs.job_documents import JobJson, JobListPageJson, PairJson
+from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
 from review.protocol.telemetry import output_tokens_by_model
 from review.recovery.documents import RecoverableJson
@@ -88,12 +89,11 @@ def jobs(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _list_document(part: Paged[int]) -> JobListPageJson:
+def _list_document(part: Paged[int]) -> JobListJson:
     """The jobs of the page as the command gives them: the oldest first."""
     ids = reversed(part.items)
-    document = JobListPageJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
-    if following := part.next_document:
-        document.next = following
+    document = JobListJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
+    document.next = part.next_document or UNSET
     return document
 
 

@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
+from msgspec import UNSET
 
 from review import settings
 from review.acceptance.pair_actions import Pick
-from review.findings.documents import LookJson, LooksPageJson
+from review.findings.documents import LookJson, LooksJson
 from review.knowledge_base.opening import open_corpus
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.freshness import in_flight
@@ -85,7 +86,7 @@ def looks(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _document(part: Paged[LookJson], filters: Filters) -> LooksPageJson:
+def _document(part: Paged[LookJson], filters: Filters) -> LooksJson:
     """Return a part of the command's answer; the problems are those of the notes in its scope."""
     config = settings.current()
     partitions = filters.all("partition")
@@ -95,9 +96,8 @@ def _document(part: Paged[LookJson], filters: Filters) -> LooksPageJson:
     )
     with open_corpus(config) as corpus:
         found = read_looks(corpus, scope, gates_folder=config.gates_folder)
-    document = LooksPageJson(needs_a_look=list(part.items), problems=found.problems)
-    if following := part.next_document:
-        document.next = following
+    document = LooksJson(needs_a_look=list(part.items), problems=found.problems)
+    document.next = part.next_document or UNSET
     return document
 
 

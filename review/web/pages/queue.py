@@ -8,10 +8,11 @@ from typing import Any, cast
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
+from msgspec import UNSET
 
 from review import settings
 from review.documents.problems import problem_json
-from review.findings.documents import QueuePageJson
+from review.findings.documents import QueueJson
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.opening import open_corpus
 from review.queue.entries import read_entry_page, read_page
@@ -84,7 +85,7 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
     }
 
 
-def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
+def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
@@ -100,15 +101,14 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueuePageJson:
             for problem in corpus.gates.problems
             if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
         ]
-    document = QueuePageJson(
+    document = QueueJson(
         entries=[entry for entry in entries if entry.note_path in found.notes.digests],
         deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
         problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
         waiting_findings=found.waiting,
         muted_findings=found.muted,
     )
-    if following := paged_to(next_cursor, filters=filters).next_document:
-        document.next = following
+    document.next = paged_to(next_cursor, filters=filters).next_document or UNSET
     return document
 
 

@@ -31,6 +31,12 @@ class TestReview:
         assert "Decision read warn, from its result line" in shown
         assert PARTITION in shown
 
+    def test_shows_what_the_reviewer_opened(self, web, root):
+        said = f"### Summary\nIt holds.\nopened: kb/notes/b.md\n\n{WARN}"
+        (pair_id,) = review_pairs(root, ("a.md", "prose/x"), review=said)
+
+        assert "opened: kb/notes/b.md" in text_of(web.get(f"/reviews/{pair_id}/"))
+
     def test_is_the_document_of_the_command(self, web, pair):
         document = twin(web, f"/reviews/{pair}/")
 

@@ -26,6 +26,7 @@ KEYS = {
     "name",
     "lens",
     "watches",
+    "reads",
     "staleness",
     "requires_type",
     "requires_trait",

@@ -31,13 +31,15 @@ class TestDefinition:
         found = definition(
             "type: kb/types/review-gate.md\ngate_id: prose/x\nname: An x\nlens: prose\n"
             "watches: [title, body]\nstaleness: rewrite(0.5)\nrequires_type: [kb/types/a.md, b]\n"
-            "requires_trait: sourced\napplies_to: docs/adr/\nlanguage: EN\ndescription: What it finds\nrule: some-rule"
+            "requires_trait: sourced\napplies_to: docs/adr/\nlanguage: EN\ndescription: What it finds\nrule: some-rule\n"
+            "reads: links"
         )
 
         assert found.problems == ()
         assert (found.name, found.description, found.rule) == ("An x", "What it finds", "some-rule")
         assert found.watches == {Region.TITLE, Region.BODY}
         assert found.rewrite_threshold == 0.5
+        assert found.reads_links
         assert found.requirement.types == ("kb/types/a.md", "b")
         assert found.requirement.traits == ("sourced",)
         assert (found.requirement.places, found.requirement.language) == (("docs/adr/",), "en")
@@ -50,6 +52,7 @@ class TestDefinition:
         assert found.name == "x"
         assert found.watches == ALL_REGIONS
         assert found.rewrite_threshold is None
+        assert not found.reads_links
         assert found.requirement.types == found.requirement.traits == ()
 
     def test_reads_a_type_relative_to_the_gate(self):
@@ -111,6 +114,9 @@ class TestDefinition:
             pytest.param("gate_id: prose/y", "gate-id-mismatch", "'prose/x'", id="id"),
             pytest.param("lens: style", "gate-id-mismatch", "'prose'", id="lens"),
             pytest.param("staleness: rewrite(2)", "invalid-gate", "Taken as `changed`", id="rule"),
+            pytest.param("reads: everything", "invalid-gate", "expected `links`", id="reads"),
+            pytest.param("reads: [links, x]", "invalid-gate", "'links', 'x'", id="reads-more"),
+            pytest.param("reads: {a: b}", "invalid-gate", "no name", id="reads-mapping"),
             pytest.param("staleness: sometimes", "invalid-gate", "rewrite(0.5)", id="word"),
         ],
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 import yaml
+from msgspec.structs import asdict
 
 from review.protocol.job_files import (
     Manifest,

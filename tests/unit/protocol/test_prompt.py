@@ -131,6 +131,18 @@ class TestPrompt:
             "- b.md -> kb/notes/b.md (5 kB)\n- c.png -> kb/c.png\n- gone.md -> (unresolved)\n"
         ) in prompt
 
+    def test_asks_for_what_was_opened_below_each_gate_that_reads_links_and_no_other(self):
+        request = make_request()
+        reading = replace(request.gates[0], reads_links=True)
+
+        prompt = render_prompt(replace(request, gates=(reading, request.gates[1])))
+
+        first, second = prompt.index("(kb/instructions"), prompt.index("prose/y (kb/instructions")
+        assert first < prompt.index("The gate prose/x needs linked notes.") < second
+        assert prompt.count("needs linked notes") == 1
+        assert "`opened:`" in prompt
+        assert "opened:" not in render_prompt(request)
+
     @given(note=texts, gate=texts)
     def test_parses_to_no_block_whatever_the_texts_are(self, note, gate):
         assume(token_is_free(TOKEN, [note, gate]))

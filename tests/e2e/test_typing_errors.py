@@ -1,0 +1,71 @@
+"""Names that are typed wrong are said, where an empty answer would look like a good one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import PARTITION, make_gate, make_root, note_path, write_note
+from tests.helpers.checking import commit_all, two_notes
+from tests.helpers.commands import run
+from tests.helpers.reviewed import WARN, review_pairs
+
+pytestmark = pytest.mark.django_db
+TYPO = "claude-opus-46"
+RULES = ("review_sweep", "--all-gates", "--rules-only", "--runner", "rules", "--model", "rules")
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("warn_selector", "--model", TYPO),
+        ("warn_selector", "--confirmed-by", TYPO),
+        ("review_status", "--model", TYPO, "--fail-on", "fail"),
+        ("review_calibration", "--model", TYPO),
+        ("review_check", "--model", TYPO),
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_model_partition_is_named_with_a_near_one(root, command):
+    make_root(root, notes={"a.md": "# A\n\nText.\n"}, gates={"prose/x": make_gate()})
+    review_pairs(root, ("a.md", "prose/x"), review=WARN)
+
+    told = run(*command).err
+
+    assert f"no job or review is of model partition '{TYPO}'; did you mean {PARTITION}?" in told
+
+
+def test_a_note_that_does_not_exist_is_refused_beside_since(root):
+    two_notes(root)
+    commit_all(root)
+
+    refused = run("review_check", "--since", "HEAD", "--note", note_path("typo.md"))
+
+    assert refused.exit == 5
+    assert "typo.md" in refused.err
+
+
+def test_a_muted_gate_that_does_not_exist_is_named(root):
+    make_root(root, notes={"a.md": "# A\n"}, gates={"prose/x": make_gate()})
+    (root / "kb/review.toml").write_text('[muted]\n"prose/nope" = "x"\n')
+
+    for command in ("review_status", "review_check"):
+        assert "names 'prose/nope', and no gate is called so" in run(command).err
+
+
+def test_a_text_that_a_rule_cannot_judge_is_tried_once_and_ends_no_build(root):
+    gates = {"frontmatter/description-length": make_gate(rule="description-length")}
+    make_root(root, notes={"a.md": "# A\n"}, gates=gates)
+    write_note(root, "broken.md", "---\ntitle: [\n---\n\n# Broken\n")
+
+    exits = {run(*RULES).exit for _ in range(5)}
+    status = run("review_status", "--next", "--json").json
+
+    assert exits == {0}
+    assert "pairs that rules judge for free" not in {step["what"] for step in status["next_steps"]}
+    assert status["needs_a_look"] == 1
