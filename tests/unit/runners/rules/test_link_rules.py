@@ -18,7 +18,13 @@ class TestUnresolvedLinks:
 
         review = review_of("unresolved-links", "# A\n\nSee [it](b.md).\n", links=links)
 
-        assert [(found.line, found.quote) for found in review.findings] == [(3, "[it](b.md).")]
+        assert [(found.line, found.quote) for found in review.findings] == [(3, "[it](b.md)")]
+
+    @pytest.mark.parametrize("link", ["![](b.md)", "[[b.md|x]]", '[b](b.md "x")', "[it](<b.md>)"])
+    def test_quotes_the_link_and_no_more(self, link):
+        links = (RuleLink("b.md", 3, None, external=False),)
+
+        assert quotes_of("unresolved-links", f"# A\n\nSee {link}. And on.\n", links=links) == [link]
 
     @pytest.mark.parametrize(
         "link",
