@@ -61,9 +61,14 @@ def load_apps(settings_module: str) -> None:
 
 def _set_up_web() -> None:
     import django
+    from django.conf import settings
+    from django.utils.module_loading import import_string
 
     try:
         django.setup()
+        # The apps are loaded by now; the middleware would be with the first request.
+        for dotted in settings.MIDDLEWARE:
+            import_string(dotted)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(("review", "commonplace_site")):
             raise

@@ -91,6 +91,8 @@ def _merge_base(folder: Path, revision: str) -> str:
             hint="set fetch-depth: 0 (GitHub) or GIT_DEPTH: 0 (GitLab), or git fetch --unshallow",
         )
     why = "names no commit" if named.exit_code else "has no ancestor in common with HEAD"
+    if _git(folder, "rev-parse", *options, "HEAD").exit_code:
+        raise GitRefused("the repository has no commit to compare with", hint="commit first")
     raise GitRefused(f"{revision!r} {why}", hint="fetch it, or name another: origin/main")
 
 
@@ -103,6 +105,8 @@ def _read(folder: Path, *arguments: str) -> bytes:
     done = _git(folder, *arguments)
     if done.exit_code:
         told = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        if "not a git repository" in told:
+            raise GitRefused(f"{folder} lies in no Git repository", hint="git init makes one")
         raise GitRefused(f"git {arguments[0]}: {told[:300]}")
     return done.stdout
 

@@ -21,6 +21,7 @@ from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, U
 from review.knowledge_base.notes import in_order, read_note_text
 from review.runners.rules.judge import RULES
 from review.selection.path_filters import is_below
+from review.selection.select import named_notes
 from review.settings.config import Config
 from review.vocabulary import Severity
 
@@ -70,7 +71,9 @@ class _Check:
         names = self.request.notes
         if self.request.text is not None:
             return [self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0])))]
-        listed = self.corpus.notes(names) if changes is None else self._changed(changes, names)
+        listed = (
+            named_notes(self.corpus, names) if changes is None else self._changed(changes, names)
+        )
         self.problems += listed.problems
         if not listed.notes and changes is None:
             self.notices.append(no_note_found(names or self.config.note_roots))

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
+from review.domain.printing import count_words
 from review.knowledge_base.gate_catalog import Gate
 from review.vocabulary import Severity
 
@@ -86,11 +87,12 @@ class Report:
         counted = Counter(item.severity for item in found.findings)
         numbers = ", ".join(f"{counted[word]} {word}" for word in reversed(Severity.values))
         more = {
-            "new": sum(bool(item.new) for item in found.findings),
-            "known findings hidden": found.known,
-            "stale pairs": len(found.stale),
-            "problems": len(found.problems),
+            "new,new": sum(bool(item.new) for item in found.findings),
+            "known finding hidden,known findings hidden": found.known,
+            "stale pair": len(found.stale),
+            "problem": len(found.problems),
         }
-        told = "".join(f", {number} {name}" for name, number in more.items() if number)
+        told = "".join(f", {count_words(n, noun)}" for noun, n in more.items() if n)
         tripped = f"; tripped: {found.tripped}" if found.tripped else ""
-        return f"{found.notes} notes by {found.gates} gates: {numbers}{told}{tripped}"
+        looked = f"{count_words(found.notes, 'note')} by {count_words(found.gates, 'gate')}"
+        return f"{looked}: {numbers}{told}{tripped}"

@@ -23,8 +23,13 @@ def problem_json(problem: Problem) -> ProblemJson:
 
 
 def no_note_found(places: Iterable[str]) -> str:
-    """Return the warning that the folders hold no note, which counts of zero do not show."""
+    """Return why there is nothing to review, and where notes belong."""
     return (
-        f"no note was found below {', '.join(places)}: that nothing is stale says nothing;"
-        " the folders are those of kb/review.toml, or that were named"
+        f"no note was found below {', '.join(places)}: put Markdown files there, or name other"
+        " folders in kb/review.toml ([notes] roots)"
     )
+
+
+def no_gate_found(folder: str) -> str:
+    """Return why there is nothing to review by, and what adds gates."""
+    return f"no gate was found below {folder}: commonplace review_init adds the starter gates"

@@ -28,6 +28,12 @@ def printable_line(text: str) -> str:
     return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
+def count_words(number: int, noun: str) -> str:
+    """A number with its noun, in the right form; `noun` is "job", or "entry,entries"."""
+    one, _comma, many = noun.partition(",")
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

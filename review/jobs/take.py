@@ -70,7 +70,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
             new = [job.review_job_id for job in made.jobs if isinstance(job, JobJson)]
             basket.fill(_queued(request).filter(pk__in=NamedKeys(new)))
     if not basket.jobs:
-        raise basket.mismatch or _nothing(request, skipped)
+        raise basket.mismatch or _nothing(request, skipped, corpus)
     return TakenJson(
         jobs=basket.jobs,
         created=created,
@@ -151,7 +151,7 @@ def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
     return queued.of_partition(claim.model_partition) if claim.model_partition else queued
 
 
-def _nothing(request: TakeRequest, skipped: list[SkippedJson]) -> NothingToTake:
+def _nothing(request: TakeRequest, skipped: list[SkippedJson], corpus: Corpus) -> NothingToTake:
     sizes = _queued(request).order_by("estimated_prompt_tokens")
     smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
     why, hint = "every pair of this scope is fresh, or in somebody's open job", ""
@@ -164,4 +164,6 @@ def _nothing(request: TakeRequest, skipped: list[SkippedJson]) -> NothingToTake:
         hint = "prompts that are too large want a higher --max-tokens"
     elif request.selection is None:
         why, hint = "no job is queued", "name gates, or --all-gates, to make some"
+    elif lacking := corpus.lacking():
+        why = "; ".join(lacking)
     return NothingToTake(why, hint=hint)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from review.documents.problems import no_gate_found, no_note_found
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path, sha256_hex
 from review.domain.problems import Problem
@@ -253,6 +254,11 @@ class Corpus:
         scanner = self._scanner()
         scanner.add_roots()
         return len({entry.path for entry in scanner.result().entries}.difference(paths))
+
+    def lacking(self) -> list[str]:
+        """Say that there are no notes or no gates, which an empty answer does not tell."""
+        notes = [] if self.count_other_notes(()) else [no_note_found(self._rules.roots)]
+        return notes if self.gates.gates else [*notes, no_gate_found(self._gates_folder)]
 
     def _scanner(self) -> PathScanner:
         return PathScanner(self._root, self._rules, self._disk_paths)

@@ -34,7 +34,9 @@ class PathScanner(Scanner):
             for disk_path in self._spellings(path) or ():
                 self._add_found_folder(path, disk_path)
         if not self.folders and not self._problems:
-            message = "no such folder; kb/review.toml may name another"
+            message = (
+                "no such folder: commonplace review_init makes it, or kb/review.toml names another"
+            )
             for path in self._rules.roots:
                 self._report(path, ProblemCode.VANISHED, message)
 

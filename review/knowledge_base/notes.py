@@ -24,7 +24,10 @@ _EXPECTED = {
     SKIP_KEY: "gates or lenses with the reason for each",
 }
 _UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
-_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+_POINTERS = {
+    "version https://git-lfs.github.com/spec/": "Git LFS pointer instead of the text; fetch it with: git lfs pull",
+    "/annex/objects/": "git-annex pointer instead of the text; fetch it with: git annex get",
+}  # fmt: skip
 _CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
 # Problems of texts that a machine left there: skipped, unless the note is named.
 REVIEWED_IF_NAMED = frozenset({ProblemCode.GIT_LFS_POINTER, ProblemCode.MERGE_CONFLICT})
@@ -85,9 +88,9 @@ def read_note_text(path: str, data: bytes) -> str:
 
 def left_by_git(path: str, text: str) -> Problem | None:
     """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
-    if text.startswith(_LFS_POINTER):
-        message = "a Git LFS pointer instead of the text; fetch it with: git lfs pull"
-        return Problem(path, ProblemCode.GIT_LFS_POINTER, message, skipped=True)
+    for start, what in _POINTERS.items():
+        if text.startswith(start):
+            return Problem(path, ProblemCode.GIT_LFS_POINTER, f"a {what}", skipped=True)
     if not all(marker in text for marker in _CONFLICT_MARKERS):
         return None
     found = [0]

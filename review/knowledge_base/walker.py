@@ -34,9 +34,11 @@ MARKDOWN = ".md"
 CASES = ".cases"
 # What else people call a Markdown file: in any case, `.MD` among them.
 _MISNAMED = (MARKDOWN, ".markdown")
-# Copies that Dropbox, Nextcloud and Syncthing make of a file that was changed in two places.
+# Copies that synchronisers make of a file that was changed in two places, in several languages.
 _CONFLICTED_COPY = re.compile(
-    r"\(.*conflicted copy.*\)(?:\.|$)|\.sync-conflict-\d{8}-\d{6}", re.IGNORECASE
+    r"\((?:.*conflicted copy.*|(?:case|sf)\s?conflict\b.*|.*[ck]onfli[ck]?t.*\d{4}-\d\d-\d\d.*)\)(?:\.|$)"
+    r"|\.sync-conflict-\d{8}-\d{6}|_conflict-\d{8}-\d{6}",
+    re.IGNORECASE,
 )
 # How often one folder may be entered through links: ten folders that link to one another
 # ten times each would otherwise make ten billion notes.
@@ -210,7 +212,7 @@ class Scanner:
             return True
         if self._excluded is not None and self._excluded(path):
             return True
-        if is_copy := "onflict" in name and _CONFLICTED_COPY.search(name) is not None:
+        if is_copy := "onfli" in name and _CONFLICTED_COPY.search(name) is not None:
             message = "a conflicted copy made by a file synchroniser; merge it into its original"
             self._report(path, ProblemCode.CONFLICTED_COPY, message)
         return is_copy

@@ -51,10 +51,13 @@ def next_steps(status: StatusJson, *, stale_rules: int, model: str | None) -> li
     ][:MOST]
 
 
-def step_lines(steps: list[StepJson]) -> Iterator[str]:
-    """One line a step."""
+def step_lines(status: StatusJson) -> Iterator[str]:
+    """One line a step; first why there can be none, where notes or gates are missing."""
+    steps = status.next_steps
+    if not (status.notes and status.gates):
+        yield from status.notices
     yield from (f"{step.what}, {step.count}: {step.command}" for step in steps)
-    if not steps:
+    if status.notes and status.gates and not steps:
         yield "nothing to do: every pair is fresh, the queue is empty, no job is open"
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from django.db.models import Count
 
-from review.documents.problems import no_note_found, problem_json
+from review.documents.problems import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
 from review.jobs.abandonment import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
@@ -105,13 +105,15 @@ def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
     """Explain zeros that mean no note, or no review: on a first day, in a clone."""
     if not status.notes:
         yield no_note_found(config.note_roots)
+    if not status.gates:
+        yield no_gate_found(config.gates_folder)
     decided = any(
         any(gate.decisions.values()) for partition in status.partitions for gate in partition.gates
     )
     if not (decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look):
         yield (
-            f"{store_name()} holds no review yet: that nothing waits in the queue says nothing about"
-            " the notes; --fail-on stale fails where a pair has no review"
+            f"{store_name()} holds no review yet, so the queue is empty; to fail where a pair has no"
+            " review, use --fail-on stale"
         )
 
 

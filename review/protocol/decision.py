@@ -36,7 +36,11 @@ _MILD = (
     r"(?:borderline|marginal(?:ly)?|minor|mild(?:ly)?|narrow(?:ly)?|barely|clean|soft|info|advisory|light|slight(?:ly)?|"
     r"trivial|weak|low|moderate|strict|lenient|provisional|overall|final|unchanged)"
 )
-_RESULT_LINE = re.compile(r"[*_ \t]*#{1,6}[*_ \t]*result[*_ \t]*:[*_`\s]*(?P<value>.*)", re.I)
+_RESULT_LINE = re.compile(
+    r"[*_ \t]*\\?#{1,6}[*_ \t]*result[*_ \t]*[:\uff1a][*_`\s]*(?P<value>.*)", re.I
+)
+_SIGNS = {Decision.PASS: "\u2705\u2714\u2611\u2713\U0001f7e2", Decision.WARN: "\u26a0\U0001f7e1\U0001f7e0", Decision.FAIL: "\u274c\u2716\u2717\U0001f534\u26d4\U0001f6d1"}  # fmt: skip
+_FRAMES = " \t*_`\"'\u201c\u201d[]\ufe0f\u200b"
 _NAMES_DECISION = re.compile(r"(?:pass|warn|fail|error)(?:ed|ing)?\b", re.I)
 _RESULT = re.compile(
     rf"{_WORD}[*_`]*\s*(?:\((?P<aside>{_MILD}|{_COUNT}(?:\s*(?:[,;+]|and)\s*{_COUNT})*)\))?\s*\.?[*_`#\s]*",
@@ -98,7 +102,9 @@ def read_decision(block_text: str) -> ParsedDecision:
     if not lines:
         return _unknown("the review says nothing outside code fences and quotations")
     results = [
-        (number, found["value"]) for number, text in lines if (found := _RESULT_LINE.match(text))
+        (number, found["value"])
+        for number, text in lines
+        if (found := _RESULT_LINE.match(text)) and found["value"].strip("*_` ")
     ]
     if results:
         return _by_result_line(results, last_line=lines[-1][0])
@@ -136,12 +142,16 @@ def _by_result_line(results: Sequence[tuple[int, str]], *, last_line: int) -> Pa
 
 
 def _result(value: str) -> Decision | None:
-    found = _RESULT.fullmatch(value)
+    signs = "".join(_SIGNS.values())
+    found = _RESULT.fullmatch(value.strip(_FRAMES + signs))
     if found is None or found["word"].lower() not in ("pass", "warn", "warning", "fail", "error"):
         return None
     decision = _DECISIONS[found["word"].lower()]
     graver = _GRAVER.get(decision)
-    return None if graver and graver.search(found["aside"] or "") else decision
+    is_graver = graver and graver.search(found["aside"] or "")
+    return (
+        None if is_graver or set(value) & set(signs) - set(_SIGNS.get(decision, "")) else decision
+    )
 
 
 def _by_declarations(lines: Sequence[tuple[int, str]], block_text: str) -> ParsedDecision:

@@ -24,16 +24,26 @@ _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
 )
 _NO_BLOCK = "no block for this pair"
-# Terminal escapes of ECMA-48: control sequences, strings that end with BEL or ST, and short ones.
+# Terminal escapes of ECMA-48, ahead of them what a spinner drew and took back.
 _ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
+    r"^[^\n]*(?:\r\x1b\[[0-2]?K|\x1b\[[0-2]?K(?:\r(?!\n)|\x1b\[1?G))"
+    r"|\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])",
+    re.MULTILINE,
 )
 _REASONING = re.compile(
-    r"[<\[\u25c1](?P<end>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[>\]\u25b7]", re.I
+    r"<\|?(?P<end>/|end_of_)?[\w:-]*(?:think|thought|reason|scratchpad|analysis|reflection|monologue|planning)"
+    r"[\w:-]*(?:\s[^<>]*)?\|?>"
+    r"|[\[\u25c1](?P<closes>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[\]\u25b7]"
+    r"|<details\s[^<>]*\breasoning\b[^<>]*>"
+    r"|<\|?channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?"
+    r"|(?P<final>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)",
+    re.I,
 )
+# These end reasoning that was begun, and mean nothing elsewhere.
+_REASONING_END = re.compile(r"</details>|<\|end\|>|<channel\|>|.*</think(?:ing)?>", re.I)
 _THINKING = re.compile(r"thinking\s*(?:\.\.\.|\u2026)", re.I)
 _THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
-_LONGEST_TAG = 40
+_LONGEST_TAG = 120
 _MAX_PROBLEMS = 50
 _MAX_MISFITS = 5
 
@@ -206,7 +216,7 @@ class _Reader:
     def _reason(self, line: str, sentinel: Sentinel | None) -> None:
         if sentinel is not None and sentinel.opens:
             self._in_reasoning.setdefault(sentinel.ordinal, self._number)
-        elif self._reasoning_edge(line) == "end":
+        elif self._reasoning_edge(line) == "end" or _REASONING_END.fullmatch(line.strip()):
             self._reasons = False
 
     def _around_blocks(self, line: str) -> None:
@@ -220,9 +230,9 @@ class _Reader:
             self._model = found[1].strip(" \t*_`")
 
     def _reasoning_edge(self, line: str) -> Literal["start", "end"] | None:
-        text = line.strip() if len(line) <= _LONGEST_TAG else ""
+        text = line.strip(_EDGES) if len(line) <= _LONGEST_TAG else ""
         if tag := _REASONING.fullmatch(text):
-            return "end" if tag["end"] else "start"
+            return "end" if tag["end"] or tag["closes"] or tag["final"] else "start"
         if _THINKING_END.fullmatch(text):
             return "end"
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None

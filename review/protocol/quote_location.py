@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -15,6 +16,9 @@ from review.domain.finding_identity import Reported, say_the_same
 
 _WORD = re.compile(r"[^\W_]+")
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+# What a reader of the page does not see of a link, which quotes leave out.
+_ADDRESS = re.compile(r"(?<=\])(?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_PLACE_AROUND = re.compile(r"^(?:L|lines?\s)?\s*\d{1,5}\s*[:|]\s+|\s*\((?:L|lines?\s)\s*\d{1,5}\)$", re.I)  # fmt: skip
 _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 # A shorter part of a broken quote ("the", "see") may be anywhere.
 _SPECIFIC_CHARACTERS = 12
@@ -53,7 +57,8 @@ def quote_lines(note_text: str, quote: str) -> Lines:
     """
     quote = quote.strip()
     verbatim = _verbatim_lines(note_text, quote) if quote else ()
-    return verbatim or _lines_of_words(note_text, quote)
+    found = verbatim or _lines_of_words(note_text, quote)
+    return found or _lines_of_words(note_text, _PLACE_AROUND.sub("", quote))
 
 
 def locate_findings(note_text: str, findings: Sequence[LocatableFinding]) -> list[int | None]:
@@ -110,7 +115,7 @@ def _names_heading(finding: LocatableFinding, heading: str) -> bool:
     name = rf"(?<!\w){re.escape(title)}(?!\w)"
     if len(title.split()) == 1:
         name = (
-            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in)\s+(?:the\s+)?){name}"
+            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in|abschnitt|unter|sección|sous)\s+(?:the\s+)?){name}"
             rf"|{name}\s+(?:section|heading)"
         )
     return re.search(name, finding.text, re.I) is not None
@@ -235,6 +240,7 @@ def _index_of(note_text: str, space: str) -> tuple[str, list[int]]:
 
 
 def _fold(text: str) -> str:
+    text = html.unescape(_ADDRESS.sub("", text))
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
     return " ".join(_WORD.findall(text.casefold()))

@@ -232,13 +232,16 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     if not request.gates and not request.all_gates:
         raise UsageRefused(
             "name gates or bundles, or give --all-gates",
-            hint=_misplaced(corpus, request) or "commonplace resolve_gates lists them",
+            hint=_misplaced(corpus, request.notes) or "commonplace resolve_gates lists them",
         )
     if request.mode == REQUESTED and partition is None:
         raise UsageRefused("--mode requested needs --model")
     left_out: dict[str, int] = {}
     gates, gate_problems = _gates(corpus, request, left_out)
-    listed = _listed_notes(corpus, request, left_out)
+    listed = named_notes(corpus, request.notes)
+    # Who names single notes wants those; the others are not counted, which would take a walk.
+    if any(not name.endswith(MARKDOWN) for name in request.notes):
+        _add(left_out, "not-named", corpus.count_other_notes(note.path for note in listed.notes))
     notes = _current(listed.notes, left_out) if request.current_only else listed.notes
     scope = Scope(notes=notes, gates=gates)
     selection = Selection(
@@ -295,15 +298,15 @@ def _add(left_out: dict[str, int], why: str, number: int) -> None:
         left_out[why] = left_out.get(why, 0) + number
 
 
-def _listed_notes(corpus: Corpus, request: SelectionRequest, left_out: dict[str, int]) -> NoteList:
+def named_notes(corpus: Corpus, names: Sequence[str]) -> NoteList:
+    """Return the notes of an option `--note`; all without a name.
+
+    :raises NoSuchNote: one is not there; gates that stand behind `--note` are pointed out.
+    """
     try:
-        listed = corpus.notes(request.notes)
+        return corpus.notes(names)
     except NoSuchNote as error:
-        raise NoSuchNote(error.message, hint=_misplaced(corpus, request) or error.hint) from error
-    # Who names single notes wants those; the others are not counted, which would take a walk.
-    if any(not name.endswith(MARKDOWN) for name in request.notes):
-        _add(left_out, "not-named", corpus.count_other_notes(note.path for note in listed.notes))
-    return listed
+        raise NoSuchNote(error.message, hint=_misplaced(corpus, names) or error.hint) from error
 
 
 def _current(notes: Sequence[NoteFacts], left_out: dict[str, int]) -> Sequence[NoteFacts]:
@@ -313,16 +316,16 @@ def _current(notes: Sequence[NoteFacts], left_out: dict[str, int]) -> Sequence[N
     return current
 
 
-def _misplaced(corpus: Corpus, request: SelectionRequest) -> str:
+def _misplaced(corpus: Corpus, names: Sequence[str]) -> str:
     """Return a hint about gates that stand behind `--note`; `""` when there are none."""
     gates = []
-    for name in request.notes:
+    for name in names:
         with suppress(UnknownGate, AmbiguousGate):
             if corpus.gates.resolve((name,)):
                 gates.append(name)
     if not gates:
         return ""
-    notes = [name for name in request.notes if name not in gates]
+    notes = [name for name in names if name not in gates]
     return (
         f"gates stand before --note: {shlex.join([*gates, *(['--note', *notes] if notes else [])])}"
     )

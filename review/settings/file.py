@@ -262,10 +262,14 @@ def parse_duration(raw: str) -> timedelta:
 def _document(path: Path) -> dict[str, Any]:
     import tomllib
 
+    text = ""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # bad UTF-8 and endless numbers, too
-        raise ConfigRefused(f"{path}: not valid TOML: {error}") from error
+        end = f"at the end, line {len(text.splitlines())}"
+        told = str(error).replace("at end of document", end)
+        raise ConfigRefused(f"{path}: not valid TOML: {told}") from error
     except OSError as error:
         raise ConfigRefused(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -108,8 +108,13 @@ class TestSince:
     def test_a_missing_git_and_a_folder_without_a_repository_are_refused(
         self, root, tmp_path_factory, monkeypatch
     ):
-        with pytest.raises(ReviewError, match="not a git repository"):
+        with pytest.raises(ReviewError, match="lies in no Git repository"):
             check_clone(make_root(tmp_path_factory.mktemp("plain")), since="main")
+
+        git(empty := make_root(tmp_path_factory.mktemp("empty")), "init", "-q")
+        with pytest.raises(ReviewError, match="no commit") as refused:
+            check_clone(empty, since="HEAD")
+        assert refused.value.hint == "commit first"
 
         monkeypatch.setenv("PATH", "/nonexistent")
         with pytest.raises(ReviewError) as refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 
 import pytest
 
@@ -49,3 +50,38 @@ def test_an_ack_without_a_review_names_how_to_get_one(root):
     assert done.exit == 4
     assert again.exit == 0
     assert "prose/x" in run("review_job_list", "--status", "queued", "--json").out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("review_sweep", "--all-gates", "--runner", "rules", "--model", "rules"),
+        ("review_status", "--next"),
+        ("warn_selector",),
+        ("next_review_job", "--all-gates", "--model", "m", "--runner", "r"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_empty_answer_says_that_notes_or_gates_are_missing(root, command):
+    shutil.rmtree(root / "kb/notes")
+    without_notes = run(*command)
+    shutil.rmtree(root / "kb/instructions")
+    without_both = run(*command)
+
+    where_notes_belong = "no note was found below kb/notes, kb/reference: put Markdown files there"
+    assert where_notes_belong in without_notes.out + without_notes.err
+    for said in (where_notes_belong, "commonplace review_init adds the starter gates"):
+        assert said in without_both.out + without_both.err
+
+
+def test_gates_behind_the_notes_are_pointed_out_by_a_check(root):
+    done = run("review_check", "--note", note_path("a.md"), "prose", "--json")
+
+    assert done.error["hint"] == f"gates stand before --note: prose --note {note_path('a.md')}"
+
+
+def test_a_report_goes_into_a_folder_that_is_there(root):
+    done = run("review_check", "--format", "sarif", "--output", root / "none/x.sarif")
+    missing = (done.exit, (root / "none").exists())
+
+    assert missing == (5, False)

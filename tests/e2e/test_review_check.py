@@ -276,7 +276,7 @@ def test_a_fork_is_checked_without_a_store(root, tmp_path_factory):
     assert (done.exit, done.err) == (6, "")
     summary, warning, stale = done.out.splitlines()
     assert summary == (
-        "::notice title=review_check::1 notes by 3 gates: 0 fail, 1 warn, 0 info, 1 new,"
+        "::notice title=review_check::1 note by 3 gates: 0 fail, 1 warn, 0 info, 1 new,"
         " 2 known findings hidden, 2 stale pairs; tripped: warn: 1 warn, 0 fail"
     )
     assert warning.startswith(f"::warning file={NOTE_B},line=5,title={TODO} (new)::")

@@ -51,7 +51,7 @@ class TestNewRepository:
         _program, name, *arguments = shlex.split(next_command)
         swept = run_process(name, *arguments, "--json", root=tmp_path)
 
-        assert "put Markdown files under kb/notes first" in empty.err
+        assert "put Markdown files under kb/notes, or" in empty.err
         assert "put Markdown files" not in again.err
         assert changes_folder == f"next: cd {tmp_path}"
         assert swept.exit == 0

@@ -75,7 +75,7 @@ class TestRuleThatThereIsNot:
         looked = run("review_doctor")
         glanced = run("review_doctor", "--quick")
 
-        for said in (swept.out, looked.out, glanced.out):
+        for said in (swept.err, looked.out, glanced.out):
             assert "there is no rule 'placeholder-txt'" in said
 
     def test_is_not_listed_as_what_a_rule_judges(self):

@@ -84,6 +84,8 @@ class Command(ReviewCommand):
                 server_cls=WholeRequestServer,
                 on_bind=lambda port: self._say_where(host, int(port)),
             )
+        except KeyboardInterrupt:
+            return
         except socket.gaierror as error:
             raise NoSuchHost(f"{host!r} is no address of this machine: {error.strerror}") from error
         except OSError as error:

@@ -28,7 +28,7 @@ _INCLUDES = re.compile(
 _DENDRON_RANGE = re.compile(r",-?\d+$")
 _TAG = re.compile(r"<[^<>]*>")
 _GENERATED = re.compile(
-    r"(?:top|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*)"
+    r"(?:_?top|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*)"
 )
 _COUNTER = re.compile(r"[-_]\d+$")
 _LEADING_NUMBER = re.compile(r"^\d+")

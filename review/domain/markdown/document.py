@@ -40,7 +40,9 @@ _SITE_LINK = re.compile(
 # By the mark that opens it: the one that closes it.
 _CLOSERS = {"%%": "%%", "<%": "%>", "{#": "#}", "{/*": "*/}", "{{": "}}", "{%": "%}"}
 _SLOTS = frozenset({"<%", "{{", "{%"})
-_CODE_SHORTCODE = re.compile(r"\{\{[<%]\s*(highlight|code-toggle|code|mermaid|math|katex)\b")
+_CODE_SHORTCODE = re.compile(
+    r"(?:\{\{[<%]|(\{%)-?)\s*(highlight|code-toggle|code|comment|mermaid|math|katex)\b"
+)
 _MARKER_LINE = re.compile(r"\{%|\{\{[<%]|:::")
 _MODULE_LINE = re.compile(r"(?:import|export)\s")
 _LONGEST_SLOT = 5_000  # characters
@@ -153,8 +155,8 @@ def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
         from mdit_py_plugins.deflist import deflist_plugin
 
         markdown.use(deflist_plugin)
-    if "{{" in flavour.hides:
-        rules.before("fence", "code_shortcode", _shortcode, _ALWAYS_ENDS)
+    if flavour.hides & {"{{", "{%"}:
+        rules.before("marker", "code_shortcode", _shortcode, _ALWAYS_ENDS)
 
 
 def _tracked(rule: InlineRule) -> InlineRule:
@@ -246,12 +248,13 @@ def _push_link(state: StateInline, target: str, words: tuple[int, int]) -> Token
 
 
 def _shortcode(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """Read `{{< highlight … >}}` up to its end as code."""
+    """Read `{{< highlight … >}}` or `{% highlight … %}` up to its end as code."""
     begin = state.bMarks[start_line] + state.tShift[start_line]
     found = _CODE_SHORTCODE.match(state.src, begin)
-    return found is not None and _block_rule(found[0], f"/{found[1]}", "code_block")(
-        state, start_line, end_line, silent
-    )
+    if found is None:
+        return False
+    closer = ("end" if found[1] else "/") + found[2]
+    return _block_rule(found[0], closer, "code_block")(state, start_line, end_line, silent)
 
 
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:

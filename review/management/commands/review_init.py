@@ -78,7 +78,10 @@ class Command(ReviewCommand):
         if done.flavour != COMMONMARK.name:
             self.notice(_FLAVOUR.format(done.flavour))
         if not has_notes(into):
-            self.notice(f"there are no notes yet: put Markdown files under {NOTES_FOLDER} first")
+            self.notice(
+                f"there are no notes yet: put Markdown files under {NOTES_FOLDER}, or name the"
+                " folders that hold them in kb/review.toml ([notes] roots)"
+            )
         self.notice(f"next: {done.next}")
 
 

@@ -73,7 +73,7 @@ class Command(ReviewCommand):
             for part in status.partitions:
                 part.gates = []
         if options["next"]:
-            self.show(status, step_lines(status.next_steps))
+            self.show(status, step_lines(status))
         else:
             self.show(status, (*status_lines(status), *cost_lines(status.costs)))
         if not self.as_json and not options["next"]:

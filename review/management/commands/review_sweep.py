@@ -76,6 +76,8 @@ class Command(ReviewCommand):
             answer = run_sweep(self, options, config=config)
         answer.schema = self.schema
         self.show(answer, sweep_lines(answer))
+        for line in problem_lines(() if self.as_json else answer.problems):
+            self.warn(line)
         self.finish(sweep_exit_code(answer))
 
 
@@ -120,7 +122,6 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
             f"{given_up} pairs are still stale: they were tried too often on the same texts;"
             " a higher --max-attempts tries them again"
         )
-    yield from problem_lines(answer.problems)
     if answer.failures:
         yield ""
         yield from _failure_lines(answer.failures)

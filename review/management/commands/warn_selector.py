@@ -128,10 +128,15 @@ class Command(ReviewCommand):
                     report = queue_report(part, queue.problems, corpus, config=config)
                     write_report(self, report, shape=shape)
                 else:
-                    self._print_queue(queue, part, shape, summary)
+                    self._print_queue(queue, part, shape, summary, corpus)
 
     def _print_queue(
-        self, queue: WarnQueue, part: Listed[QueueEntryJson], shape: str, summary: Counts
+        self,
+        queue: WarnQueue,
+        part: Listed[QueueEntryJson],
+        shape: str,
+        summary: Counts,
+        corpus: Corpus,
     ) -> None:
         # Notes that are gone are few, and end the listing.
         gone_entries = () if summary else queue.deleted_notes
@@ -159,9 +164,8 @@ class Command(ReviewCommand):
             if gone:
                 self.write_lines(["", "notes that are gone:", *gone])
             self.write_lines(tail_lines(summary, part.next))
-            if not lines and not gone:
-                self.notice("the queue is empty")
-            for line in _left_out_lines(queue):
+            empty = () if lines or gone else ("the queue is empty", *corpus.lacking())
+            for line in (*empty, *_left_out_lines(queue)):
                 self.notice(line)
             for line in problem_lines(queue.problems):
                 self.warn(line)

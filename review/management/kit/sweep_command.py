@@ -166,6 +166,8 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
             # The program is to be where the workers are.
             dry_run=request.dry_run or provider is not None or options["dispatch"] != LOCAL,
         )
+        for line in corpus.lacking():
+            command.warn(line)
         if request.dry_run:
             return plan_sweep(request, corpus=corpus, worker=worker)
         processes = ProcessTable()

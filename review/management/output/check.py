@@ -11,7 +11,7 @@ from review.check.formats import junit, lines, sarif
 from review.documents.base import encode
 from review.job_files.atomic_write import write_whole
 from review.management.kit.command import ReviewCommand
-from review.management.kit.streams import printable_json, refuse_to_overwrite
+from review.management.kit.streams import OutputRefused, printable_json, refuse_to_overwrite
 
 # Each with the start by which a file of it is known.
 FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
@@ -28,7 +28,8 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
     """Write a report to a file, or to standard output for `-`.
 
-    :raises OutputRefused: the file is none that this command wrote, or is among the notes.
+    :raises OutputRefused: the file is none that this command wrote, or is among the notes, or its
+        folder is not there.
     """
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
@@ -36,5 +37,7 @@ def write_report(command: ReviewCommand, report: Report, *, shape: str, output: 
         for line in written:
             command.write_raw(line)
         return
+    if not Path(output).parent.is_dir():
+        raise OutputRefused(f"there is no folder {Path(output).parent}", hint="make it first")
     refuse_to_overwrite(Path(output), config=settings.current(), starts_with=start.encode())
     write_whole(Path(output), (line.encode("utf-8", "replace") for line in written))

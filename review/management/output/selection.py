@@ -34,7 +34,7 @@ _LEFT_OUT = {
     "not-named": "notes left out by --note",
     "not-current": "notes left out by --current",
     "has-rule": "gates left out by --skip-rules",
-    "has-no-rule": "gates left out by --rules-only: they name no rule",
+    "has-no-rule": "gates left out: they name no rule",
     "other-reason": "pairs left out by --reason",
     "trivial": "pairs left out by --skip-trivial",
     "before-after": "pairs left out by --after",

@@ -6,15 +6,13 @@ import json
 import re
 from dataclasses import replace
 
+from review.protocol.output import strip_escapes
 from review.protocol.telemetry import masked
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode
 
 MAX_REASON = 1000
 MAX_SAID = 300
-_ESCAPE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])"
-_ESCAPES = re.compile(_ESCAPE)
-_ESCAPE_BYTES = re.compile(_ESCAPE.encode())
 _STACK_LINE = re.compile(r"^[^\S\n]++at .*$|^[^\S\n]++File \".*\", line \d+.*$", re.MULTILINE)
 _STATUS = re.compile(
     r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
@@ -33,24 +31,24 @@ _EXHAUSTED = replace(_NO_CREDIT, retryable=True)
 # nothing left comes before a rate limit, since services answer 429 for both.
 _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
     (r"(?:retry|try again) (?:in|after) [\d.]+ ?(?:ms|s\b|sec)", _LIMITED),
-    (r"credit balance is too low|insufficient[_ ](?:quota|credits?|funds|balance)", _NO_CREDIT),
+    (r"credit balance is too low|requires more credits|insufficient[_ ](?:quota|credits?|funds|balance)", _NO_CREDIT),
     (r"check your plan and billing|billing hard limit|payment required|credits? (?:are |is |have been )?(?:depleted|exhausted)", _NO_CREDIT),
     (r"(?:out of|no(?: more)?|not enough|ran out of) credits|spend(?:ing)? (?:cap|limit) (?:reached|exceeded)", _NO_CREDIT),
-    (r"(?:hit|reached|exceeded) your (?:\w+ ){0,3}limit|usage[ _]limit (?:has been )?(?:reached|exceeded)|usage_limit_(?:reached|exceeded)", _EXHAUSTED),
-    (r"out of (?:extra |your )?(?:usage|quota)|no (?:usage|quota) (?:left|remaining)|used (?:up )?(?:all )?(?:of )?your .{0,30}(?:usage|quota)", _EXHAUSTED),
+    (r"(?:hit|reached|exceeded) your (?:\w+ ){0,3}(?:limit|allowance)|usage limit\b(?=.{0,60}try again)|usage[ _]limit (?:has been )?(?:reached|exceeded)|usage_limit_(?:reached|exceeded)", _EXHAUSTED),
+    (r"out of (?:extra |your )?(?:usage|quota|requests)|out of tokens for|no (?:usage|quota|premium requests) (?:left|remaining)|used (?:up )?(?:all |\d+ ?% )?(?:of )?your .{0,30}(?:usage|quota|credits|limit)", _EXHAUSTED),
     (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
-    (r"(?:weekly|daily|monthly|session|\d+-hour) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
+    (r"(?:weekly|daily|monthly|session|\d+-hour|free tier|key|premium request) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
     (r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded.{0,200}per day|daily quota|quota will reset", _EXHAUSTED),
-    (r"not (?:currently )?logged in|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),
-    (r"(?:codex|gemini|claude|gcloud|opencode)(?: auth)? login|(?:sign|log) ?(?:out and )?(?:sign |log )?in again|(?:sign|log) in to continue|logged out", _UNUSABLE),
+    (r"not (?:currently |yet )?(?:logged in|signed in|authenticated)|(?:no|not have an) active subscription|missing scopes?|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),
+    (r"(?:run|with|use) [`'\"]?[\w-]+ (?:auth |sso )?(?:login|auth)\b|(?:codex|gemini|claude|gcloud|opencode)(?: auth)? login|(?:sign|log) ?(?:out and )?(?:sign |log )?in again|(?:sign|log) in to continue|logged out", _UNUSABLE),
     (r"invalid (?:api|x-api)[ -]?key|incorrect api key|api[ _]key[ _](?:is )?(?:not valid|invalid|expired|disabled)", _UNUSABLE),
     (r"no key found|api key (?:is )?(?:missing|not found|not set|required)|missing api key|no api key", _UNUSABLE),
-    (r"refresh[ _]token|(?:access|auth(?:entication)?|oauth|bearer)? ?token (?:is |has |was |could )?(?:been )?(?:expired|revoked|invalid|already used|not be refreshed)", _UNUSABLE),
+    (r"refresh[ _]token|(?:access|auth(?:entication)?|oauth|bearer)? ?token (?:included in the request )?(?:is |has |was |could )?(?:been )?(?:expired|missing|revoked|invalid|already used|not be refreshed)", _UNUSABLE),
     (r"invalid_grant|token_(?:expired|revoked|invalidated)|invalid[ _](?:auth\w*|bearer|credentials?)|could not (?:be )?(?:authenticate|refresh)\w*", _UNUSABLE),
-    (r"failed to (?:authenticate|log ?in|sign ?in)|auth(?:entication|orization)?[ _](?:method|failed|error|required)|unauthori[sz]ed|unauthenticated", _UNUSABLE),
+    (r"failed to (?:authenticate|log ?in|sign ?in)|auth(?:entication|orization)?[ _](?:method|failed|error|(?:is )?required)|unauthori[sz]ed|unauthenticated", _UNUSABLE),
     (r"(?:account|organi[sz]ation|workspace) (?:has been |is |was )?(?:disabled|suspended|deactivated)|permission[ _]denied.{0,40}api|ineligible ?tier", _UNUSABLE),
     (r"(?:does not|doesn't) have access to|not available in your (?:country|region|location)|user location is not supported", _UNUSABLE),
-    (r"missing environment variable|(?:set|specify) the \S+ environment variable|please set an auth", _UNUSABLE),
+    (r"missing environment variable|credentials? (?:\w+ ){0,2}(?:not found|missing|expired)|(?:locate|load|find) (?:the )?(?:\w+ )?credentials|ExpiredToken|(?:set|specify) the \S+ environment variable|please set an auth", _UNUSABLE),
     (r"unknown (?:option|argument)|no such option|unexpected argument|unrecognized argument", _UNUSABLE),
     (r"unknown model|model .{0,80}(?:not found|does not exist|not supported|may not exist)", _UNUSABLE),
     (r"issue with the selected model|not inside a trusted directory|untrusted folder", _UNUSABLE),
@@ -74,11 +72,14 @@ _ERROR_OPENING = re.compile(
 _MOST_OF_AN_ERROR = 400
 # How a model answers that was given no prompt.
 _NO_REQUEST = re.compile(
-    r"(?:don(?:'|\u2019)t|do not|didn(?:'|\u2019)t|did not|can(?:'|\u2019)t|cannot) (?:actually )?(?:see|find|receive|have|detect) "
+    r"(?:don(?:'|\u2019)t|do not|didn(?:'|\u2019)t|did not|can(?:'|\u2019)t|cannot) (?:actually )?(?:see|find|receive|have|detect|get) "
     r"(?:a|an|any|your|the) (?:\w+ ){0,3}(?:request|question|task|prompt|message|instruction|input|content)s?\b"
     r"|(?:message|prompt|input|request) (?:appears|seems|was|is|came through|looks)(?: to be| to have been)? (?:\w+ )?(?:empty|blank|missing|cut off)"
     r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received)"
-    r"|(?:what|how) (?:would you like|can i (?:help|do)|may i help|should i (?:help|do|work))",
+    r"|(?:what|how) (?:would you like|can i (?:help|do|assist)|may i (?:help|assist)|should i (?:help|do|work)|are we working)"
+    r"|what(?:'|\u2019)?s the (?:task|question|request)|ready (?:to (?:help|assist|start)|for your)|(?:what|note|file|text) you(?:'|\u2019)d like"
+    r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|there(?:'|\u2019)s no (?:\w+ )?(?:request|question|task|prompt)"
+    r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) |no user (?:message|request|prompt)",
     re.IGNORECASE,
 )
 _MOST_OF_A_GREETING = 600
@@ -141,7 +142,7 @@ def stopped_at_limit(said: str) -> RunnerFailure:
 
 def without_escapes(data: bytes) -> bytes:
     """Remove the escape sequences of terminals."""
-    return _ESCAPE_BYTES.sub(b"", data) if b"\x1b" in data else data
+    return strip_escapes(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def unwrap(message: str) -> str:
@@ -159,7 +160,7 @@ def clean(text: str, *, limit: int) -> str:
     """One line without control characters, escapes and keys; the middle is cut when it is long."""
     if len(text) > limit * 50:
         text = f"{text[: limit * 25]} {text[-limit * 25 :]}"
-    text = _STACK_LINE.sub(" ", _ESCAPES.sub("", text))
+    text = _STACK_LINE.sub(" ", strip_escapes(text))
     # Not printable are controls, and what turns text around or hides it: bidi, zero widths.
     text = "".join(char if char.isprintable() else " " for char in text)
     text = masked(" ".join(text.split()))

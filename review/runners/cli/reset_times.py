@@ -12,24 +12,33 @@ _EPOCH = re.compile(r"\b(1[5-9]\d{8}|[23]\d{9})(?:\d{3})?\b")
 _ISO = re.compile(
     r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z\b|UTC\b|[+-]\d\d:?\d\d)?"
 )
-_IN_SECONDS = re.compile(r"(?:resets?|retry)[_ -](?:in|after)[_ -]seconds\W{1,4}(\d+)", re.I)
+_IN_SECONDS = re.compile(
+    r"(?:(?:resets?|retry)[_ -](?:in|after)[_ -]seconds|retry[_ -]?(?:after|delay))\W{1,5}(\d+)(?=s\b|\s*(?:sec|[\"',;}\n]|$))", re.I
+)  # fmt: skip
 _UNIT = r"(\d+(?:\.\d+)?)\s*(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _UNGLUED = re.compile(r"(?<=\d)([wdhms])(?=\d)", re.I)
 _RELATIVE = re.compile(
-    rf"\b(?:in|after|for)\s+(?:about\s+)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)", re.I
+    rf"\b(?:in|after|for|wait)\s+(?:about\s+|~\s?)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)", re.I
 )
 _CLOCK = re.compile(
     r"(?:resets?|again|available|back|until|renews?|refreshes)\b[^\n]{0,40}?"
     r"(?<![\d:])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>[ap]\.?m\b)?|\s*(?P<half_only>[ap]\.?m\b))"
-    r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
+    r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[PMCE][SD]T|CES?T|BST|JST|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
     re.I,
 )  # fmt: skip
+_WORDS = ((r"\ban? (?=(?:hour|minute|day|week)\b)", "1 "), ("midnight", "0:00"), ("noon", "12:00"))
+_ZONES = {"GMT": "UTC", "BST": "Europe/London", "CEST": "CET", "JST": "Asia/Tokyo"} | {
+    f"{zone[0]}{half}T": zone for zone in ("PST8PDT", "CST6CDT", "EST5EDT") for half in "SD"
+}  # fmt: skip
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = "|".join(_MONTHS)
 _DATE = re.compile(
     rf"\b(?:(?P<month>{_MONTH})[a-z]*\.?\s+(?P<day>\d\d?)(?:st|nd|rd|th)?"
     rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?\s+(?P<named>{_MONTH})[a-z]*)\b(?:,?\s+(?P<year>\d{{4}}))?",
     re.I,
+)
+_ON_A_DAY = re.compile(
+    rf"(?:reset|again|available|until|refresh)\w*[^\n]{{1,20}}?{_DATE.pattern}", re.I
 )
 _WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -50,6 +59,8 @@ def read_reset_time(words: str, *, now: datetime, zone: tzinfo | None = None) ->
 
 
 def _read(words: str, now: datetime, here: datetime) -> datetime | None:
+    for pattern, plain in _WORDS:
+        words = re.sub(pattern, plain, words, flags=re.I)
     if match := _EPOCH.search(words):
         return datetime.fromtimestamp(int(match[1]), UTC)
     if match := _ISO.search(words):
@@ -61,8 +72,10 @@ def _read(words: str, now: datetime, here: datetime) -> datetime | None:
         return now + sum(
             (_length(*unit) for unit in re.findall(_UNIT, match[1], re.I)), timedelta()
         )
-    match = _CLOCK.search(words)
-    return None if match is None else _on_the_clock(match, here)
+    if match := _CLOCK.search(words):
+        return _on_the_clock(match, here)
+    match = _ON_A_DAY.search(words)
+    return match and _on_day(match, here.replace(hour=0, minute=0, second=0, microsecond=0), here)
 
 
 def _length(number: str, unit: str) -> timedelta:
@@ -73,8 +86,7 @@ def _length(number: str, unit: str) -> timedelta:
 def _on_the_clock(match: re.Match[str], here: datetime) -> datetime:
     """A time of day, on a day that is named before it or else the next one."""
     if match["zone"]:
-        name = match["zone"].upper()
-        here = here.astimezone(UTC if name in ("UTC", "GMT") else ZoneInfo(match["zone"]))
+        here = here.astimezone(ZoneInfo(_ZONES.get(match["zone"].upper(), match["zone"])))
     hour, half = int(match["hour"]), (match["half"] or match["half_only"] or "").lower()
     if half:
         hour = hour % 12 + 12 * half.startswith("p")

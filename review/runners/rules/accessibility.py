@@ -51,10 +51,12 @@ def _markdown_images(passage: Passage) -> Iterator[TypedFinding]:
         if _PLAYER.match(link.target):
             continue  # shown as a player, not as an image
         if not link.text.strip():
-            yield _image_at(passage.block, link.start, "an image without alternative text")
+            yield _image_at(
+                passage.block, link.start, "an image without alternative text", end=link.end
+            )
         elif _is_no_description(link.text):
             said = f"the alternative text {shown(link.text)} does not describe the image"
-            yield _image_at(passage.block, link.start, said)
+            yield _image_at(passage.block, link.start, said, end=link.end)
 
 
 def _is_no_description(text: str) -> bool:
@@ -66,8 +68,11 @@ def _is_no_description(text: str) -> bool:
     )
 
 
-def _image_at(block: Block, offset: int, said: str) -> TypedFinding:
-    return warn(said, quote=block.excerpt(offset), line=block.line_at(offset))
+def _image_at(block: Block, offset: int, said: str, *, end: int | None = None) -> TypedFinding:
+    quote = block.excerpt(offset)
+    if end is not None and not block.source:
+        quote = quote[: end - offset]
+    return warn(said, quote=quote, line=block.line_at(offset))
 
 
 def _bold_headings(page: Page) -> Iterator[TypedFinding]:

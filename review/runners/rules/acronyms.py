@@ -101,7 +101,7 @@ class _Known:
     """The acronyms that a note explains: in brackets, by a verb, or by its capitals."""
 
     def __init__(self, page: Page) -> None:
-        texts = [page.field("title"), page.field("description"), *_texts(page)]
+        texts = [page.field("title"), page.field(page.description_key), *_texts(page)]
         self._words = {word for text in texts for word in _WORD.findall(text) if word.islower()}
         self._named = set(_named(texts)) | set(_linked(page))
         self._named |= {found[1] or found[2] for found in _MARKED.finditer(page.given.text)}

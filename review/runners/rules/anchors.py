@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from review.domain.markdown.anchors import Anchors, read_anchors
+from review.domain.markdown.anchors import Anchors, letters_only, read_anchors
 from review.domain.markdown.links import LinkKind
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block
@@ -94,7 +94,9 @@ def _stands_in_link(passage: Passage, start: int) -> bool:
 
 
 def _is_site_label(page: Page, label: str) -> bool:
-    """True if an MkDocs plugin may resolve the label: an object or a page elsewhere."""
+    """True if an MkDocs plugin may resolve the label, or a heading does, as in Pandoc."""
+    if page.given.flavour.name == "pandoc":
+        return letters_only(label) in read_anchors(page.document, page.given.flavour).words
     return page.given.flavour.name == "mkdocs" and bool(_OBJECT.fullmatch(label))
 
 

@@ -108,17 +108,17 @@ def _is_empty_title(title: str, note_path: str) -> bool:
 
 
 def _missing_description(page: Page) -> Iterator[TypedFinding]:
-    if page.field("description"):
+    if page.field(page.description_key):
         return
-    line = page.field_line("description")
+    line = page.field_line(page.description_key)
     said = "the description is empty" if line else "there is no description"
-    if line and page.frontmatter.fields["description"]:
+    if line and page.frontmatter.fields[page.description_key]:
         said = "the description is a list or a mapping, expected one text"
     yield warn(said, quote=page.quoted_line(line), line=line)
 
 
 def _description_length(page: Page) -> Iterator[TypedFinding]:
-    description = page.field("description")
+    description = page.field(page.description_key)
     words = word_count(description)
     if not description:
         return
@@ -128,15 +128,15 @@ def _description_length(page: Page) -> Iterator[TypedFinding]:
         said = f"the description has {len(description)} characters, over {_LONGEST_DESCRIPTION}"
     else:
         return
-    line = page.field_line("description")
+    line = page.field_line(page.description_key)
     yield warn(said, quote=page.quoted_line(line), line=line)
 
 
 def _repeats_title(page: Page) -> Iterator[TypedFinding]:
-    description, title = plain(page.field("description")), plain(page.title)
+    description, title = plain(page.field(page.description_key)), plain(page.title)
     if not description or not title or _adds_something(description, title):
         return
-    line = page.field_line("description")
+    line = page.field_line(page.description_key)
     yield warn(
         f"the description says no more than the title {shown(page.title)}",
         quote=page.quoted_line(line),

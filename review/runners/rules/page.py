@@ -144,6 +144,11 @@ class Page:
     def _title_key(self) -> str:
         return next((key for key in _TITLE_KEYS if self.field(key)), "title")
 
+    @property
+    def description_key(self) -> str:
+        """The frontmatter's key of the description, which Dendron calls otherwise."""
+        return "desc" if self.given.flavour.name == "dendron" else "description"
+
     def anchors_of(self, path: str) -> Anchors | None:
         """Return the anchors of another note; None where they cannot be had."""
         return self.given.anchors_of(path) if self.given.anchors_of else None

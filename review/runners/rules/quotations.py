@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
-from review.domain.markdown.flavours import Flavour
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import BlockKind
 from review.runners.rules.inline import OPAQUE, InlineLink
-from review.runners.rules.page import Page, Passage
+from review.runners.rules.page import Page, Passage, page_of
 from review.runners.rules.registry import Check, shown, warn
 from review.runners.rules.values import RuleInput
 from review.runners.rules.words import sentences, word_count, word_sequence
@@ -53,14 +51,6 @@ class _Quotation:
     start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A quoted note: its words as shown and as written, and its sentences by line."""
-
-    words: tuple[str, ...]
-    sentences: tuple[tuple[int, str], ...]
-
-
 def _altered(page: Page) -> Iterator[TypedFinding]:
     notes = {
         link.target: link.resolved
@@ -72,20 +62,20 @@ def _altered(page: Page) -> Iterator[TypedFinding]:
     found = [*_in_sentences(page, notes), *_in_blocks(page, notes)]
     for quotation in sorted(found, key=lambda item: item.passage.block.line_at(item.start)):
         source = _source_of(page, quotation.source)
-        if source is None or word_count(quotation.text) < _FEWEST_WORDS:
-            continue
-        if not any(_stands_in(quotation.text, words) for words in source.words):
-            yield _finding(quotation, source)
+        if source is not None and word_count(quotation.text) >= _FEWEST_WORDS:
+            shown_words = "\n".join(map(_readable, source.passages))
+            if not any(
+                _stands_in(quotation.text, text) for text in (shown_words, source.given.text)
+            ):
+                yield _finding(quotation, source)
 
 
-def _finding(quotation: _Quotation, source: _Source) -> TypedFinding:
+def _finding(quotation: _Quotation, source: Page) -> TypedFinding:
     said = f"{shown(quotation.text)} does not stand word for word in {shown(quotation.source)}"
     line, nearest = _nearest(quotation.text, source)
     near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
-    block = quotation.passage.block
-    return warn(
-        said + near, quote=block.excerpt(quotation.start), line=block.line_at(quotation.start)
-    )
+    block, start = quotation.passage.block, quotation.start
+    return warn(said + near, quote=block.excerpt(start), line=block.line_at(start))
 
 
 def _in_sentences(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
@@ -118,54 +108,21 @@ def _sentence_start(passage: Passage, offset: int) -> int:
 
 def _in_blocks(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
     """Yield the paragraphs of block quotations that a line below or a lead-in ascribes to a note."""
-    passages = page.passages
-    start = 0
-    while start < len(passages):
-        end = start + 1
-        if passages[start].block.kind is BlockKind.QUOTE:
-            while end < len(passages) and _continues(page, passages[end - 1], passages[end]):
-                end += 1
-            around = passages[start - 1 : start] + passages[end : end + 1]
-            yield from _block_quotations(passages[start:end], around, notes)
-        start = end
-
-
-def _continues(page: Page, last: Passage, following: Passage) -> bool:
-    between = range(last.block.last_line + 1, following.block.line)
-    return following.block.kind is BlockKind.QUOTE and all(
-        page.quoted_line(number).lstrip().startswith(">") for number in between
-    )
-
-
-def _block_quotations(
-    quote: tuple[Passage, ...], around: tuple[Passage, ...], notes: dict[str, str]
-) -> Iterator[_Quotation]:
-    texts = [_readable(passage) for passage in quote]
-    credit = texts[-1].rfind("\n") + 1
-    source = _credit_of(quote[-1], credit, notes)
-    if source is not None:
-        texts[-1] = texts[-1][:credit]
-    else:
-        source = _source_around(quote, around, notes)
-    if source is not None:
-        for passage, text in zip(quote, texts, strict=True):
-            yield _Quotation(text, source, passage)
-
-
-def _source_around(
-    quote: tuple[Passage, ...], around: tuple[Passage, ...], notes: dict[str, str]
-) -> str | None:
-    for passage in reversed(around):
-        if passage.block.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM):
+    for index, passage in enumerate(page.passages):
+        if passage.block.kind is not BlockKind.QUOTE:
             continue
-        if passage.block.line > quote[-1].block.last_line:
-            is_near = passage.block.line <= quote[-1].block.last_line + 2
-            source = _credit_of(passage, 0, notes) if is_near else None
-        else:
-            source = _led_in(passage, notes)
+        text = _readable(passage)
+        credit = text.rfind("\n") + 1
+        source = _credit_of(passage, credit, notes)
         if source is not None:
-            return source
-    return None
+            text = text[:credit]
+        for below in page.passages[index + 1 : index + 2] if source is None else ():
+            if below.block.line <= passage.block.last_line + 2:
+                source = _credit_of(below, 0, notes)
+        for above in page.passages[max(0, index - 1) : index] if source is None else ():
+            source = _led_in(above, notes)
+        if source is not None:
+            yield _Quotation(text, source, passage)
 
 
 def _credit_of(passage: Passage, start: int, notes: dict[str, str]) -> str | None:
@@ -195,31 +152,18 @@ def _readable(passage: Passage) -> str:
     return "".join(raw if masked == OPAQUE else masked for raw, masked in pairs)
 
 
-def _source_of(page: Page, path: str) -> _Source | None:
+def _source_of(page: Page, path: str) -> Page | None:
     """Read a quoted note; None where it is none, or where it includes other texts."""
     anchors = page.anchors_of(path)
     text = page.given.text_of(path) if page.given.text_of else None
     if text is None or (anchors is not None and anchors.is_open):
         return None
-    return _read_source(path, text, page.given.flavour)
+    return page_of(RuleInput(path, text, flavour=page.given.flavour))
 
 
-@lru_cache(maxsize=16)
-def _read_source(path: str, text: str, flavour: Flavour) -> _Source:
-    passages = Page(RuleInput(path, text, flavour=flavour)).passages
-    return _Source(
-        (word_sequence("\n".join(map(_readable, passages))), word_sequence(text)),
-        tuple(
-            (passage.block.line_at(start), passage.prose[start:end])
-            for passage in passages
-            for start, end in sentences(passage.prose)
-        ),
-    )
-
-
-def _stands_in(quote: str, words: str) -> bool:
-    """Return whether the parts of a quotation stand in a text, in their order."""
-    at, within = 0, f" {words} "
+def _stands_in(quote: str, text: str) -> bool:
+    """Tell whether the parts of a quotation stand in a text, in their order."""
+    at, within = 0, f" {word_sequence(text)} "
     for part in _SHORTENED.split(_ALTERED_LETTER.sub(r"\1", quote)):
         wanted = f" {word_sequence(part)} "
         at = within.find(wanted, at) if wanted.strip() else at
@@ -229,17 +173,17 @@ def _stands_in(quote: str, words: str) -> bool:
     return True
 
 
-def _nearest(quote: str, source: _Source) -> tuple[int, str]:
-    """Return the sentence that shares most words with the quotation, and its line."""
+def _nearest(quote: str, source: Page) -> tuple[int, str]:
+    """Give the sentence that shares most words with the quotation, and its line."""
     wanted = set(word_sequence(quote).split())
-    share, line, sentence = max(
-        (
-            (len(wanted & set(word_sequence(sentence).split())) / len(wanted), -line, sentence)
-            for line, sentence in source.sentences
-        ),
-        default=(0.0, 0, ""),
-    )
-    return (-line, sentence) if share >= _NEAREST else (0, "")
+    best, found = _NEAREST, (0, "")
+    for passage in source.passages:
+        for start, end in sentences(passage.prose):
+            sentence = passage.prose[start:end]
+            share = len(wanted & set(word_sequence(sentence).split())) / len(wanted)
+            if share > best:
+                best, found = share, (passage.block.line_at(start), sentence)
+    return found
 
 
 CHECKS = (

@@ -25,6 +25,7 @@ _UNSAFE = re.compile(
 )
 # A quote must not look like a heading, a bullet, a fence or a sentinel to whoever reads it back.
 _MARKUP = re.compile(r"(?:[>\s]|#{1,6}\s|`{3,}|~{3,}|[-+*]\s|={3,}|\d{1,9}[.)]\s)+")
+_LINK_END = re.compile(r"[^()\[\]>]*[)\]>]+")
 _REACH = 4 * LONGEST_QUOTE
 _WORDY = re.compile(r"[^\W_]")
 _GRAVITY = {Severity.INFO: 0, Severity.WARN: 1, Severity.FAIL: 2}
@@ -111,13 +112,14 @@ def line_finding(page: Page, link: RuleLink, text: str) -> TypedFinding:
 
 
 def _around(line: str, target: str) -> str:
-    """Return the part of a line that shows the link: from its opening bracket if that is near."""
+    """Return the part of a line that shows the link: between its brackets where these are near."""
     at = line.find(target)
     opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
     start = opening if opening >= 0 else max(at, 0)
-    if line.startswith("[[", start - 1):
-        start -= 1
-    return line[start : start + _LONGEST_PART]
+    for sign in "[!":
+        start -= start > 0 and line[start - 1] == sign and line[start] == "["
+    closed = _LINK_END.match(line, at + len(target)) if at >= 0 else None
+    return line[start : min(closed.end() if closed else len(line), start + _LONGEST_PART)]
 
 
 def safe_quote(raw: str) -> str:

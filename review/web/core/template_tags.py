@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from review.domain.printing import count_words
 from review.vocabulary import (
     Decision,
     DispositionState,
@@ -108,12 +109,6 @@ def duration(span: timedelta) -> str:
     if seconds < _DAY:
         return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02} min"
     return f"{seconds // _DAY} d {seconds % _DAY // _HOUR:02} h"
-
-
-def count_words(number: int, noun: str) -> str:
-    """A number with its noun, in the right form; `noun` is "job", or "entry,entries"."""
-    one, _comma, many = noun.partition(",")
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 register = template.Library()

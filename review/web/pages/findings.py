@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from review import settings
+from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.findings.lookup import find_finding
 from review.knowledge_base.opening import open_corpus
@@ -35,7 +36,6 @@ from review.vocabulary import DispositionState
 from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
 from review.web.core.filters import AFTER, Filters, read_number, write_place
 from review.web.core.responses import page, wants_json
-from review.web.core.template_tags import count_words
 from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.render.markdown import Look, render_markdown
 

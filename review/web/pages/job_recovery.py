@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from review import settings
+from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.board import show_jobs
 from review.jobs.job_documents import JobJson, RefusalJson
@@ -22,7 +23,6 @@ from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import ProcessTable
 from review.vocabulary import JobStatus
 from review.web.core.actions import SeeOther, actor, field, may, require_permission
-from review.web.core.template_tags import count_words
 
 PERMISSION = "review.change_reviewjob"
 MAX_AT_ONCE = 200

@@ -15,13 +15,13 @@ from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.acceptance.documents import AcksJson
 from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import MAX_PATH_BYTES
+from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.job_documents import CreatedJson
 from review.knowledge_base.opening import open_corpus
 from review.vocabulary import Grouping
 from review.web.core.actions import actor, after_post, field, require_permission, required
 from review.web.core.filters import read_number
-from review.web.core.template_tags import count_words
 
 _NONE = "-"
 _TRIVIAL = "trivial"

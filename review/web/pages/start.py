@@ -112,7 +112,7 @@ def _context() -> dict[str, Any]:
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
         "lens_bars": [(lens.name, precision_bar(lens)) for lens in lenses if lens.people.n],
-        "skipped": [problem for problem in states.problems if problem.skipped],
+        "problems": states.problems,
         "orphans": orphans,
     } | _recovery()
 

@@ -8,7 +8,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from review.domain.diffs.words import Hunk, Mark, Piece, Row, WordDiff
-from review.web.core.template_tags import count_words
+from review.domain.printing import count_words
 from review.web.render.markdown import FindingMark, finding_note, visible
 
 _TAGS = {Mark.REMOVED: "del", Mark.ADDED: "ins"}

@@ -68,8 +68,8 @@ class TestGitHub:
         ).splitlines()  # fmt: skip
 
         assert lines == [
-            "::notice title=review_check::1 notes by 1 gates: 1 fail, 1 warn, 0 info, 1 new,"
-            " 1 stale pairs, 1 problems",
+            "::notice title=review_check::1 note by 1 gate: 1 fail, 1 warn, 0 info, 1 new,"
+            " 1 stale pair, 1 problem",
             "::error file=docs/kb/notes/a.md,line=1,title=prose/x (new)::a claim has no source",
             "::warning file=docs/kb/notes/a.md,line=3,title=prose/x::a claim has no source",
             "::notice file=docs/kb/notes/a.md,title=stale::stale pairs: 1 note-changed",

@@ -58,6 +58,9 @@ class TestNoLinks:
             ("docusaurus", "{/* [x](gone.md)\n\nmore */}\n"),
             ("mkdocs", "{# [x](gone.md) #}"),
             ("docusaurus", "`x` [[gone]]"),
+            ("hugo", "{{< highlight md >}}\n[x](gone.md)\n\nmore\n{{< /highlight >}}"),
+            ("jekyll", "{% highlight md %}\n[x](gone.md)\n{% endhighlight %}"),
+            ("jekyll", "{% comment %}\n[x](gone.md)\n{% endcomment %}"),
         ],
     )
     def test_stand_in_comments_and_math_of_a_flavour_that_has_them(self, flavour, text):

@@ -16,6 +16,8 @@ class TestPictures:
         [
             pytest.param(f"![a](data:image/png;base64,{DATA}==)", id="markdown"),
             pytest.param(f'<img src="data:image/svg+xml;base64,{DATA}">', id="html"),
+            pytest.param(f"![a](DATA:image/png;BASE64,{DATA})", id="capitals"),
+            pytest.param(f"![a](data:image/svg+xml;utf8,{'%3Csvg%20' * 40})", id="percent-signs"),
             pytest.param(f"[i]: <data:image/png;base64,{DATA}>", id="definition"),
             pytest.param(f'<img src="data:image/png;base64,\n{DATA}\n{DATA}\nab=">', id="lines"),
         ],
@@ -45,6 +47,13 @@ class TestComments:
             ("mkdocs", "{# secret #}"),
             ("docusaurus", "{/* secret */}"),
             ("commonmark", "> quoted <!-- secret --> text"),
+            ("commonmark", "> a\n> <!--\n> secret\n> -->\n> b"),
+            ("commonmark", "[]: # (secret)"),
+            ("obsidian", "- a\n  %%\n  secret\n  %%\n- b"),
+            ("obsidian", "Words <%# secret %> and words"),
+            ("hugo", "{{/* secret */}}"),
+            ("hugo", "{{< comment >}}\nsecret\n{{< /comment >}}"),
+            ("jekyll", "{% comment %}\nsecret\n{% endcomment %}"),
         ],
     )
     def test_are_kept_from_models_where_that_is_asked_for(self, flavour, comment):

@@ -130,6 +130,7 @@ class TestFacts:
         ("text", "code", "line"),
         [
             pytest.param(LFS_POINTER, "git-lfs-pointer", None, id="lfs"),
+            pytest.param("/annex/objects/SHA256E-s9--4d.md\n", "git-lfs-pointer", None, id="annex"),
             pytest.param(f"# T\n\n{CONFLICT}", "merge-conflict", 3, id="conflict"),
             pytest.param(f"---\n{CONFLICT}---\n", "merge-conflict", 2, id="in-frontmatter"),
         ],

@@ -147,6 +147,11 @@ class TestWalk:
             "a (Ann's conflicted copy 2024-01-31).md",
             "a (Conflicted Copy 2024-01-31).md",
             "a.sync-conflict-20240131-120000-ABCDEFG.md",
+            "a_conflict-20240131-120000.md",
+            "a (SFConflict ann@x.org 2024-01-31-12-00-00).md",
+            "a (Case Conflict).md",
+            "a (Kopie mit Konflikt von Ann 2024-01-31).md",
+            "a (copie en conflit de Ann 2024-01-31).md",
         ],
     )
     def test_reports_copies_that_file_synchronisers_make_of_conflicts(self, tmp_path, name):

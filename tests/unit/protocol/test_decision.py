@@ -43,6 +43,12 @@ class TestResultLine:
             ("## Result: WARN (1 instance)", "warn"),
             ("## Result: FAIL (3 FAIL, 1 WARN)", "fail"),
             ("## Result: FAIL (two findings and one remark).", "fail"),
+            ("## Result: \u2705 PASS", "pass"),
+            ("## Result: WARN \u26a0\ufe0f", "warn"),
+            ("## Result: \U0001f534 FAIL", "fail"),
+            ("## Result: [WARN]", "warn"),
+            ("## Result\uff1aPASS", "pass"),
+            ("\\## Result: PASS", "pass"),
         ],
     )
     def test_decides_as_the_last_line(self, line, decision):
@@ -106,6 +112,7 @@ class TestResultLine:
             ("## Result: CLAIM DRIFT", "CLAIM DRIFT"),
             ("## Result: <PASS>", "<PASS>"),
             ("## Result: PASS?", "PASS?"),
+            ("## Result: PASS \u26a0\ufe0f", "PASS \u26a0"),
         ],
     )
     def test_that_holds_something_else_decides_nothing(self, line, shown):

@@ -32,7 +32,22 @@ snake_case_name and soft\u00adhyphen
 """
 
 
+LINKED = "# A\n\nSee [the old rule](../b.md) of R&amp;D, and [a term][t] that it names.\n"
+
+
 class TestLocateQuote:
+    @pytest.mark.parametrize(
+        "quote",
+        [
+            "See the old rule of R&D, and a term that it names.",
+            "See [the old rule](../b.md) of R&amp;D",
+            "L3: See the old rule of R&D",
+            "and a term that it names. (line 3)",
+        ],
+    )
+    def test_is_found_as_a_reader_of_the_page_quotes_it(self, quote):
+        assert locate_quote(LINKED, quote) == 3
+
     @pytest.mark.parametrize(
         ("quote", "line"),
         [

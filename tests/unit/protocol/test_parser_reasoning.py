@@ -29,6 +29,19 @@ class TestReasoning:
             pytest.param(f"  <Think>\n{OPEN_DRAFT}  </Think>\n", id="unclosed-draft"),
             pytest.param(f"[THINK]\n{DRAFT}[/THINK]\n", id="brackets"),
             pytest.param(f"\u25c1think\u25b7\n{DRAFT}\u25c1/think\u25b7\n", id="triangles"),
+            pytest.param(f"<analysis>\n{DRAFT}</analysis>\n", id="another-name"),
+            pytest.param(f"<seed:think>\n{DRAFT}</seed:think>\n", id="with-a-prefix"),
+            pytest.param(f"**<think>**\n{DRAFT}**</think>**\n", id="in-bold"),
+            pytest.param(f"<think>\n{DRAFT}That is wrong.</think>\n", id="closed-behind-words"),
+            pytest.param(f"<|begin_of_thought|>\n{DRAFT}<|end_of_thought|>\n", id="in-words"),
+            pytest.param(
+                f'<details type="reasoning" done="true">\n{DRAFT}</details>\n', id="details"
+            ),
+            pytest.param(
+                f"<|channel|>analysis<|message|>\n{DRAFT}<|end|>\n"
+                "<|start|>assistant<|channel|>final<|message|>\n",
+                id="channels",
+            ),
             pytest.param(f"Let me see.\n{DRAFT}</think>\n", id="no-opening-tag"),
             pytest.param(f"{OPEN_DRAFT}No.\n</think>\n", id="no-opening-tag-and-unclosed-draft"),
             pytest.param(f"Thinking...\n{DRAFT}...done thinking.\n", id="ollama"),
@@ -46,6 +59,8 @@ class TestReasoning:
             pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n</think>\n", id="closed"),
             pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n", id="never-closed"),
             pytest.param(f"{DRAFT}</think>\n", id="no-opening-tag"),
+            pytest.param(f'<think duration="9s">\n{DRAFT}', id="attributes"),
+            pytest.param(f"<reflection>\n{DRAFT}No.\n</reflection>\n", id="another-name"),
         ],
     )
     def test_alone_is_no_answer(self, output):
@@ -61,6 +76,8 @@ class TestReasoning:
         [
             pytest.param(f"{ANSWER}<think>\nWas that right?\n", id="below-the-answer"),
             pytest.param(f"I write <think> in prose.\n{ANSWER}", id="in-a-sentence"),
+            pytest.param(f"{ANSWER}<|end|>\n", id="an-end-of-nothing"),
+            pytest.param(f"[Analysis]\n{ANSWER}", id="a-title-in-brackets"),
             pytest.param(f"Thinking...\n{ANSWER}", id="a-spinner-without-an-end"),
         ],
     )
@@ -84,6 +101,8 @@ class TestTerminalEscapes:
                 lambda line: f"\x1b]0;title\x07{line}\x1b]8;;\x1b\\", id="titles-and-links"
             ),
             pytest.param(lambda line: f"\x1b(B{line}\x1b7\x1b8", id="charsets"),
+            pytest.param(lambda line: f"| working\r\x1b[K{line}", id="a-spinner"),
+            pytest.param(lambda line: f"- working\x1b[2K\x1b[1G{line}", id="another-spinner"),
         ],
     )
     def test_are_removed_before_reading(self, decorate):

@@ -225,6 +225,11 @@ class TestNoRequest:
             "Your prompt appears to be empty. What would you like me to do?",
             "No task was provided.",
             "Hello! How can I help you today?",
+            "Hello! How can I assist you today?",
+            "I'm ready to help. What's the task?",
+            "It seems you haven't provided a question or task yet.",
+            "There doesn't appear to be a prompt in your message.",
+            "Got it! Let me know what you'd like to work on.",
         ],
     )
     def test_is_worth_another_run(self, answer):

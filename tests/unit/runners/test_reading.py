@@ -155,6 +155,13 @@ MESSAGES = [
     ("You have exhausted your capacity on this model. Your quota will reset after 3h20m15s.", 429, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
     ("Your workspace is out of credits.", None, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
     ("Quota exceeded. Check your plan and billing details.", None, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
+    ("Not authenticated. Please run 'cursor-agent login' first.", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("The security token included in the request is expired", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("Unable to locate credentials.", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("No active subscription found", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("You have exceeded your premium request allowance.", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("You've used all your credits for this month", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("Out of requests. Resets at 2026-11-29T18:00:00Z.", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
     ("line 429 of the note is long", None, FailureCode.RUNNER_ERROR, ""),
     ("", None, FailureCode.RUNNER_ERROR, ""),
 ]  # fmt: skip

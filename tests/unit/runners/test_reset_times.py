@@ -38,6 +38,13 @@ NOW = datetime(2026, 11, 28, 19, 30, tzinfo=UTC)  # a Saturday
         ("or try again in 2 days, 3 hours and 5 minutes.", "2026-11-30T22:35"),
         ("Your quota will reset after 3h20m15s.", "2026-11-28T22:50"),
         ("try again in 45 minutes", "2026-11-28T20:15"),
+        ("Please wait an hour before trying again", "2026-11-28T20:30"),
+        ("retry-after: 3600", "2026-11-28T20:30"),
+        ('"retryDelay": "3600s"', "2026-11-28T20:30"),
+        ("Your limit resets at midnight.", "2026-11-28T23:00"),
+        ("Your limit resets at 6 p.m. PST", "2026-11-29T02:00"),
+        ("Your limit resets at 9pm (CEST)", "2026-11-28T20:00"),
+        ("The limit resets on December 1st", "2026-11-30T23:00"),
     ],
 )
 def test_is_read_as_it_is_told(words, told):

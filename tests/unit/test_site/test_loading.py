@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import django
 import pytest
+from django.conf import settings
 
 from commonplace_site.loading import TEAM_SETTINGS, WEB_SETTINGS, WebPartMissing, load_apps
 from review.settings.config import RootNotFound, find_root, root_to_start
@@ -23,6 +26,15 @@ def test_what_the_pages_are_made_with_is_named_with_what_installs_it(monkeypatch
         load_apps(WEB_SETTINGS)
 
     assert "[web]" in refused.value.hint
+
+
+def test_middleware_that_is_missing_is_named_before_the_first_request(monkeypatch):
+    monkeypatch.setattr(django, "setup", lambda: None)
+    monkeypatch.setattr(settings, "MIDDLEWARE", ["whitenoise.middleware.WhiteNoiseMiddleware"])
+    monkeypatch.setitem(sys.modules, "whitenoise.middleware", None)
+
+    with pytest.raises(WebPartMissing, match="whitenoise"):
+        load_apps(WEB_SETTINGS)
 
 
 def test_a_teams_server_needs_both_extras(monkeypatch):

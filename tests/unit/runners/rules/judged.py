@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from review.domain.markdown.flavours import FLAVOURS
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
 from review.runners.rules.values import RepositoryFacts, RuleInput, RuleLink
@@ -19,8 +20,10 @@ def review_of(
     path: str = NOTE,
     repository: RepositoryFacts | None = None,
     text_of: Callable[[str], str | None] | None = None,
+    flavour: str = "commonmark",
 ) -> TypedReview:
-    return judge(rule, RuleInput(path, text, links, repository=repository, text_of=text_of))
+    facts = {"repository": repository, "text_of": text_of, "flavour": FLAVOURS[flavour]}
+    return judge(rule, RuleInput(path, text, links, **facts))
 
 
 def lines_of(rule: str, text: str, **given) -> list[int]:

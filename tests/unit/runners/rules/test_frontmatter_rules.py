@@ -151,6 +151,7 @@ class TestMissingDescription:
 
     def test_passes(self):
         assert lines_of("missing-description", matter("description: Anything.")) == []
+        assert lines_of("missing-description", matter("desc: Anything."), flavour="dendron") == []
 
 
 class TestDescriptionLength:

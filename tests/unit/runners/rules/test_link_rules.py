@@ -18,7 +18,13 @@ class TestUnresolvedLinks:
 
         review = review_of("unresolved-links", "# A\n\nSee [it](b.md).\n", links=links)
 
-        assert [(found.line, found.quote) for found in review.findings] == [(3, "[it](b.md).")]
+        assert [(found.line, found.quote) for found in review.findings] == [(3, "[it](b.md)")]
+
+    @pytest.mark.parametrize("link", ["![](b.md)", "[[b.md|x]]", '[b](b.md "x")', "[it](<b.md>)"])
+    def test_quotes_the_link_and_no_more(self, link):
+        links = (RuleLink("b.md", 3, None, external=False),)
+
+        assert quotes_of("unresolved-links", f"# A\n\nSee {link}. And on.\n", links=links) == [link]
 
     @pytest.mark.parametrize(
         "link",
@@ -202,3 +208,11 @@ class TestUndefinedReferences:
     )
     def test_passes(self, text):
         assert lines_of("undefined-references", f"{text}\n") == []
+
+
+class TestFlavours:
+    def test_of_pandoc_define_a_label_by_a_heading(self):
+        text = "See [the rule][A Heading] and [gone][No Heading].\n\n## A heading\n"
+
+        assert lines_of("undefined-references", text, flavour="pandoc") == [1]
+        assert lines_of("undefined-references", text) == [1, 1]
