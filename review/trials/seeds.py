@@ -50,7 +50,6 @@ _FAULTS = {
     "repeated-words": "It is the the same.",
     "table-column-mismatch": "| a | b |\n| - | - |\n| 1 | 2 | 3 |",
     "unclosed-fences": "```sh\nrun it",
-    "undefined-acronyms": "The QXR does that too.",
     "undefined-references": "See [how it is][no such].",
     "unresolved-links": "See [the rest](no-such-note.md).",
     "vague-link-text": "Read on [here](https://example.org/).",

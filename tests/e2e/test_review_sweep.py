@@ -223,7 +223,9 @@ class TestRefusals:
                 ("--runner", "scripted", "--model", MODEL, "--batch-size", "2"), 2, id="batch"
             ),
             pytest.param(
-                ("--runner", "scripted", "--model", MODEL, "--dispatch", "celery"), 2, id="celery"
+                ("--runner", "scripted", "--model", MODEL, "--dispatch", "celery"),
+                5,
+                id="no-broker",
             ),
             pytest.param(("--runner", "scripted"), 2, id="no-partition"),
         ],

@@ -19,10 +19,10 @@ from review.management.output.selection import left_out_lines, problem_lines
 
 class Command(ReviewCommand):
     help = (
-        "Ack pairs whose note changed in nothing that the gate watches, or by no more than the gate "
+        "Ack pairs whose note changed in nothing that the gate watches, or by no more than it "
         "tolerates; the gate itself is unchanged. The change is measured from the text that was "
-        "reviewed, not from the last ack. Pairs that a person accepted without a review are listed, "
-        "and left as they are."
+        "reviewed, not from the last ack. Pairs that a person accepted without a review are "
+        "listed, and left as they are."
     )
     schema = "ack-trivial-changes/1"
     examples = (

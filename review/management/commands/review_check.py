@@ -30,8 +30,8 @@ class Command(ReviewCommand):
     )
     exit_codes = {
         ExitCode.FAILED: "Git cannot be started, or the output file could not be written",
-        ExitCode.INPUT_REJECTED: "an unknown gate, note or revision, a shallow clone, or no folder for"
-        " the output",
+        ExitCode.INPUT_REJECTED: "an unknown gate, note or revision, a shallow clone, or no folder"
+        " for the output",
         ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what",
     }
 
