@@ -6,7 +6,7 @@ import os
 
 from commonplace_site.settings.base import *  # noqa: F403
 
-# Nothing is signed by a command; a key that nobody knows cannot be misused.
+# Commands sign nothing; a key that nobody knows cannot be misused.
 SECRET_KEY = os.urandom(32).hex()
 INSTALLED_APPS = ["review"]
 LOGGING_CONFIG = None

@@ -86,7 +86,7 @@ def waiting_messages(application: Celery, partition: str) -> int:
     with application.connection_for_read() as connection:
         channel = connection.default_channel
         try:
-            # Not declared anew: a queue that the broker forgot has no messages.
+            # Not declared again: a queue that the broker lost has no messages.
             queue = application.amqp.queues[_queue(partition)](channel)
             return int(queue.queue_declare(passive=True).message_count)
         except connection.channel_errors:

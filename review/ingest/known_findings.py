@@ -14,7 +14,7 @@ from review.vocabulary import AcceptanceKind
 
 # The newest, of a hundred pairs of one job.
 _EARLIER_FINDINGS = 5_000
-# With more than this of all jobs together each is asked for on its own.
+# With more than this of all jobs together, each is queried on its own.
 _SHARED_FINDINGS = 1_000
 
 # The keys of a note and a gate, and what a review of them reported.

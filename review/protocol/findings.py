@@ -10,7 +10,7 @@ from review.domain.markdown.lines import Line, iter_lines
 from review.vocabulary import Severity
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-# A severity stands at the start of its line; the rest of a line is never searched.
+# A severity is at the start of its line; the rest of a line is never searched.
 _HEAD = 200
 _MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)")
 _CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")

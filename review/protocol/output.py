@@ -133,7 +133,7 @@ class _Reader:
         self._token = token
         self._expected = expected
         self._found: dict[int, list[str]] = {}
-        # The first line of a pair's block that stands in reasoning.
+        # The first line of a pair's block inside reasoning.
         self._in_reasoning: dict[int, int] = {}
         self._faults: dict[int, str] = {}
         self._unclosed: list[str] = []

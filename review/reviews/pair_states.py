@@ -24,11 +24,11 @@ STATES = (FRESH, WARN, FAIL, Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGE
 DECIDED = frozenset((FRESH, WARN, FAIL))
 FAILING = frozenset((WARN, FAIL))
 STALE = frozenset(Staleness.values)
-# Stands for a partition: the best state that any partition gives a pair.
+# In place of a partition: the best state that any partition gives a pair.
 BEST = ""
 _RANKS = {state: rank for rank, state in enumerate((*STATES, ""))}
 
-# The states of a note, one for each gate; "" where nothing is owed.
+# The states of a note, one for each gate; "" where no review is required.
 Row: TypeAlias = tuple[str, ...]
 
 

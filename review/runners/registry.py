@@ -179,7 +179,7 @@ def _from_kind(settings: RunnerSettings) -> RunnerSpec:
         name=settings.name,
         dialect=Dialect.API,
         access={Access.READ: ()},
-        # Says that a model is needed and that an effort can be told.
+        # Says that a model is needed and that an effort can be given.
         options=("{model}",),
         effort_options=("{effort}",),
         model=settings.model,

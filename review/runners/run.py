@@ -176,7 +176,7 @@ def _lay_out(request: RunRequest, files: Path, access: Access) -> RunRecord:
         target = request.scratch / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-    # An absolute path stands in the scratch folder under its last name.
+    # An absolute path is in the scratch folder under its last name.
     name = Path(request.output).name if Path(request.output).is_absolute() else request.output
     output = request.scratch / name
     output.parent.mkdir(parents=True, exist_ok=True)

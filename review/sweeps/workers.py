@@ -192,7 +192,7 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
     """The partition's model as the CLI calls it: a partition's own name is folded."""
     if typed != partition:
         name, _, effort = typed.rpartition(EFFORT_SEPARATOR)
-        # What stands behind the last @ can be a part of the name: claude-opus-4@20250514.
+        # The part after the last @ can belong to the name: claude-opus-4@20250514.
         names_effort = name and effort_part(build_model_partition(f"x{EFFORT_SEPARATOR}{effort}"))
         return name if names_effort else typed
     if spec.model and _makes(spec.model, partition, config):

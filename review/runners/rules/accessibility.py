@@ -92,7 +92,7 @@ def _bold_headings(page: Page) -> Iterator[TypedFinding]:
             continue
         words = (found[1] or found[2]).strip()
         if words and words[-1].isalnum():
-            # What stands there time and again is a label.
+            # Repeated text there is a label.
             yield finding(
                 Severity.INFO if counts[text] > 1 else Severity.WARN,
                 f"the bold line {shown(words)} stands where a heading would",

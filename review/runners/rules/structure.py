@@ -99,7 +99,7 @@ def _twin_headings(page: Page) -> Iterator[TypedFinding]:
         if _is_code(block):
             words = ""  # the name of a file, whose state is shown again
         if words and words in siblings:
-            # What stands there time and again is a label, as of good and bad examples.
+            # Repeated text there is a label, as of good and bad examples.
             is_label = counts[block.words.casefold()] >= _FEWEST_LABELS
             yield finding(
                 Severity.INFO if is_label else Severity.WARN,

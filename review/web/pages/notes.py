@@ -62,7 +62,7 @@ _KNOWN = {
     "q": None,
     "sort": [_BY_PATH],
 }
-# Fresh pairs are told by their decision.
+# Fresh pairs are shown by their decision.
 _STATE_LABELS = {state: label(state) for state in STATES} | {
     FRESH: "fresh: pass",
     WARN: "fresh: warn",

@@ -171,7 +171,7 @@ class Dressing:
                 token.attrJoin("class", "quoted")
             if self.places.with_lines and token.map and token.nesting >= 0:
                 self._number(token, self.places.line_of(token.map[0]), numbered)
-            # A list holds nothing but items, so a note of an item stands in it.
+            # A list holds only items, so a note of an item is placed in it.
             inside = token.type == "list_item_open"
             yield from (token, *here) if inside else (*here, token)
 
