@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 48_470,
-    "statements": 26_000,
+    "lines in review/": 48_000,
+    "statements": 25_900,
     "lines in the longest module": 400,
     "modules in the largest folder": 20,
     "class names used twice": 0,
