@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-SHARE_OF_TESTS = 0.4
+SHARE_OF_TESTS = 0.35
 SECONDS = 1.0  # of all its parameters together; a quicker test is never slow
 
 
