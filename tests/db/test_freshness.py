@@ -10,6 +10,7 @@ from django.db import connection
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest
 from review.knowledge_base import Corpus
+from review.models import KbPath
 from review.selection.freshness import Scope, partition_staleness, uncovered
 from review.selection.select import SelectionRequest, select_targets
 from tests.builders import (
@@ -74,6 +75,13 @@ class TestReasons:
 
         assert targets == []
         assert selection.counts["fresh"] == 6
+
+    def test_a_note_that_no_job_has_named_is_missing_beside_the_first_one_that_was(self, root):
+        KbPath.objects.create(pk=1, path="kb/notes/a.md")
+        accept_all(root)
+        write_note(root, "c.md", NOTE)
+
+        assert reasons(root) == [("c.md", gate, "missing-review") for gate in GATES]
 
     def test_another_partition_s_review_does_not_count(self, root):
         accept_all(root, partition=OTHER)

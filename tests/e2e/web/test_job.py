@@ -153,6 +153,20 @@ class TestCommands:
             "commonplace create_review_jobs --input - --grouping note"
         )
 
+    @pytest.mark.parametrize(
+        ("partition", "wanted"),
+        [
+            ("rules", "run_review_jobs {} --runner rules"),
+            ("m", "claim_review_job --review-job-id {}"),
+        ],
+    )
+    def test_the_one_that_starts_a_queued_job(self, web, root, partition, wanted):
+        job_id = queued(root, model_partition=partition)
+
+        commands = web.get(f"/jobs/{job_id}").context["details"].commands
+
+        assert commands[0].command.startswith(f"commonplace {wanted.format(job_id)}")
+
     def test_the_one_that_takes_a_waiting_output_in(self, web, root):
         job_id = running(root)
         write_output(root, job_id)
