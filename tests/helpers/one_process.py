@@ -42,6 +42,9 @@ def main(root: Path) -> None:
     story = Story(root, do)
     story.tell()
     write_gate(root, "rule/titled", make_gate("rule/titled", rule="duplicate-headings"))
+    cases = root / "kb/instructions/review-gates/rule/titled.cases"
+    cases.mkdir()
+    (cases / "one.md").write_text("---\nexpect: flag\n---\n\n# One\n")
     (job,) = do("review_job_list", "--status", "running", "--json").json["jobs"][-1:]
     for argv in (
         ("resolve_gates", "--note", "kb/notes/a.md"),
@@ -57,6 +60,12 @@ def main(root: Path) -> None:
         ("recover_review_jobs", "--action", "fail", str(job["review_job_id"])),
         ("review_status", "--json"),
         ("reread_reviews",),
+        ("next_review_job", "--runner", "r"),
+        ("review_batches",),
+        ("review_calibration", "--agreement"),
+        ("review_check", "--all-gates"),
+        ("review_gate_seed", "rule/titled", "--note", "kb/notes/a.md"),
+        ("review_gate_test", "rule/titled", "--model", "m"),
         ("review_doctor", "--repair"),
         ("review_store_copy", "--to", str(root / "copy.sqlite"), "--json"),
     ):
