@@ -145,10 +145,10 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     gates, notes = check.gates(), check.notes(changes)
     locks = [*([stored_lock(corpus, notes)] if store else []), check.lock()]
     baseline = check.baseline(changes)
-    known = {
-        review.model for lock in locks for note in lock.notes.values() for review in note.reviews
-    }
-    check.notices += unknown_partitions(request.models, config=config, known=known)
+    if request.models:
+        notes_of = [note for lock in locks for note in lock.notes.values()]
+        known = {review.model for note in notes_of for review in note.reviews}
+        check.notices += unknown_partitions(request.models, config=config, known=known)
     check.notices += corpus.unknown_muted()
     pairs: list[tuple[str, str]] = []
     found: list[CheckFindingJson | StalePairJson] = []

@@ -16,7 +16,6 @@ from review.knowledge_base.reader import FileContent, UnreadableFile, decode, is
 from review.knowledge_base.walker import FileEntry, ScanResult, empty_note
 from review.vocabulary import ProblemCode
 
-NO_KIND = NoteKind("", frozenset(), readable=True)
 _EXPECTED = {
     "type": "one path or name",
     "status": "one word",

@@ -42,12 +42,6 @@ class LocatableFinding(Reported, Protocol):
     def line(self) -> int | None: ...
 
 
-def locate_quote(note_text: str, quote: str) -> int | None:
-    """Return the line of the note, from 1, where the quote begins; None unless there is one only."""
-    lines = quote_lines(note_text, quote)
-    return lines[0] if len(lines) == 1 else None
-
-
 @lru_cache(maxsize=256)
 def quote_lines(note_text: str, quote: str) -> Lines:
     """Return all lines of the note, from 1, where the quote begins, in linear time.

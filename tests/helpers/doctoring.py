@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from review.domain.applicability import NoteKind
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.notes import NO_KIND
 from review.knowledge_base.reader import signature_of
 from tests.helpers.commands import run
+
+NO_KIND = NoteKind("", frozenset(), readable=True)
 
 
 def examine(*args: object) -> tuple[int, dict[str, Any]]:

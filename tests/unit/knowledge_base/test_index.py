@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from review.knowledge_base import index
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.notes import NO_KIND
 from review.knowledge_base.reader import StatSignature
+from tests.helpers.doctoring import NO_KIND
 from tests.unit.knowledge_base.builders import later, make_config, make_corpus, write
 
 NOTES = {f"kb/notes/{number}.md": f"---\nstatus: s{number}\n---\nNote\n" for number in range(4)}
