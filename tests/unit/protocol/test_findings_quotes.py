@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.protocol.quote_location import quote_lines
+from tests.helpers.quotes import locate_quote
 
 NOTE = """---
 title: Wal\u00e9n's rule
@@ -33,12 +34,6 @@ snake_case_name and soft\u00adhyphen
 
 
 LINKED = "# A\n\nSee [the old rule](../b.md) of R&amp;D, and [a term][t] that it names.\n"
-
-
-def locate_quote(note_text: str, quote: str) -> int | None:
-    """The line of the note where the quote begins; None unless there is one only."""
-    lines = quote_lines(note_text, quote)
-    return lines[0] if len(lines) == 1 else None
 
 
 class TestLocateQuote:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
 from review.protocol.output import ExpectedPair, parse_output
-from review.protocol.quote_location import locate_quote
 from review.protocol.sentinels import end_line, start_line
 from review.protocol.typed_review import (
     TypedFinding,
@@ -20,6 +19,7 @@ from review.protocol.typed_review import (
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput
 from review.vocabulary import Decision, DecisionSource, Severity
+from tests.helpers.quotes import locate_quote
 from tests.unit.runners.rules.judged import NOTE, review_of
 from tests.unit.runners.rules.test_judging import NOTES
 
