@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from django.apps import apps
+from django.db import connection, transaction
 from django.db.models import F, OuterRef, Subquery
 
 from review.domain.disposition import Decided, finding_state, review_fingerprint
@@ -62,15 +63,26 @@ def rebuild_finding_states(*, tables: Tables = _today) -> None:
 
 def notes_off_the_queue() -> Iterator[list[int]]:
     """Yield notes whose rows differ from what they derive from, in chunks."""
-    fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
     queued = CurrentAcceptance.objects.queued().values_list("note_id", flat=True)
     notes = set(queued) | set(FindingState.objects.values_list("note_id", flat=True))
     for chunk in batched(sorted(notes), _AT_ONCE):
-        stored = Counter(FindingState.objects.filter(note_id__in=chunk).values_list(*fields))
-        rows = finding_states({"note_id__in": chunk})
-        derived = Counter(tuple(row[field] for field in fields) for row in rows)
-        at = fields.index("note_id")
-        yield sorted({row[at] for row in (stored - derived) + (derived - stored)})
+        if differing := _differing(chunk):
+            # Others may have written between the two readings: look again, in one snapshot.
+            with transaction.atomic(), connection.cursor() as cursor:
+                if connection.vendor == "postgresql" and len(connection.atomic_blocks) == 1:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                differing = _differing(differing)
+        yield differing
+
+
+def _differing(notes: Collection[int]) -> list[int]:
+    """Return which of these notes have rows that differ from what they derive from."""
+    fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
+    stored = Counter(FindingState.objects.filter(note_id__in=notes).values_list(*fields))
+    rows = finding_states({"note_id__in": notes})
+    derived = Counter(tuple(row[field] for field in fields) for row in rows)
+    at = fields.index("note_id")
+    return sorted({row[at] for row in (stored - derived) + (derived - stored)})
 
 
 def recompute_states(fingerprints: Iterable[str]) -> None:

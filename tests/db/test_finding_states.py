@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from review.acceptance import finding_states as projection
 from review.acceptance.finding_states import notes_off_the_queue, rebuild_finding_states
 from review.models import CurrentAcceptance, FindingState
 from review.queue import notes as looking
@@ -67,6 +68,22 @@ class TestUpToDate:
         assert (found.state, repaired.state) == (CheckState.PROBLEM, CheckState.REPAIRED)
         assert found.message.startswith("1 notes are off")
         assert stored() == before
+        assert check_queue(repair=False).state is CheckState.OK
+
+    def test_what_is_written_between_the_two_readings_is_no_fault(self, root, monkeypatch):
+        report(root, "a.md", "prose/x", "vague")
+        derive, waiting = (
+            projection.finding_states,
+            [lambda: report(root, "a.md", "prose/x", "dull")],
+        )
+
+        def meanwhile(*keys, **tables):
+            while waiting:
+                waiting.pop()()
+            return derive(*keys, **tables)
+
+        monkeypatch.setattr(projection, "finding_states", meanwhile)
+
         assert check_queue(repair=False).state is CheckState.OK
 
 
