@@ -301,7 +301,7 @@ class _Recovery:
         with transaction.atomic():
             move_to_failed(job, to_fail, now=self.now)
             group = Group(Grouping(job.grouping), job.lens, pairs)
-            (new_id,) = factory.create([group], replaces=job.pk).job_ids
+            (new_id,), _skipped = factory.create([group], replaces=job.pk)
         return RecoveredJson(
             review_job_id=job.pk,
             status=JobStatus.FAILED,

@@ -17,8 +17,8 @@ from review.ingest.request import JobMoved
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost
 from review.jobs.create import create_jobs
-from review.jobs.factory import ALREADY_QUEUED, skipped_json
-from review.jobs.job_documents import CreatedJson, PlannedJobJson
+from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
 from review.jobs.priced_estimates import priced_estimates
 from review.knowledge_base import Corpus
@@ -106,8 +106,8 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     """
     began, tally = worker.clock(), Tally()
     wanted = without_given_up(_select(corpus, request, tally), request, tally)
-    to_create = create_request(wanted, request, actor=worker.actor)
-    created = create_jobs(to_create, config=worker.config, now=began)
+    to_create = create_request(request, actor=worker.actor)
+    created = create_jobs(wanted, to_create, config=worker.config, now=began)
     for item in created.skipped:
         tally.skip(item)
     tally.add_problems(created.problems)
@@ -206,7 +206,7 @@ class _Sweep:
         gates_folder = self.worker.config.gates_folder
         for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
             gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
-            self.tally.skip(skipped_json(note_path, gate_id, ALREADY_QUEUED, job_id))
+            self.tally.skip(SkippedJson(note_path, gate_id, ALREADY_QUEUED, job_id))
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:

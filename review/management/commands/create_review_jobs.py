@@ -12,6 +12,7 @@ from review.errors import ExitCode
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.factory import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, JobJson
+from review.jobs.selection_input import read_selection
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.options import positive_int, source
@@ -57,14 +58,13 @@ class Command(ReviewCommand):
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = request_of(
-            CreateRequest,
-            options,
-            selection=self.read_input(options["input"]),
-            source=named(options["input"]),
-            omit=() if options["force"] else (ALREADY_QUEUED,),
+        data, source = self.read_input(options["input"]), named(options["input"])
+        partition, targets = read_selection(
+            data, source=source, config=self.config, catalog=self.corpus.gates
         )
-        result = create_jobs(request, config=self.config, now=self.now)
+        omit = () if options["force"] else (ALREADY_QUEUED,)
+        request = request_of(CreateRequest, options, model_partition=partition, omit=omit)
+        result = create_jobs(targets, request, config=self.config, now=self.now)
         if options["summary"]:
             result.jobs = []
         made = result.totals

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from review.documents.paging import count_by
-from review.jobs.board import list_job_ids, show_jobs
+from review.jobs.board import find_jobs, show_jobs
 from review.jobs.job_documents import JobJson, JobListJson
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
@@ -32,9 +32,9 @@ class Command(ReadingCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        job_ids = list_job_ids(
-            statuses=options["status"], model_partition=options["model_partition"] or ""
-        )
+        partition = options["model_partition"]
+        found = find_jobs(statuses=options["status"], partitions=[partition] if partition else ())
+        job_ids = found.values_list("pk", flat=True)
         part = part_of(job_ids, options, lambda job_id: (job_id,))
         wanted = job_ids if options["summary"] else part
         jobs = show_jobs(wanted, gates_folder=self.config.gates_folder)

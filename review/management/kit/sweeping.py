@@ -14,7 +14,7 @@ from django.utils import timezone
 from review.batches.submit import BatchDispatch
 from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
-from review.jobs.board import list_job_ids
+from review.jobs.board import find_jobs
 from review.jobs.provenance import canonical_partition
 from review.management.kit.arguments import Declare, option, runner, titled
 from review.management.kit.command import ReviewCommand, request_of
@@ -37,7 +37,7 @@ from review.sweeps.run_jobs import Dispatch, RunResult, drive, partition_of_jobs
 from review.sweeps.sweep import plan_sweep, sweep
 from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import WorkerRequest, build_worker, resolve_editor
-from review.vocabulary import Grouping, JobPurpose, JobStatus
+from review.vocabulary import Grouping, JobStatus
 
 LOCAL = "local"
 CELERY = "celery"
@@ -190,10 +190,8 @@ def run_queued_jobs(
     request = _worker_request({**options, "model": typed}, config)
     worker = worker_of(command, replace(request, hands_on=options["watch"]), stop)
     if not options["watch"]:
-        job_ids = job_ids or list_job_ids(
-            statuses=(JobStatus.QUEUED,), model_partition=partition, purpose=JobPurpose.REVIEW
-        )
-        return run_jobs(job_ids, worker=worker)
+        queued = find_jobs(statuses=[JobStatus.QUEUED], partitions=[partition]).reviews()
+        return run_jobs(job_ids or list(queued.values_list("pk", flat=True)), worker=worker)
     stderr = cast(TextIO, command.stderr._out)
     with watching(stderr, on_terminal=False, quiet=command.quiet) as on_event:
         return watch_jobs(partition, worker=worker, on_event=lambda event: on_event(event, Tally()))
