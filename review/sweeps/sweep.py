@@ -15,12 +15,11 @@ from review.domain.paths import gate_id_of
 from review.ingest.ingest import RefusedJob
 from review.ingest.request import JobMoved
 from review.jobs.claim import JobNotClaimable
-from review.jobs.costs import estimate_cost, mean_cost
+from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
 from review.jobs.create import create_jobs
 from review.jobs.factory import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
-from review.jobs.priced_estimates import priced_estimates
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.fail import FailRequest, fail_job
