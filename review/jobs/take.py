@@ -19,6 +19,7 @@ from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base import Corpus
 from review.models import NamedKeys, ReviewJob
 from review.protocol.prompt import NOTES, estimate_tokens
+from review.selection.documents import TargetJson
 from review.selection.select import SelectionRequest, select_targets
 from review.settings.config import Config
 from review.vocabulary import Grouping, JobStatus
@@ -55,11 +56,13 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     if claim.model_partition:
         queued = queued.of_partition(claim.model_partition)
     taking = _Taking(request, queued, ArtifactStore(config), config, now)
+    targets: list[TargetJson] = []
     if selection is None:
         taking.fill(queued)
     else:
         targets = list(select_targets(corpus, selection).targets())
-        taking.fill_from(it.open_review_job_id for it in targets if it.open_review_job_id)
+        taking.open_ids = {it.open_review_job_id for it in targets if it.open_review_job_id}
+        taking.fill_from(taking.open_ids)
         waiting = [item for item in targets if item.open_review_job_id is None]
         groups = group_targets(
             waiting, grouping=request.grouping, across_lenses=request.across_lenses
@@ -75,6 +78,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
         created=taking.created,
         skipped=taking.skipped[:_SHOWN_SKIPPED],
         queued=queued.count(),
+        left=max(0, len(targets) - sum(job.pair_count for job in taking.jobs)),
     )
 
 
@@ -89,6 +93,7 @@ class _Taking:
     now: datetime
     jobs: list[TakenJobJson] = field(default_factory=list)
     skipped: list[SkippedJson] = field(default_factory=list)
+    open_ids: set[int] = field(default_factory=set)
     heads: dict[str, int] = field(default_factory=dict)
     created: int = 0
     used: int = 0
@@ -142,7 +147,10 @@ class _Taking:
     def nothing(self, corpus: Corpus) -> NothingToTake:
         most, sizes = self.request.max_tokens, self.queued.order_by("estimated_prompt_tokens")
         smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
-        why, hint = "every pair of this scope is fresh, or in somebody's open job", ""
+        why, hint = "every pair of this scope is fresh", ""
+        if self.open_ids:
+            open_jobs = f"open jobs: {len(self.open_ids)}"
+            why = f"every pair of this scope is fresh or in an open job; {open_jobs}"
         if smallest > most:
             why = f"the smallest queued prompt has {smallest} tokens, more than {most}"
             hint = f"ask for more: --max-tokens {smallest}"
