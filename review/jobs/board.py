@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.db.models import Count, Q
@@ -19,9 +18,7 @@ from review.models import JobEvent, ReviewJob, ReviewPair, batched
 from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED
 from review.vocabulary import (
-    Decision,
     FailureCode,
-    Grouping,
     JobStatus,
     NotAccepted,
     PairStatus,
@@ -47,19 +44,6 @@ class UnknownJob(InputRejected):
 
 # A pair's note and gate, and the digests of both texts.
 PairText = tuple[str, str, str, str]
-
-
-@dataclass(frozen=True)
-class JobRow:
-    """A job as a line of a list.
-
-    :param about: the note of a job for one note, the gate of a job for one gate.
-    :param decisions: how many of its reviews came to which decision, in the order of `Decision`.
-    """
-
-    job: ReviewJob
-    about: str
-    decisions: tuple[tuple[str, int], ...]
 
 
 def require_job(job_id: int) -> ReviewJob:
@@ -115,28 +99,6 @@ def find_jobs(
     if job_ids is not None:
         conditions["pk__in"] = job_ids
     return ReviewJob.objects.filter(**conditions).order_by("pk")
-
-
-def job_rows(job_ids: Sequence[int], *, gates_folder: str) -> list[JobRow]:
-    """Return the jobs as lines, in the order of `job_ids`."""
-    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
-    pairs = ReviewPair.objects.filter(job_id__in=job_ids)
-    first = pairs.filter(ordinal=1).values_list("job_id", "note__path", "gate__path")
-    names = {
-        job_id: (note, gate_id_of(gate, gates_folder=gates_folder)) for job_id, note, gate in first
-    }
-    decided: dict[int, Counter[str]] = {job_id: Counter() for job_id in job_ids}
-    for job_id, decision in pairs.exclude(decision="").values_list("job_id", "decision"):
-        decided[job_id][decision] += 1
-    return [
-        JobRow(
-            job=jobs[job_id],
-            about=names[job_id][jobs[job_id].grouping != Grouping.NOTE],
-            decisions=tuple((word, found[word]) for word in Decision.values if found[word]),
-        )
-        for job_id, found in decided.items()
-        if job_id in jobs
-    ]
 
 
 def count_jobs() -> dict[str, dict[str, int]]:

@@ -11,7 +11,6 @@ from review.acceptance.ack_selection import AckInputRequest, ack_selection
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import digest, partition, source, text
 
 
 class Command(ReviewCommand):
@@ -23,16 +22,16 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "no review to carry, the gate changed too, or a text was edited meanwhile (named)",
         ExitCode.INPUT_REJECTED: "no such note or gate, or the input is no selection; nothing written",
     }
-    arguments = (
-        option("[note NOTE_PATH]", "the note, by its path below the root", text),
-        option("[gates GATE_ID...]", "gates, by id or path", text),
-        option("--model PARTITION", "whose acceptances", partition),
-        option("--expect-note-sha SHA", "refuse any other text", digest, dest="expect_note_sha256"),
-        option("--accept-gate-change", "the changed gate asks the same"),
-        option("--input FILE|-", "selector JSON", source),
-        option("--reason R", "a reason to keep with each", text),
-        ACTOR,
-    )
+    arguments = {
+        "[note NOTE_PATH]": "the note, by its path below the root",
+        "[gates GATE_ID...]": "gates, by id or path",
+        "--model PARTITION": "whose acceptances",
+        "--expect-note-sha SHA": option("refuse any other text", dest="expect_note_sha256"),
+        "--accept-gate-change": "the changed gate asks the same",
+        "--input FILE|-": "selector JSON",
+        "--reason R": "a reason to keep with each",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check_form(options)

@@ -11,7 +11,6 @@ from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_chang
 from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, SCOPE, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import partition, text
 from review.management.kit.scope_options import selection_request
 from review.management.output.selection import left_out_lines, problem_lines
 
@@ -25,13 +24,13 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "a text or review moved meanwhile: that pair was refused by name",
         ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named",
     }
-    arguments = (
-        *SCOPE,
-        option("--model PARTITION", "whose acceptances", partition, required=True),
-        option("--reason R", "a reason to keep with each", text),
-        option("--dry-run", "say what would be acked"),
-        ACTOR,
-    )
+    arguments = {
+        **SCOPE,
+        "--model PARTITION": option("whose acceptances", required=True),
+        "--reason R": "a reason to keep with each",
+        "--dry-run": "say what would be acked",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = request_of(TrivialAckRequest, options, scope=selection_request(options))

@@ -12,9 +12,8 @@ from typing import Any
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.acceptance.documents import CarryOverJson, MovedKeyJson
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import ACTOR, option
+from review.management.kit.arguments import ACTOR
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import partition, text
 
 
 class Command(ReviewCommand):
@@ -27,19 +26,17 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "an acceptance was refused (named; the others were carried), or none could be carried",
         ExitCode.INPUT_REJECTED: "nothing is accepted at the old path, or a path is none",
     }
-    arguments = (
-        option("old_path OLD_PATH", "file or folder, as it was", text),
-        option("[new_path NEW_PATH]", "where it is now", text),
-        option("--retire", "OLD_PATH is gone for good: no NEW_PATH"),
-        option(
-            "--edited",
-            "carry over what was edited too: the pair is stale at the new path, not missing",
-        ),
-        option("--reason R", "why it is retired", text),
-        option("--model PARTITION", "only of this one", partition),
-        option("--dry-run", "say what would be carried"),
-        ACTOR,
-    )
+    arguments = {
+        "old_path OLD_PATH": "file or folder, as it was",
+        "[new_path NEW_PATH]": "where it is now",
+        "--retire": "OLD_PATH is gone for good: no NEW_PATH",
+        "--edited": "carry over what was edited too: the pair is stale at the new path, not"
+        " missing",
+        "--reason R": "why it is retired",
+        "--model PARTITION": "only of this one",
+        "--dry-run": "say what would be carried",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["retire"] is (options["new_path"] is not None):

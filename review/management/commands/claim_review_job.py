@@ -8,9 +8,8 @@ from typing import Any
 
 from review.errors import ExitCode
 from review.jobs.claim import ClaimRequest, claim
-from review.management.kit.arguments import ACTOR, harness, one_of, option
+from review.management.kit.arguments import ACTOR, harness, one_of
 from review.management.kit.command import ReviewCommand, request_of, require_option
-from review.management.kit.options import partition, positive_int
 from review.models import Provenance
 from review.vocabulary import JobPurpose
 
@@ -25,18 +24,16 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "the job is not queued (the message says who has it), or the model makes another partition",
         ExitCode.INPUT_REJECTED: "no such job, or no partition can be made of the model's name",
     }
-    arguments = (
-        one_of(
-            option("--review-job-id N", "this job", positive_int),
-            option("--next", "the oldest queued job"),
-            required=True,
+    arguments = {
+        "review-job-id": one_of(
+            {"--review-job-id N": "this job", "--next": "the oldest queued job"}, required=True
         ),
-        option("--limit N", "with --next: up to N jobs (default 1)", positive_int),
-        option("--model-partition P", "with --next: only jobs of this one", partition),
-        option("--trial", "with --next: jobs of review_gate_test, which are passed over otherwise"),
-        *harness(required=True),
-        ACTOR,
-    )
+        "--limit N": "with --next: up to N jobs (default 1)",
+        "--model-partition P": "with --next: only jobs of this one",
+        "--trial": "with --next: jobs of review_gate_test, which are passed over otherwise",
+        **harness(required=True),
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_option(options, "next", "limit", "model_partition", "trial")

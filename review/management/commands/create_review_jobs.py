@@ -15,7 +15,6 @@ from review.jobs.job_documents import CreatedJson, JobJson
 from review.jobs.selection_input import read_selection
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import positive_int, source
 from review.management.kit.streams import named
 from review.vocabulary import Grouping
 
@@ -30,29 +29,23 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "a job folder belongs to another store",
         ExitCode.INPUT_REJECTED: "the selection is no selector JSON, has no partition or a bad target; nothing was written",
     }
-    arguments = (
-        option("--input FILE", "selector JSON; - reads standard input", source, required=True),
-        option(
-            "--grouping",
+    arguments = {
+        "--input FILE": option("selector JSON; - reads standard input", required=True),
+        "--grouping": option(
             "note: one job per note and lens; gate: one per gate and batch of notes",
             Grouping.values,
             required=True,
         ),
-        option("--batch-size N", "with --grouping gate: notes in a job (default 8)", positive_int),
-        option(
-            "--across-lenses",
-            "with --grouping note: gates of several lenses in a job, up to max_gates of kb/review.toml; for workers that read prompts whole",
-        ),
-        option(
-            "--max-prompt-tokens N",
-            "split larger prompts by pairs, and skip a pair that is larger alone (default: max_prompt_tokens of kb/review.toml)",
-            positive_int,
-        ),
-        option("--force", "request pairs that are queued already, too"),
-        option("--dry-run", "show jobs, pairs and tokens, write nothing"),
-        option("--summary", "the totals alone"),
-        ACTOR,
-    )
+        "--batch-size N": "with --grouping gate: notes in a job (default 8)",
+        "--across-lenses": "with --grouping note: gates of several lenses in a job, up to"
+        " max_gates of kb/review.toml; for workers that read prompts whole",
+        "--max-prompt-tokens N": "split larger prompts by pairs, and skip a pair that is larger"
+        " alone (default: max_prompt_tokens of kb/review.toml)",
+        "--force": "request pairs that are queued already, too",
+        "--dry-run": "show jobs, pairs and tokens, write nothing",
+        "--summary": "the totals alone",
+        **ACTOR,
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         return store.Use.READ if options["dry_run"] else store.Use.WRITE

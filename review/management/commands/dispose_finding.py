@@ -10,7 +10,6 @@ from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import text, word
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
 from review.queue.triage import dispose_each
@@ -23,21 +22,17 @@ class Command(ReviewCommand):
         "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
     )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint, or a line that is no answer"}
-    arguments = (
-        option(
-            "fingerprint FINGERPRINT",
-            f"as warn_selector shows it; - reads many from standard input, one line each: {FORM}",
-            word,
-        ),
-        option(
-            "--as",
+    arguments = {
+        "fingerprint FINGERPRINT": f"as warn_selector shows it; - reads many from standard input,"
+        f" one line each: {FORM}",
+        "--as": option(
             "what becomes of it; not with -, whose lines say it",
             DispositionState.values,
             dest="state",
         ),
-        option("--reason R", "why", text),
-        ACTOR,
-    )
+        "--reason R": "why",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, state = options["fingerprint"], options["state"]

@@ -16,7 +16,6 @@ from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
 from review.management.kit.arguments import option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.options import source
 from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite
 from review.reviews.documents import ExportedJson
 from review.reviews.export import ExportedReview, export_markdown, exported_reviews, gate_csv
@@ -39,19 +38,15 @@ class Command(ReadingCommand):
         "commonplace export_reviews --format lock",
     )
     exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
-    arguments = (
-        option(
-            "--format",
+    arguments = {
+        "--format": option(
             "Markdown files, a CSV index, or the lock that is committed for review_check",
             (MARKDOWN, CSV, LOCK),
             required=True,
         ),
-        option(
-            "--output DIR|FILE",
-            f"the folder of the Markdown files (default: {_DEFAULTS[MARKDOWN]}), or the CSV file, - for standard output (default: {_DEFAULTS[CSV]}); the lock has its place",
-            source,
-        ),
-    )
+        "--output DIR|FILE": f"the folder of the Markdown files (default: {_DEFAULTS[MARKDOWN]}),"
+        f" or the CSV file, - for standard output (default: {_DEFAULTS[CSV]}); the lock has its place",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen, output = options["format"], options["output"]

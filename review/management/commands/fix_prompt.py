@@ -9,9 +9,7 @@ from typing import Any
 
 from review.errors import ExitCode
 from review.job_files.atomic_write import write_whole
-from review.management.kit.arguments import option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.options import source, text
 from review.management.kit.streams import refuse_to_overwrite
 from review.queue.fix_prompt import make_fix_prompt
 
@@ -28,14 +26,10 @@ class Command(ReadingCommand):
         ExitCode.NOTHING_TO_DO: "no finding of the note is open",
         ExitCode.INPUT_REJECTED: "no such note",
     }
-    arguments = (
-        option("note NOTE_PATH", "the note to mend", text),
-        option(
-            "--output FILE",
-            "write the prompt here, byte-exact, instead of printing it; - prints it",
-            source,
-        ),
-    )
+    arguments = {
+        "note NOTE_PATH": "the note to mend",
+        "--output FILE": "write the prompt here, byte-exact, instead of printing it; - prints it",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = str(self.config.root)

@@ -16,7 +16,6 @@ from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.arguments import ACTOR, harness, option
 from review.management.kit.command import ReviewCommand, request_of, require_option
-from review.management.kit.options import positive_int, source
 from review.management.output.ingest import exit_code, job_lines, refusal_documents
 from review.models import Provenance
 
@@ -39,31 +38,20 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "completed or replaced job, or flags that contradict the claim",
         ExitCode.INPUT_REJECTED: "no output, or none of this job's blocks in it; nothing moved",
     }
-    arguments = (
-        option("--review-job-id N...", "jobs to ingest", positive_int, default=None),
-        option(
-            "--input-file F|-",
-            "the output of the jobs that are named, where it is not in their own files; - is standard input",
-            source,
-        ),
-        option(
-            "--typed-json F|-",
-            "the reviews of the one job as JSON, a list of blocks, in the place of text",
-            source,
-        ),
-        option(
-            "--ready", "every open job of this actor whose output has a closed block for each pair"
-        ),
-        option("--all-actors", "with --ready: jobs of all actors, and those nobody claimed"),
-        *harness(required=False),
-        option(
-            "--telemetry-json F|-",
-            "evidence from the harness, a JSON object; a model named in it is held against the job",
-            source,
-        ),
-        option("--all-or-nothing", "complete no pair if one is missing; the raw output is kept"),
-        ACTOR,
-    )
+    arguments = {
+        "--review-job-id N...": option("jobs to ingest", default=None),
+        "--input-file F|-": "the output of the jobs that are named, where it is not in their own"
+        " files; - is standard input",
+        "--typed-json F|-": "the reviews of the one job as JSON, a list of blocks, in the place of"
+        " text",
+        "--ready": "every open job of this actor whose output has a closed block for each pair",
+        "--all-actors": "with --ready: jobs of all actors, and those nobody claimed",
+        **harness(required=False),
+        "--telemetry-json F|-": "evidence from the harness, a JSON object; a model named in it is"
+        " held against the job",
+        "--all-or-nothing": "complete no pair if one is missing; the raw output is kept",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         request, config = self._request(options), self.config

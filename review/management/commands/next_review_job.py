@@ -13,7 +13,6 @@ from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
 from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, harness, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import partition, positive_int
 from review.management.kit.scope_options import (
     selection_request,
 )
@@ -35,31 +34,24 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "the model that runs makes another partition",
         ExitCode.INPUT_REJECTED: "an unknown gate or note; near ones are named",
     }
-    arguments = (
-        *SCOPE,
-        option(
-            "--model PARTITION",
-            "the partition to be fresh for; with a scope it is needed",
-            partition,
-        ),
-        *SELECTION,
-        *harness(required=True),
-        option("--jobs N", "at most N jobs (default 1)", positive_int, default=1),
-        option(
-            "--max-tokens N",
+    arguments = {
+        **SCOPE,
+        "--model PARTITION": "the partition to be fresh for; with a scope it is needed",
+        **SELECTION,
+        **harness(required=True),
+        "--jobs N": option("at most N jobs (default 1)", default=1),
+        "--max-tokens N": option(
             f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
-            positive_int,
             default=MAX_TOKENS,
         ),
-        option(
-            "--grouping",
+        "--grouping": option(
             "how new jobs are made: per note and lens (default), or per gate and batch",
             Grouping.values,
             default=Grouping.NOTE.value,
         ),
-        option("--across-lenses", "gates of several lenses in a note's job"),
-        ACTOR,
-    )
+        "--across-lenses": "gates of several lenses in a note's job",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         has_scope = bool(options["gates"] or options["all_gates"])

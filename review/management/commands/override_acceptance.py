@@ -10,7 +10,6 @@ from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.errors import ExitCode
 from review.management.kit.arguments import option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import partition, text, word
 
 
 class Command(ReviewCommand):
@@ -21,13 +20,13 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "a later text was accepted in the meantime; nothing written",
         ExitCode.INPUT_REJECTED: "no such note or gate; near ones are named",
     }
-    arguments = (
-        option("note NOTE_PATH", "the note, by its path below the root", text),
-        option("gates GATE_ID...", "gates, by id or path", text),
-        option("--model PARTITION", "whose acceptances", partition, required=True),
-        option("--reason R", "why it is accepted", text, required=True),
-        option("--actor A", "who decides", word, required=True),
-    )
+    arguments = {
+        "note NOTE_PATH": "the note, by its path below the root",
+        "gates GATE_ID...": "gates, by id or path",
+        "--model PARTITION": option("whose acceptances", required=True),
+        "--reason R": option("why it is accepted", required=True),
+        "--actor A": option("who decides", required=True),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = request_of(OverrideRequest, options)

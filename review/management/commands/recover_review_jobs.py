@@ -14,7 +14,6 @@ from review.jobs.board import require_job
 from review.management.kit.arguments import ACTOR, LISTING, option
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.listing import part_of, tail_lines
-from review.management.kit.options import duration, positive_int, text
 from review.recovery.documents import RecoveryJson, RecoveryListJson
 from review.recovery.recover import RecoveryRequest, recover
 from review.recovery.recoverable import list_recoverable
@@ -39,15 +38,15 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "a job was refused: its parent is alive, it is closed, or it moved",
         ExitCode.INPUT_REJECTED: "one job was named, and it is unknown or has no usable output",
     }
-    arguments = (
-        option("[job_ids JOB_ID...]", "these jobs (default: all abandoned ones)", positive_int),
-        option("--action", "what is done with them; list changes nothing", ACTIONS, default=LIST),
-        option("--older-than 2h", "how long a job may run", duration),
-        *LISTING,
-        option("--reason R", "why it is failed or replaced", text),
-        option("--dry-run", "say what would be done"),
-        ACTOR,
-    )
+    arguments = {
+        "[job_ids JOB_ID...]": "these jobs (default: all abandoned ones)",
+        "--action": option("what is done with them; list changes nothing", ACTIONS, default=LIST),
+        "--older-than 2h": "how long a job may run",
+        **LISTING,
+        "--reason R": "why it is failed or replaced",
+        "--dry-run": "say what would be done",
+        **ACTOR,
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         looks = options["action"] == LIST or options["dry_run"]

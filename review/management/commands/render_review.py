@@ -13,9 +13,8 @@ from review import settings
 from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.arguments import one_of, option
+from review.management.kit.arguments import one_of
 from review.management.kit.command import ReadingCommand, request_of, require_option
-from review.management.kit.options import partition, positive_int, text
 from review.reviews.documents import AcceptanceJson, RenderedJson, ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
 from review.vocabulary import DispositionState
@@ -28,15 +27,14 @@ class Command(ReadingCommand):
         "commonplace render_review --review-pair-id 31 --json",
     )
     exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
-    arguments = (
-        one_of(
-            option("--note PATH", "the reviews of this note", text),
-            option("--review-pair-id N", "this review alone", positive_int),
+    arguments = {
+        "note": one_of(
+            {"--note PATH": "the reviews of this note", "--review-pair-id N": "this review alone"},
             required=True,
         ),
-        option("--gate ID", "with --note: by this gate, by id or path", text),
-        option("--model P", "with --note: in this model partition", partition),
-    )
+        "--gate ID": "with --note: by this gate, by id or path",
+        "--model P": "with --note: in this model partition",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_option(options, "note", "gate", "model")

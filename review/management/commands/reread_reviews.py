@@ -7,16 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from review.ingest.reread import reread_reviews
-from review.management.kit.arguments import ACTOR, option
+from review.management.kit.arguments import ACTOR
 from review.management.kit.command import ReviewCommand
 
 
 class Command(ReviewCommand):
     examples = ("commonplace reread_reviews --dry-run",)
-    arguments = (
-        option("--dry-run", "say what would be decided"),
-        ACTOR,
-    )
+    arguments = {"--dry-run": "say what would be decided", **ACTOR}
 
     def handle(self, *args: Any, **options: Any) -> None:
         result = reread_reviews(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from review.errors import ExitCode
-from review.management.kit.arguments import LISTING, option
+from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
 from review.management.kit.listing import cut, tail_lines
-from review.management.kit.options import text
 from review.management.output.selection import problem_lines
 from review.selection.gate_names import list_gates
 
@@ -22,15 +21,12 @@ class Command(StorelessCommand):
     exit_codes = {
         ExitCode.INPUT_REJECTED: "an unknown or ambiguous gate (near ones are named), or no such note"
     }
-    arguments = (
-        option(
-            "[gates GATE_OR_BUNDLE...]",
-            "gate ids, paths of gates, folders of gates (default: every gate)",
-            text,
-        ),
-        option("--note PATH", "only gates that apply to this note", text),
-        *LISTING,
-    )
+    arguments = {
+        "[gates GATE_OR_BUNDLE...]": "gate ids, paths of gates, folders of gates (default: every"
+        " gate)",
+        "--note PATH": "only gates that apply to this note",
+        **LISTING,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         note, root = options["note"] or "", str(self.config.root)

@@ -13,9 +13,8 @@ from review import store
 from review.batches.collect import BatchCollector
 from review.batches.documents import BatchJson
 from review.errors import ExitCode
-from review.management.kit.arguments import ACTOR, one_of, option
+from review.management.kit.arguments import ACTOR, one_of
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import word
 from review.runners.process.table import ProcessTable
 from review.vocabulary import JobStatus
 
@@ -27,14 +26,16 @@ class Command(ReviewCommand):
         ExitCode.NOTHING_TO_DO: "no batch is open",
         ExitCode.INPUT_REJECTED: "no running job is in the batch that was named",
     }
-    arguments = (
-        option("[batch_ids BATCH...]", "only these (default: all)", word),
-        one_of(
-            option("--collect", "take in the results of those that have ended"),
-            option("--cancel", "have the providers end them; then collect what ran by then"),
+    arguments = {
+        "[batch_ids BATCH...]": "only these (default: all)",
+        "collect": one_of(
+            {
+                "--collect": "take in the results of those that have ended",
+                "--cancel": "have the providers end them; then collect what ran by then",
+            }
         ),
-        ACTOR,
-    )
+        **ACTOR,
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         acts = options["collect"] or options["cancel"]

@@ -18,9 +18,7 @@ from review.calibration.documents import (
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
-from review.management.kit.arguments import option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.options import partition, text
 
 
 class Command(ReadingCommand):
@@ -30,14 +28,12 @@ class Command(ReadingCommand):
         "commonplace review_calibration prose/source-residue --agreement",
     )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate; near ones are named"}
-    arguments = (
-        option("[gates GATE_OR_BUNDLE...]", "default: every gate", text),
-        option("--model P...", "only these model partitions", partition),
-        option(
-            "--agreement",
-            "read every review: decisions, flips, agreement of partitions on the same texts",
-        ),
-    )
+    arguments = {
+        "[gates GATE_OR_BUNDLE...]": "default: every gate",
+        "--model P...": "only these model partitions",
+        "--agreement": "read every review: decisions, flips, agreement of partitions on the same"
+        " texts",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = CalibrationRequest(

@@ -12,7 +12,6 @@ from review.check.check import FAIL_ON, CheckRequest, check_notes
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import SCOPE, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import partition, source, text
 from review.management.output.check import FORMATS, write_report
 
 
@@ -28,18 +27,18 @@ class Command(ReviewCommand):
         " for the output",
         ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what",
     }
-    arguments = (
-        *SCOPE,
-        option("--text F", "judge this in the place of the one note named", source),
-        option("--since REF", "notes that differ from the merge base with REF", text),
-        option("--new-only", "hide findings of the lock at that merge base"),
-        option("--baseline FILE", "compare with this lock instead", source),
-        option("--model P...", "reviews of these partitions count", partition),
-        option("--rules-only", "only gates with a rule"),
-        option("--fail-on ...", "exit 6 on open findings, stale pairs, problems", FAIL_ON),
-        option("--format", "default: text; --json is json", FORMATS),
-        option("--output FILE", "default: standard output", source, default="-"),
-    )
+    arguments = {
+        **SCOPE,
+        "--text F": "judge this in the place of the one note named",
+        "--since REF": "notes that differ from the merge base with REF",
+        "--new-only": "hide findings of the lock at that merge base",
+        "--baseline FILE": "compare with this lock instead",
+        "--model P...": "reviews of these partitions count",
+        "--rules-only": "only gates with a rule",
+        "--fail-on ...": option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
+        "--format": option("default: text; --json is json", FORMATS),
+        "--output FILE": option("default: standard output", default="-"),
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         """Return that a store is read if there is one; none is made."""

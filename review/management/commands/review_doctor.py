@@ -14,7 +14,7 @@ from typing import Any
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import option
 from review.management.kit.command import StorelessCommand, request_of, require_option
-from review.management.kit.options import duration, path, word
+from review.management.kit.options import path
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.backup import back_up
 from review.upkeep.checks import BusyCheck, CheckResult, CheckState, DoctorBackupJson, DoctorJson
@@ -34,29 +34,23 @@ class Command(StorelessCommand):
         ExitCode.CONFLICT: "--backup: the file is there already, is in use, is no backup or the store itself",
         ExitCode.INPUT_REJECTED: "--backup: there is no such folder, or it is one of notes or gates",
     }
-    arguments = (
-        option("--quick", "kept for callers: checks all that it checks without"),
-        option(
-            "--check",
-            "judge the store by every invariant and hash; files it can write again are repairable, no problem",
+    arguments = {
+        "--quick": "kept for callers: checks all that it checks without",
+        "--check": "judge the store by every invariant and hash; files it can write again are"
+        " repairable, no problem",
+        "--repair": "make again what the store can tell",
+        "--backup FILE": option(
+            "write the store into FILE, check it, and do nothing else", type=path
         ),
-        option("--repair", "make again what the store can tell"),
-        option("--backup FILE", "write the store into FILE, check it, and do nothing else", path),
-        option("--overwrite", "with --backup: replace an earlier one"),
-        option(
-            "--prune",
-            "name the folders of closed jobs, whose reviews are in the store; remove nothing",
-        ),
-        option(
-            "--older-than 30d", "with --prune: only jobs that were closed so long ago", duration
-        ),
-        option(
-            "--superseded",
-            "with --prune: only jobs whose reviews no current acceptance rests on, and nobody has to look at",
-        ),
-        option("--yes", "with --prune: remove them"),
-        option("--actor A", "with --yes: who removes them", word, dest="by"),
-    )
+        "--overwrite": "with --backup: replace an earlier one",
+        "--prune": "name the folders of closed jobs, whose reviews are in the store; remove"
+        " nothing",
+        "--older-than 30d": "with --prune: only jobs that were closed so long ago",
+        "--superseded": "with --prune: only jobs whose reviews no current acceptance rests on, and"
+        " nobody has to look at",
+        "--yes": "with --prune: remove them",
+        "--actor A": option("with --yes: who removes them", dest="by"),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_option(options, "prune", "yes", "older_than", "superseded")

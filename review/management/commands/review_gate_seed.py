@@ -12,7 +12,6 @@ from review.domain.paths import path_below
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import option
 from review.management.kit.command import StorelessCommand
-from review.management.kit.options import source, text
 from review.selection.gate_names import read_named_note
 from review.trials import seeds
 from review.trials.documents import GateSeedJson
@@ -26,11 +25,11 @@ class Command(StorelessCommand):
     exit_codes = {
         ExitCode.INPUT_REJECTED: "no such gate or note, or neither note nor answer makes a case"
     }
-    arguments = (
-        option("gate GATE_ID", "one gate, by id or path", text),
-        option("--note PATH", "the note to be edited", text, required=True),
-        option("--answer FILE", "what the model answered; - is stdin", source),
-    )
+    arguments = {
+        "gate GATE_ID": "one gate, by id or path",
+        "--note PATH": option("the note to be edited", required=True),
+        "--answer FILE": "what the model answered; - is stdin",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         corpus = self.corpus

@@ -16,7 +16,6 @@ from review.jobs.provenance import canonical_partition
 from review.management.kit.arguments import ACTOR, one_of, option, runner
 from review.management.kit.command import ReviewCommand
 from review.management.kit.interrupt import stop_on_signals
-from review.management.kit.options import duration, positive_int, text, word
 from review.management.kit.sweeping import worker_of
 from review.runners.rules.judge import RULES
 from review.settings.config import RULES_PARTITION
@@ -44,21 +43,23 @@ class Command(ReviewCommand):
         ExitCode.GATE_TRIPPED: "--fail-on miss: a case is missed, not measured or not readable",
         ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
-    arguments = (
-        option("gates GATE_OR_BUNDLE...", "gates to try", text),
-        one_of(
-            option("--model MODEL", "the model, or its partition", word),
-            option("--rules", "gates with a rule, in this process"),
+    arguments = {
+        "gates GATE_OR_BUNDLE...": "gates to try",
+        "model": one_of(
+            {
+                "--model MODEL": "the model, or its partition",
+                "--rules": "gates with a rule, in this process",
+            },
             required=True,
         ),
-        *runner(required=False),
-        option("--repeat N", "runs of each case (default 1)", positive_int, default=1),
-        option("--batch-size N", "cases of a gate in a job (default 1)", positive_int, default=1),
-        option("--jobs N", "how many at once, with --runner", positive_int),
-        option("--timeout 15m", "for each job", duration),
-        option("--fail-on", "exit 6 unless every case is answered as it expects", (MISS,)),
-        ACTOR,
-    )
+        **runner(required=False),
+        "--repeat N": option("runs of each case (default 1)", default=1),
+        "--batch-size N": option("cases of a gate in a job (default 1)", default=1),
+        "--jobs N": "how many at once, with --runner",
+        "--timeout 15m": "for each job",
+        "--fail-on": option("exit 6 unless every case is answered as it expects", (MISS,)),
+        **ACTOR,
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         return store.Use.NONE if options["rules"] else store.Use.WRITE

@@ -48,15 +48,14 @@ class Command(StorelessCommand):
         ExitCode.FAILED: "a file could not be written; run it again when that is mended",
         ExitCode.INPUT_REJECTED: "a file stands where a folder must be; nothing was written",
     }
-    arguments = (
-        option(
-            "--into DIR",
+    arguments = {
+        "--into DIR": option(
             "the repository's root (default: COMMONPLACE_ROOT, else the knowledge base that the current folder is in, else the current folder)",
-            path,
+            type=path,
         ),
-        option("--dry-run", "say what would be created, write nothing"),
-        option("--mcp", "write .mcp.json for MCP clients, and print the table for Codex"),
-    )
+        "--dry-run": "say what would be created, write nothing",
+        "--mcp": "write .mcp.json for MCP clients, and print the table for Codex",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         into: Path = options["into"] or settings.root_to_start()

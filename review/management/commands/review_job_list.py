@@ -13,7 +13,6 @@ from review.jobs.job_documents import JobJson, JobListJson
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import part_of, tail_lines
-from review.management.kit.options import partition
 from review.vocabulary import JobStatus
 
 _WORDS = {
@@ -25,11 +24,11 @@ _WORDS = {
 
 class Command(ReadingCommand):
     examples = ("commonplace review_job_list --status queued running --json",)
-    arguments = (
-        option("--status ...", "only jobs in these states", JobStatus.values),
-        option("--model-partition P", "only jobs of this partition", partition),
-        *LISTING,
-    )
+    arguments = {
+        "--status ...": option("only jobs in these states", JobStatus.values),
+        "--model-partition P": "only jobs of this partition",
+        **LISTING,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         partition = options["model_partition"]

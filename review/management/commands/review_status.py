@@ -11,7 +11,6 @@ from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
 from review.management.kit.arguments import one_of, option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.options import partition
 from review.management.output.selection import problem_lines
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.overview.next_steps import step_lines
@@ -27,22 +26,21 @@ class Command(ReadingCommand):
         "commonplace review_status --next",
     )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
-    arguments = (
-        option("--model P", "look at this model partition only", partition),
-        option(
-            "--fail-on ...",
+    arguments = {
+        "--model P": "look at this model partition only",
+        "--fail-on ...": option(
             "exit 6 when the queue holds a fail, a warn or fail, or when a pair is stale",
             [level.value for level in FailOn],
         ),
-        option(
-            "--costs",
-            "and what reviews cost, by gate, lens, partition and runner, as far as it is known",
+        "--costs": "and what reviews cost, by gate, lens, partition and runner, as far as it is"
+        " known",
+        "next": one_of(
+            {
+                "--next": "only what to do next, each with its command",
+                "--summary": "without the gates of partitions",
+            }
         ),
-        one_of(
-            option("--next", "only what to do next, each with its command"),
-            option("--summary", "without the gates of partitions"),
-        ),
-    )
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         status = read_status(

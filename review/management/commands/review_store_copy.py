@@ -17,7 +17,6 @@ from review import settings
 from review.errors import ExitCode
 from review.management.kit.arguments import option
 from review.management.kit.command import StorelessCommand
-from review.management.kit.options import database
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.database_url import SETTING
 from review.store_copy.copy import CopyRequest, Progress, StoreCopyJson, copy_store, place_of
@@ -38,21 +37,13 @@ class Command(StorelessCommand):
         ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target or one of notes or gates, or a URL"
         " cannot be read",
     }
-    arguments = (
-        option(
-            "--to URL",
-            "a path or a postgres:// URL; made if it is not there",
-            database,
-            required=True,
+    arguments = {
+        "--to URL": option("a path or a postgres:// URL; made if it is not there", required=True),
+        "--from URL": option(
+            "a path or a postgres:// URL (default: the configured store)", dest="source"
         ),
-        option(
-            "--from URL",
-            "a path or a postgres:// URL (default: the configured store)",
-            database,
-            dest="source",
-        ),
-        option("--dry-run", "say what would be copied; write nothing"),
-    )
+        "--dry-run": "say what would be copied; write nothing",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         target, source = options["to"], options["source"]

@@ -10,9 +10,8 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import SCOPE, SELECTION, Declare, option, titled
+from review.management.kit.arguments import SCOPE, SELECTION, Arguments, option
 from review.management.kit.command import ReviewCommand, require_option
-from review.management.kit.options import positive_int
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
 from review.management.output.selection import left_out_lines, problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
@@ -34,27 +33,23 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
         ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
     }
-    arguments: ClassVar[Sequence[Declare]] = (
-        *SCOPE,
-        runner_arguments(model_required=False),
-        titled("selection, as in review_target_selector", *SELECTION),
-        option(
-            "--grouping",
+    arguments: ClassVar[Arguments] = {
+        **SCOPE,
+        **runner_arguments(model_required=False),
+        "selection, as in review_target_selector": SELECTION,
+        "--grouping": option(
             "a job for each note and lens, or for each gate",
             Grouping.values,
             default=Grouping.NOTE.value,
         ),
-        option("--batch-size N", "notes in a gate's job (default 8)", positive_int),
-        LIMITS,
-        titled(
-            "mending instead of reviewing",
-            option(
-                "--fix",
-                "have the runner edit a copy of each note with open findings, and show the diff",
-            ),
-            option("--apply", "with --fix: put what changed into the notes"),
-        ),
-    )
+        "--batch-size N": "notes in a gate's job (default 8)",
+        **LIMITS,
+        "mending instead of reviewing": {
+            "--fix": "have the runner edit a copy of each note with open findings, and show the"
+            " diff",
+            "--apply": "with --fix: put what changed into the notes",
+        },
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)

@@ -15,7 +15,6 @@ from review.errors import ExitCode
 from review.management.kit.arguments import PAGE, SCOPE, SELECTION, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import tail_lines
-from review.management.kit.options import partition
 from review.management.kit.scope_options import (
     selection_request,
 )
@@ -45,22 +44,17 @@ class Command(ReadingCommand):
         "commonplace review_target_selector --all-gates --model m --json | commonplace create_review_jobs --input - --grouping note",
     )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named"}
-    arguments = (
-        *SCOPE,
-        option(
-            "--model PARTITION",
-            "the partition to be fresh for; without it, pairs that no partition has reviewed",
-            partition,
+    arguments = {
+        **SCOPE,
+        "--model PARTITION": "the partition to be fresh for; without it, pairs that no partition"
+        " has reviewed",
+        **SELECTION,
+        "--diff": option(
+            "with diffs from the accepted texts (--json has them unless --no-diff)", default=None
         ),
-        *SELECTION,
-        option(
-            "--diff",
-            "with diffs from the accepted texts (--json has them unless --no-diff)",
-            default=None,
-        ),
-        option("--no-diff", "without diffs", action="store_false", dest="diff"),
-        *PAGE,
-    )
+        "--no-diff": option("without diffs", action="store_false", dest="diff"),
+        **PAGE,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         with_diffs = self.as_json if options["diff"] is None else options["diff"]

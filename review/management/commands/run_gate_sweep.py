@@ -4,12 +4,10 @@ new or was changed. It is review_sweep with --grouping gate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from review.management.commands import review_sweep
-from review.management.kit.arguments import NOTES, SELECTION, Declare, option, titled
-from review.management.kit.options import positive_int, text
+from review.management.kit.arguments import NOTES, SELECTION, Arguments
 from review.management.kit.sweeping import LIMITS, runner_arguments
 from review.vocabulary import Grouping
 
@@ -19,14 +17,14 @@ class Command(review_sweep.Command):
         "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6",
         "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run",
     )
-    arguments: ClassVar[Sequence[Declare]] = (
-        option("gate GATE_ID", "one gate, by id or path", text),
-        *NOTES,
-        runner_arguments(model_required=True),
-        titled("selection, as in review_target_selector", *SELECTION),
-        option("--batch-size N", "notes in a job (default 8)", positive_int),
-        LIMITS,
-    )
+    arguments: ClassVar[Arguments] = {
+        "gate GATE_ID": "one gate, by id or path",
+        **NOTES,
+        **runner_arguments(model_required=True),
+        "selection, as in review_target_selector": SELECTION,
+        "--batch-size N": "notes in a job (default 8)",
+        **LIMITS,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         scope = {"gates": [options["gate"]], "all_gates": False, "grouping": Grouping.GATE.value}

@@ -12,7 +12,7 @@ from review.jobs.job_documents import RanJson
 from review.management.kit.arguments import ACTOR, option, runner
 from review.management.kit.command import ReviewCommand
 from review.management.kit.interrupt import stop_on_signals
-from review.management.kit.options import duration, positive_int, word
+from review.management.kit.options import word
 from review.management.kit.sweeping import run_queued_jobs
 from review.management.output.ingest import exit_code, job_lines, refusal_documents
 from review.sweeps.run_jobs import RunResult
@@ -31,18 +31,18 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "no such runner, or it is not installed",
         ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
-    arguments = (
-        option("[job_ids JOB_ID...]", "queued jobs", positive_int),
-        option("--all", "every queued job of the partition"),
-        option(
-            "--watch", "run jobs as they are queued, on any number of machines, until asked to stop"
+    arguments = {
+        "[job_ids JOB_ID...]": "queued jobs",
+        "--all": "every queued job of the partition",
+        "--watch": "run jobs as they are queued, on any number of machines, until asked to stop",
+        **runner(required=True),
+        "--model-partition P": option(
+            "the partition to run for (default: that of the jobs)", type=word
         ),
-        *runner(required=True),
-        option("--model-partition P", "the partition to run for (default: that of the jobs)", word),
-        option("--jobs N", "how many at once; rules run one by one", positive_int),
-        option("--timeout 15m", "for each job", duration),
-        ACTOR,
-    )
+        "--jobs N": "how many at once; rules run one by one",
+        "--timeout 15m": "for each job",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["job_ids"]) + options["all"] + options["watch"] != 1:

@@ -10,7 +10,6 @@ from review.acceptance.decide import DecisionRequest, set_decision
 from review.errors import ExitCode
 from review.management.kit.arguments import option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import positive_int, text, word
 from review.vocabulary import ACCEPTING_DECISIONS
 
 
@@ -22,18 +21,17 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "no review to decide, another model's review, or superseded (the decision is kept)",
         ExitCode.INPUT_REJECTED: "no such pair",
     }
-    arguments = (
-        option("--review-pair-id N", "whose review is decided", positive_int, required=True),
-        option(
-            "--as",
+    arguments = {
+        "--review-pair-id N": option("whose review is decided", required=True),
+        "--as": option(
             "what its review decides",
             [decision.value for decision in ACCEPTING_DECISIONS],
             dest="decision",
             required=True,
         ),
-        option("--reason R", "why", text, required=True),
-        option("--actor A", "who decides", word, required=True),
-    )
+        "--reason R": option("why", required=True),
+        "--actor A": option("who decides", required=True),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = request_of(DecisionRequest, options)

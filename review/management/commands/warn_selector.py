@@ -18,7 +18,6 @@ from review.jobs.provenance import unknown_partitions
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import cut, part_of, tail_lines
-from review.management.kit.options import partition, text
 from review.management.output.check import write_report
 from review.management.output.findings import finding_state
 from review.management.output.selection import problem_lines
@@ -48,35 +47,28 @@ class Command(ReadingCommand):
     )
 
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown note or gate; near ones are named"}
-    arguments = (
-        option("--note PATH...", "files and folders, gone ones too", text),
-        option("--gate GATE...", "gate ids, paths or bundles", text),
-        option("--model PARTITION", "reviews of this partition only", partition),
-        option(
-            "--decision ...",
+    arguments = {
+        "--note PATH...": "files and folders, gone ones too",
+        "--gate GATE...": "gate ids, paths or bundles",
+        "--model PARTITION": "reviews of this partition only",
+        "--decision ...": option(
             "entries whose latest review decided so",
             [decision.value for decision in QUEUED_DECISIONS],
         ),
-        option("--severity ...", "findings as grave as this", Severity.values),
-        option("--status ...", "findings in this state (default: open)", DispositionState.values),
-        option(
-            "--confirmed-by PARTITION",
-            "findings of pairs that this partition's current review warns or fails, too",
-            partition,
-        ),
-        option(
-            "--sort",
+        "--severity ...": option("findings as grave as this", Severity.values),
+        "--status ...": option("findings in this state (default: open)", DispositionState.values),
+        "--confirmed-by PARTITION": "findings of pairs that this partition's current review warns"
+        " or fails, too",
+        "--sort": option(
             "priority: severity, precision of the gate, age; noisy gates last. labels: where a decision tells most about a gate",
             [sort.value for sort in QueueSort],
             default=QueueSort.PLACE.value,
         ),
-        option(
-            "--needs-a-look",
-            "instead, reviews without a decision, and passes whose findings say warn or fail",
-        ),
-        *LISTING,
-        option("--format", "default: text; --json is json", ("text", "json", "csv", *REPORTS)),
-    )
+        "--needs-a-look": "instead, reviews without a decision, and passes whose findings say warn"
+        " or fail",
+        **LISTING,
+        "--format": option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         shape = _shape(options, as_json=self.as_json)

@@ -24,7 +24,7 @@ from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.arguments import Declare, declare
+from review.management.kit.arguments import Arguments, declare
 from review.management.kit.options import (
     COMMON_EXIT_CODES,
     EXIT_CODE_MEANINGS,
@@ -72,7 +72,7 @@ class ReviewCommand(BaseCommand):
     requires_system_checks: list[str] = []
     stealth_options = ("stdin", "now")
     schema: ClassVar[str] = ""
-    arguments: ClassVar[Sequence[Declare]] = ()
+    arguments: ClassVar[Arguments] = {}
     examples: ClassVar[Sequence[str]] = ()
     exit_codes: ClassVar[Mapping[ExitCode, str]] = {}
     store_use: ClassVar[store.Use] = store.Use.WRITE

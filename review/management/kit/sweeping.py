@@ -16,10 +16,9 @@ from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import find_jobs
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import Declare, option, runner, titled
+from review.management.kit.arguments import Arguments, option, runner
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.interrupt import stop_on_signals
-from review.management.kit.options import duration, money, positive_int, word
 from review.management.kit.progress import watching
 from review.management.kit.scope_options import selection_request
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
@@ -41,51 +40,40 @@ from review.vocabulary import Grouping, JobStatus
 
 LOCAL = "local"
 CELERY = "celery"
-LIMITS = titled(
-    "limits",
-    option("--jobs N", "at once (default: REVIEW_SWEEP_JOBS, else 4)", positive_int),
-    option("--timeout 15m", "for each run of a job (default 15m)", duration),
-    option("--max-jobs N", "start no more than N", positive_int),
-    option("--max-cost-usd X", "start none that may cost more than is left", money),
-    option(
-        "--max-attempts N",
-        "per pair and text: runs of a job, and failed jobs over all sweeps (default 3)",
-        positive_int,
-    ),
-    option(
-        "--retry-pause 20s",
-        "before a run that may succeed later is tried again; three times as long each time",
-        duration,
-    ),
-    option(
-        "--wait-for-reset",
-        "where a limit of the account tells when it ends, wait until then and go on",
-    ),
-    option("--dry-run", "say what would be run and may cost"),
-    option(
-        "--batch",
-        "send the jobs to a model API as batches and leave; then: review_batches --collect",
-    ),
-)
+LIMITS: Arguments = {
+    "limits": {
+        "--jobs N": "at once (default: REVIEW_SWEEP_JOBS, else 4)",
+        "--timeout 15m": "for each run of a job (default 15m)",
+        "--max-jobs N": "start no more than N",
+        "--max-cost-usd X": "start none that may cost more than is left",
+        "--max-attempts N": "per pair and text: runs of a job, and failed jobs over all sweeps"
+        " (default 3)",
+        "--retry-pause 20s": "before a run that may succeed later is tried again; three times as"
+        " long each time",
+        "--wait-for-reset": "where a limit of the account tells when it ends, wait until then and"
+        " go on",
+        "--dry-run": "say what would be run and may cost",
+        "--batch": "send the jobs to a model API as batches and leave; then: review_batches"
+        " --collect",
+    }
+}
 
 
-def runner_arguments(*, model_required: bool) -> Declare:
-    return titled(
-        "runner",
-        *runner(required=True),
-        option(
-            "--model MODEL",
-            "the model, as the runner calls it, or its partition: what to be fresh for",
-            word,
-            required=model_required,
-        ),
-        option(
-            "--dispatch",
-            "where the jobs run: on this machine, or where workers of Celery are",
-            (LOCAL, CELERY),
-            default=LOCAL,
-        ),
-    )
+def runner_arguments(*, model_required: bool) -> Arguments:
+    return {
+        "runner": {
+            **runner(required=True),
+            "--model MODEL": option(
+                "the model, as the runner calls it, or its partition: what to be fresh for",
+                required=model_required,
+            ),
+            "--dispatch": option(
+                "where the jobs run: on this machine, or where workers of Celery are",
+                (LOCAL, CELERY),
+                default=LOCAL,
+            ),
+        }
+    }
 
 
 def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:

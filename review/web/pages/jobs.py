@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +20,7 @@ from msgspec import UNSET
 
 from review import settings
 from review.acceptance.pair_actions import Pick
-from review.jobs.board import JobRow, count_jobs, find_jobs, job_rows, require_job, show_jobs
+from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
@@ -28,7 +29,14 @@ from review.protocol.telemetry import output_tokens_by_model
 from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
+from review.vocabulary import (
+    OPEN_JOB_STATUSES,
+    Decision,
+    FailureCode,
+    Grouping,
+    JobStatus,
+    PairStatus,
+)
 from review.web.core.actions import SeeOther, require_permission
 from review.web.core.cached import recoverable
 from review.web.core.filters import (
@@ -62,8 +70,19 @@ _FILES: tuple[JobFile, ...] = get_args(JobFile)
 class ShownJob:
     """A job of the list, and why it needs attention: words of `NEEDS`."""
 
-    row: JobRow
+    job: JobJson
     needs: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """The note of a job for one note, the gate of a job for one gate."""
+        first = self.job.pairs[0]
+        return first.note_path if self.job.grouping == Grouping.NOTE else first.gate_id
+
+    @property
+    def decisions(self) -> list[tuple[str, int]]:
+        counts = Counter(pair.decision for pair in self.job.pairs)
+        return [(word, counts[word]) for word in Decision.values if counts[word]]
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
@@ -122,8 +141,8 @@ def _list_context(
     return {
         "paged": part,
         "rows": [
-            ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
-            for row in job_rows(part.items, gates_folder=settings.current().gates_folder)
+            ShownJob(job, tuple(need for need, ids in needing.items() if job.review_job_id in ids))
+            for job in show_jobs(part.items, gates_folder=settings.current().gates_folder)
         ],
         "filters": filters,
         "facets": _facets(filters, needing),

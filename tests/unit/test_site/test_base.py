@@ -15,9 +15,8 @@ from django.db import OperationalError
 
 from review import store
 from review.errors import Conflict, ExitCode
-from review.management.kit.arguments import ACTOR, option
+from review.management.kit.arguments import ACTOR
 from review.management.kit.command import CommandFinished, CommandRefused, ReviewCommand
-from review.management.kit.options import positive_int, source
 
 
 class Command(ReviewCommand):
@@ -30,7 +29,7 @@ class Command(ReviewCommand):
     store_use = store.Use.NONE
     work = staticmethod(lambda command, options: None)
 
-    arguments = (option("--number N", "", positive_int), option("--input F", "", source), ACTOR)
+    arguments = {"--number N": "", "--input F": "", **ACTOR}
 
     def handle(self, *args, **options):
         type(self).work(self, options)
