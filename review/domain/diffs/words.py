@@ -177,10 +177,10 @@ def _rows_of(old: Sequence[str], new: Sequence[str], *, by_words: bool) -> Itera
         if pieces is not None:
             yield from _rows(pieces, edit.old + 1, edit.new + 1)
         else:
-            for number, line in enumerate(removed, edit.old + 1):
-                yield Row(number, None, (Piece(Mark.REMOVED, line),))
-            for number, line in enumerate(added, edit.new + 1):
-                yield Row(None, number, (Piece(Mark.ADDED, line),))
+            for number, text in enumerate(removed, edit.old + 1):
+                yield Row(number, None, (Piece(Mark.REMOVED, text),))
+            for number, text in enumerate(added, edit.new + 1):
+                yield Row(None, number, (Piece(Mark.ADDED, text),))
         position, shift = edit.old_end, edit.new_end - edit.old_end
 
 
