@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from review.domain.markdown.document import read_markdown
 from review.domain.markdown.frontmatter import parse_frontmatter
@@ -56,7 +57,7 @@ def _scalar(value: object) -> str:
 
 def _find_title(body: str) -> tuple[int, int, str] | None:
     tokens = read_markdown(body).tokens
-    for token, inline in zip(tokens, tokens[1:], strict=False):
+    for token, inline in pairwise(tokens):
         words = " ".join(inline.content.split())
         if token.tag == "h1" and token.type == "heading_open" and token.level == 0 and words:
             first, behind = token.map or (0, 1)
