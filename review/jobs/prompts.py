@@ -11,7 +11,8 @@ from review.knowledge_base import Corpus, Gate
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker
 from review.models import ReviewJob
-from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
+from review.protocol.prompt import PromptGate, PromptNote, PromptRequest, render_prompt
+from review.protocol.sentinels import ExpectedPair
 from review.settings.config import Config
 
 
@@ -57,7 +58,7 @@ def render_pairs(
         token=token,
         bundle_output_path=bundle_output_path,
         pairs=[
-            PromptPair(ordinal, path, gate.gate_id)
+            ExpectedPair(ordinal, path, gate.gate_id)
             for ordinal, (path, _text, gate) in enumerate(pairs, 1)
         ],
         notes=[prompt_note(path, text) for path, text in notes.items()],
