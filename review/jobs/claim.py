@@ -73,8 +73,10 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     if request.model_partition is not None:
         queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
     fitting = _fitting_partitions(queued, request, config)
-    oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
-    claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
+    claimed: list[int] = []
+    if fitting:
+        oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
+        claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
     if request.job_id is not None and not claimed:
         raise _not_claimable(require_job(request.job_id), request)
     jobs = show_jobs(claimed, gates_folder=config.gates_folder)
