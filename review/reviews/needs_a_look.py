@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models.expressions import RawSQL
 
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of, lens_of
@@ -20,6 +21,7 @@ from review.models import (
     NamedKeys,
     ReviewPair,
 )
+from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
 from review.reviews.texts import rationales
 from review.selection.path_filters import below, digests_of, within
@@ -88,9 +90,13 @@ def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
         model_partition_id=OuterRef("job__model_partition_id"),
         event__accepted_at__gt=OuterRef("reviewed_at"),
     )
-    return _scoped(ReviewPair.objects.undecided(), request).exclude(
-        Exists(later) | Exists(accepted_later)
+    # Written out: SQLite takes an index of some rows only where the statement itself says that no
+    # other is wanted, and not for what a parameter holds.
+    words = RawSQL(", ".join(f"'{word.value}'" for word in UNDECIDED), (), TextField())  # noqa: S611
+    undecided = ReviewPair.objects.filter(decision__in=words).exclude(
+        not_accepted=NotAccepted.TRIAL
     )
+    return _scoped(undecided, request).exclude(Exists(later) | Exists(accepted_later))
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:

@@ -19,7 +19,7 @@ from review.jobs.provenance import (
 )
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
-from review.models.acceptances import CurrentAcceptanceQuerySet
+from review.models.reviews import CurrentAcceptanceQuerySet
 from review.reviews.documents import (
     AcceptanceJson,
     FileStateJson,
