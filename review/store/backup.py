@@ -31,8 +31,6 @@ _UNFINISHED = ".unfinished-backup"
 class BackupIsTheServers(UsageRefused):
     """The store is on a database server, which has its own way of making backups."""
 
-    code = "backup-is-the-servers"
-
 
 class BackupExists(Conflict):
     """Something has the backup's name already."""
