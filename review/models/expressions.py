@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Aggregate, CheckConstraint, IntegerField, Lookup, Q, TextField
+from django.db.models import (
+    Aggregate,
+    CheckConstraint,
+    Index,
+    IntegerField,
+    Lookup,
+    Q,
+    TextField,
+    UniqueConstraint,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 
@@ -46,3 +55,11 @@ class DatabaseClock(Now):
 def check(name: str, condition: Q | Lookup[int]) -> CheckConstraint:
     """A constraint that holds `condition` on each row."""
     return CheckConstraint(condition=condition, name=name)
+
+
+def unique(name: str, fields: str) -> UniqueConstraint:
+    return UniqueConstraint(fields=fields.split(), name=name)
+
+
+def index(name: str, fields: str, *, where: Q | None = None) -> Index:
+    return Index(fields=fields.split(), name=name, condition=where)

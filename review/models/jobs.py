@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.processes import Parent
-from review.models.expressions import DatabaseClock, check
+from review.models.expressions import DatabaseClock, check, index, unique
 from review.models.paths import ModelPartition
 from review.protocol.telemetry import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobPurpose, JobStatus
@@ -205,9 +205,7 @@ class ReviewJob(models.Model):
 
     class Meta:
         db_table = "review_jobs"
-        indexes = [
-            models.Index(fields=["status", "model_partition"], name="review_job_by_status"),
-        ]
+        indexes = [index("review_job_by_status", "status model_partition")]
         constraints = [
             check("review_job_status_known", Q(status__in=JobStatus.values)),
             check("review_job_grouping_known", Q(grouping__in=Grouping.values)),
@@ -300,11 +298,7 @@ class JobOutput(models.Model):
 
     class Meta:
         db_table = "review_job_outputs"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["job", "content_sha256"], name="review_job_output_once_per_text"
-            ),
-        ]
+        constraints = [unique("review_job_output_once_per_text", "job content_sha256")]
 
     def __str__(self) -> str:
         return f"output of job {self.job_id}"

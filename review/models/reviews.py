@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.db import connections, models
-from django.db.models import PROTECT, CharField, ForeignKey, Index, Max, Q, UniqueConstraint
+from django.db.models import PROTECT, CharField, ForeignKey, Max, Q
 
-from review.models.expressions import check
+from review.models.expressions import check, index, unique
 from review.models.jobs import ReviewJob
 from review.models.paths import KbPath, ModelPartition
 from review.models.snapshots import FileSnapshot, batched
@@ -100,16 +100,12 @@ class ReviewPair(models.Model):
     class Meta:
         db_table = "review_pairs"
         indexes = [
-            Index(fields=["note", "gate"], name="review_pair_by_note_and_gate"),
-            Index(
-                fields=["decision"],
-                condition=Q(decision__in=UNDECIDED),
-                name="review_pair_undecided",
-            ),
+            index("review_pair_by_note_and_gate", "note gate"),
+            index("review_pair_undecided", "decision", where=Q(decision__in=UNDECIDED)),
         ]
         constraints = [
-            UniqueConstraint(fields=["job", "note", "gate"], name="review_pair_once_per_job"),
-            UniqueConstraint(fields=["job", "ordinal"], name="review_pair_ordinal_once_per_job"),
+            unique("review_pair_once_per_job", "job note gate"),
+            unique("review_pair_ordinal_once_per_job", "job ordinal"),
             check("review_pair_status_known", Q(status__in=PairStatus.values)),
             check("review_pair_decision_known", Q(decision="") | Q(decision__in=Decision.values)),
             check(
@@ -197,9 +193,7 @@ class Acceptance(models.Model):
 
     class Meta:
         db_table = "acceptance_events"
-        indexes = [
-            Index(fields=["note", "gate", "model_partition"], name="acceptance_event_by_key")
-        ]
+        indexes = [index("acceptance_event_by_key", "note gate model_partition")]
         constraints = [
             check("acceptance_event_kind_known", Q(kind__in=AcceptanceKind.values)),
             check("acceptance_event_decision_accepts", Q(decision__in=ACCEPTING_DECISIONS)),
@@ -258,16 +252,13 @@ class CurrentAcceptance(models.Model):
     class Meta:
         db_table = "review_current_acceptances"
         indexes = [
-            Index(
-                fields=["model_partition", "note", "note_snapshot", "gate_snapshot"],
-                name="current_acceptance_freshness",
+            index(
+                "current_acceptance_freshness", "model_partition note note_snapshot gate_snapshot"
             ),
-            Index(fields=["decision"], name="current_acceptance_decision"),
+            index("current_acceptance_decision", "decision"),
         ]
         constraints = [
-            UniqueConstraint(
-                fields=["model_partition", "note", "gate"], name="current_acceptance_once_per_key"
-            ),
+            unique("current_acceptance_once_per_key", "model_partition note gate"),
             check("current_acceptance_decision_accepts", Q(decision__in=ACCEPTING_DECISIONS)),
         ]
 
@@ -289,9 +280,7 @@ class Finding(models.Model):
     class Meta:
         db_table = "review_findings"
         constraints = [
-            UniqueConstraint(
-                fields=["pair", "ordinal"], name="review_finding_ordinal_once_per_pair"
-            ),
+            unique("review_finding_ordinal_once_per_pair", "pair ordinal"),
             check("review_finding_severity_known", Q(severity__in=Severity.values)),
             check("review_finding_has_fingerprint", ~Q(fingerprint="")),
         ]
@@ -328,7 +317,7 @@ class Disposition(models.Model):
 
     class Meta:
         db_table = "review_dispositions"
-        indexes = [Index(fields=["fingerprint", "id"], name="review_disposition_latest")]
+        indexes = [index("review_disposition_latest", "fingerprint id")]
         constraints = [
             check("review_disposition_state_known", Q(state__in=DispositionState.values)),
             check("review_disposition_has_actor", ~Q(actor="")),
@@ -376,32 +365,16 @@ class FindingState(models.Model):
     class Meta:
         db_table = "review_finding_states"
         indexes = [
-            Index(fields=["note", "gate"], name="finding_state_by_pair"),
-            Index(fields=["note_path", "gate_path", "ordinal"], name="finding_state_order"),
-            Index(
-                fields=[
-                    "gate",
-                    "gate_snapshot",
-                    "later_objections",
-                    "state",
-                    "severity",
-                    "decision",
-                    "seen",
-                    "model_partition",
-                    "folder",
-                    "first_at",
-                    "note",
-                    "read_snapshot",
-                ],
-                name="finding_state_facets",
+            index("finding_state_by_pair", "note gate"),
+            index("finding_state_order", "note_path gate_path ordinal"),
+            index(
+                "finding_state_facets",
+                "gate gate_snapshot later_objections state severity decision seen model_partition"
+                " folder first_at note read_snapshot",
             ),
-            Index(
-                fields=["note"],
-                condition=Q(state=DispositionState.DEFERRED),
-                name="finding_state_deferred",
-            ),
+            index("finding_state_deferred", "note", where=Q(state=DispositionState.DEFERRED)),
         ]
-        constraints = [UniqueConstraint(fields=["event", "ordinal"], name="finding_state_once")]
+        constraints = [unique("finding_state_once", "event ordinal")]
 
     def __str__(self) -> str:
         return f"{self.fingerprint} {self.state}"

@@ -62,12 +62,27 @@ def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[Exported
             model_partition__in=partitions, note__in=[key for _path, key in chunk]
         ).values_list(*_ROW, text)
         for row in sorted(rows, key=itemgetter(0, 1, 2)):
-            note, gate, model, pair_id, *hashes, decision, kind, at, actor, reason, said = row
+            (
+                note,
+                gate,
+                model,
+                pair_id,
+                gate_hash,
+                note_hash,
+                decision,
+                kind,
+                at,
+                actor,
+                reason,
+                said,
+            ) = row
             if pair_id is None:
                 said = f"Accepted by {actor} without a review: {reason}\n"
             gate_id = gate_label(gate, gates_folder)
-            rest = (model, decision, kind, timestamp(at) or "", pair_id, said or "")
-            yield ExportedReview(note, gate_id, gate, *hashes, *rest)
+            file = (note, gate_id, gate, gate_hash, note_hash)
+            yield ExportedReview(
+                *file, model, decision, kind, timestamp(at) or "", pair_id, said or ""
+            )
 
 
 def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:

@@ -25,7 +25,7 @@ def text_of_review(pair_id: int, part: ReviewPart) -> str:
     """Return the text of a review, or the exact note or gate that it judged."""
     column = "review_text" if part is ReviewPart.REVIEW else f"{part.value}_snapshot"
     pairs = ReviewPair.objects.filter(pk=pair_id).values_list(f"{column}__text", flat=True)
-    text = pairs.first()
+    text: str | None = pairs.first()
     if text is None:
         lacks = "no review pair {} in this store" if not pairs else "review pair {} has no review"
         raise NoSuchText(lacks.format(pair_id))
