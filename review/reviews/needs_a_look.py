@@ -81,20 +81,20 @@ def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
     accepted_later = CurrentAcceptance.objects.filter(
         **key, model_partition_id=partition, event__accepted_at__gt=OuterRef("reviewed_at")
     )
+    return _scoped(undecided(), request).exclude(Exists(later) | Exists(accepted_later))
+
+
+def undecided() -> QuerySet[ReviewPair]:
     # Written out: SQLite takes an index of some rows only where the statement itself says that no
     # other is wanted, and not for what a parameter holds.
     words = RawSQL(", ".join(f"'{word.value}'" for word in UNDECIDED), (), TextField())  # noqa: S611
-    return (
-        _scoped(ReviewPair.objects.filter(decision__in=words), request)
-        .exclude(not_accepted=NotAccepted.TRIAL)
-        .exclude(Exists(later) | Exists(accepted_later))
-    )
+    return ReviewPair.objects.filter(decision__in=words).exclude(not_accepted=NotAccepted.TRIAL)
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:
     """Why reviews need a look, by pair key."""
-    undecided = undecided_pairs(request).values_list("pk", "not_accepted")
-    found = {pair_id: LookReason(why) for pair_id, why in undecided}
+    unknown = undecided_pairs(request).values_list("pk", "not_accepted")
+    found = {pair_id: LookReason(why) for pair_id, why in unknown}
     passes = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_accepted_passes())), request)
     found |= dict.fromkeys(passes.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
     queued = CurrentAcceptance.objects.queued().filter(event__review_pair__note_id=F("note_id"))
