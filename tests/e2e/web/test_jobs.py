@@ -41,7 +41,9 @@ class TestList:
 
         response = web.get("/jobs/?status=failed")
 
-        assert [item.job.review_job_id for item in response.context["rows"]] == [failed.review_job_id]
+        assert [item.job.review_job_id for item in response.context["rows"]] == [
+            failed.review_job_id
+        ]
         counts = {o.value: o.count for o in response.context["facets"][0].options}
         assert counts == {"queued": 1, "running": 0, "completed": 0, "failed": 1}
 
