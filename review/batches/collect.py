@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from review.batches.documents import BatchesJson, BatchJson
 from review.batches.open_batches import OpenBatch, custom_id, find_unrecorded, open_batches
@@ -14,14 +14,14 @@ from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.fail import close_job
-from review.runners.api.provider import BatchResult, BatchUndecided, ModelCall
-from review.runners.api.run import Provider, open_provider, outcome_of
+from review.runners.api.provider import ApiProvider, BatchResult, BatchUndecided
+from review.runners.api.run import open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
-from review.sweeps.executors import api_job
+from review.sweeps.executors import pair_names, with_blocks
 from review.vocabulary import FailureCode
 
 SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "cancelling"
@@ -44,7 +44,7 @@ class BatchCollector:
     clock: Callable[[], datetime]
     processes: Processes
     batch_ids: Sequence[str] = ()
-    _providers: dict[str, Provider] = field(default_factory=dict)
+    _providers: dict[str, ApiProvider] = field(default_factory=dict)
 
     def list(self) -> BatchesJson:
         """The open batches, as the store knows them."""
@@ -78,7 +78,7 @@ class BatchCollector:
             answer.batches.append(shown)
         return answer
 
-    def _provider(self, runner: str) -> Provider:
+    def _provider(self, runner: str) -> ApiProvider:
         if runner not in self._providers:
             api = find_runner(runner, config=self.config).api
             if api is None:
@@ -139,12 +139,14 @@ class BatchCollector:
 
 
 def _outcome(
-    result: BatchResult, job: ReviewJob, provider: Provider, config: Config
+    result: BatchResult, job: ReviewJob, provider: ApiProvider, config: Config
 ) -> RunnerOutcome:
     if result.document is None:
         return RunnerOutcome(failure=result.failure)
-    to_read = api_job(job, ModelCall("", ""), timeout=timedelta(0), config=config)
-    return outcome_of(provider, result.document, to_read, in_batch=True)
+    names = pair_names(job, config=config)
+    return with_blocks(
+        outcome_of(provider, result.document, list(names), in_batch=True), job, names
+    )
 
 
 def _shown(batch: OpenBatch) -> BatchJson:

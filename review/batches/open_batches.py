@@ -10,8 +10,7 @@ from itertools import groupby
 
 from review.jobs.abandonment import parent_is_alive
 from review.models import ReviewJob
-from review.runners.api.provider import BatchState
-from review.runners.api.run import Provider
+from review.runners.api.provider import ApiProvider, BatchState
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
@@ -54,7 +53,7 @@ def custom_id(job: ReviewJob) -> str:
     return f"job-{job.pk}-{job.sentinel_token}"
 
 
-def find_unrecorded(batch: OpenBatch, provider: Provider) -> bool:
+def find_unrecorded(batch: OpenBatch, provider: ApiProvider) -> bool:
     """Record the id of a batch whose submission was not recorded; False: it never arrived.
 
     :raises BatchUndecided: it is not known yet.

@@ -22,8 +22,7 @@ from review.jobs.job_documents import LeftQueuedJson
 from review.models import Provenance, ReviewJob
 from review.protocol.telemetry import Usage
 from review.recovery.fail import close_job
-from review.runners.api.provider import ProviderFailed
-from review.runners.api.run import Provider
+from review.runners.api.provider import ApiProvider, ProviderFailed
 from review.runners.outcome import RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.sweeps.executors import CannotRun, model_call
@@ -44,7 +43,7 @@ class BatchNotRecorded(Conflict):
 class BatchDispatch:
     """Sends jobs instead of running them; what was sent before and not recorded comes first."""
 
-    def __init__(self, provider: Provider, *, processes: Processes) -> None:
+    def __init__(self, provider: ApiProvider, *, processes: Processes) -> None:
         self._provider = provider
         self._processes = processes
 

@@ -6,9 +6,9 @@ A job is prepared before it is claimed: one that cannot run here stays queued fo
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 
 from review.errors import Conflict
 from review.ingest.parse import names_of, write_blocks
@@ -18,12 +18,12 @@ from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob, ReviewPair
-from review.runners.api.provider import ModelCall
-from review.runners.api.run import ApiJob, Provider, run_api
+from review.runners.api.provider import ApiProvider, ModelCall
+from review.runners.api.run import run_api
 from review.runners.outcome import RunnerOutcome
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
-from review.runners.run import RunRequest, not_prepared, run_review, scratch_folder
+from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
 from review.runners.spec import RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
 
@@ -61,8 +61,7 @@ def prepare_rules(job: ReviewJob, *, linker: Linker, config: Config) -> Executio
         for pair in pairs:
             given = rule_input(pair.note_snapshot.text, note_path=pair.note.path, linker=linker)
             reviews[pair.ordinal] = judge(rules[pair.ordinal], given)
-        text = write_blocks(reviews, token=job.sentinel_token, names=names)
-        return RunnerOutcome(text=text, typed=reviews)
+        return with_blocks(RunnerOutcome(typed=reviews), job, names)
 
     return run
 
@@ -99,29 +98,17 @@ def prepare_process(
                     timeout=timeout.total_seconds(),
                     reading=reading,
                 )
-                return run_review(request, stop=stop)
+                return run_cli(request, stop=stop)
         except OSError as error:  # of the scratch folder: a run has an outcome, whatever happens
             return not_prepared(error, unusable=True)
 
     return run
 
 
-def api_job(job: ReviewJob, call: ModelCall, *, timeout: timedelta, config: Config) -> ApiJob:
-    """A call of a model API for a job, and how its reply is read."""
-    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
-    names = names_of(pairs, gates_folder=config.gates_folder)
-    return ApiJob(
-        call=call,
-        ordinals=list(names),
-        write=partial(write_blocks, token=job.sentinel_token, names=names),
-        timeout=timeout.total_seconds(),
-    )
-
-
 def prepare_api(
     job: ReviewJob,
     *,
-    provider: Provider,
+    provider: ApiProvider,
     provenance: Provenance,
     timeout: timedelta,
     config: Config,
@@ -131,8 +118,30 @@ def prepare_api(
     :raises CannotRun: the prompt is not what the job was made with.
     """
     call = model_call(job, provenance=provenance, config=config)
-    to_run = api_job(job, call, timeout=timeout, config=config)
-    return lambda _number, stop: run_api(provider, to_run, stop=stop)
+    names = pair_names(job, config=config)
+
+    def run(_number: int, stop: threading.Event) -> RunnerOutcome:
+        seconds = timeout.total_seconds()
+        outcome = run_api(provider, call, ordinals=list(names), timeout=seconds, stop=stop)
+        return with_blocks(outcome, job, names)
+
+    return run
+
+
+def pair_names(job: ReviewJob, *, config: Config) -> dict[int, tuple[str, str]]:
+    """Note path and gate id of the job's pairs, by ordinal."""
+    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
+    return names_of(pairs, gates_folder=config.gates_folder)
+
+
+def with_blocks(
+    outcome: RunnerOutcome, job: ReviewJob, names: Mapping[int, tuple[str, str]]
+) -> RunnerOutcome:
+    """Write the reviews that came as data as the text of the outcome."""
+    if not outcome.typed:
+        return outcome
+    text = write_blocks(outcome.typed, token=job.sentinel_token, names=names)
+    return replace(outcome, text=text)
 
 
 def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> ModelCall:

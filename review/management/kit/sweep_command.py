@@ -26,7 +26,8 @@ from review.management.kit.interrupt import stop_on_signals
 from review.management.kit.streams import printable_json
 from review.management.kit.sweep_options import LOCAL, sweep_limits, sweep_request, worker_request
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
-from review.runners.api.run import Provider, open_provider
+from review.runners.api.provider import ApiProvider
+from review.runners.api.run import open_provider
 from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
@@ -299,7 +300,7 @@ def run_watch(
         )
 
 
-def _batch_provider(options: Mapping[str, Any], config: Config) -> Provider:
+def _batch_provider(options: Mapping[str, Any], config: Config) -> ApiProvider:
     spec = find_runner(options["runner"], config=config)
     if spec.api is None:
         raise UsageRefused(

@@ -52,12 +52,11 @@ class ProcessRequest:
 class ProcessResult:
     """Result of a program that ended.
 
-    :param exit_code: None when a signal ended it.
+    :param exit_code: negative: the number of the signal that ended it; None: not known.
     :param duration: seconds.
     """
 
     exit_code: int | None
-    signal: int | None
     timed_out: bool
     interrupted: bool
     duration: float
@@ -88,10 +87,8 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
         _end(process, request.mark)
     truncated = request.stdout_path.stat().st_size > request.max_bytes
     _cut(request, request.max_bytes)
-    code = process.returncode
     return ProcessResult(
-        exit_code=code if code is not None and code >= 0 else None,
-        signal=-code if code is not None and code < 0 else None,
+        exit_code=process.returncode,
         timed_out=not ended and not stop.is_set(),
         interrupted=not ended and stop.is_set(),
         duration=time.monotonic() - begun,
