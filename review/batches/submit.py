@@ -24,7 +24,6 @@ from review.protocol.telemetry import Usage
 from review.recovery.fail import close_job
 from review.runners.api.provider import ApiProvider, ProviderFailed
 from review.runners.outcome import RunnerOutcome, telemetry_of
-from review.runners.process.table import Processes
 from review.sweeps.executors import CannotRun, model_call
 from review.sweeps.progress import JobRun, JobSent, JobUpdate
 from review.sweeps.run_job import Worker
@@ -43,9 +42,8 @@ class BatchNotRecorded(Conflict):
 class BatchDispatch:
     """Sends jobs instead of running them; what was sent before and not recorded comes first."""
 
-    def __init__(self, provider: ApiProvider, *, processes: Processes) -> None:
+    def __init__(self, provider: ApiProvider) -> None:
         self._provider = provider
-        self._processes = processes
 
     def __call__(
         self,
@@ -60,7 +58,7 @@ class BatchDispatch:
         :raises BatchUndecided, BatchNotRecorded: whether a batch has arrived is not known.
         """
         for batch in open_batches(runner=self._provider.settings.name):
-            unrecorded = not batch.batch_id and not batch.is_being_sent(self._processes)
+            unrecorded = not batch.batch_id and not batch.is_being_sent(worker.processes)
             if unrecorded and not find_unrecorded(batch, self._provider):
                 self._submit(batch.jobs, worker, on_update)
         while may_start(0):

@@ -13,19 +13,16 @@ from review.settings.config import Config
 _RUN = re.compile(r"run-([1-9][0-9]{0,3})")
 
 
-def run_folder(job: ReviewJob, number: int, *, config: Config) -> Path:
-    """Return the folder for the output of a run's CLI; `number` counts from 1."""
-    return _job_folder(job, config) / f"run-{number}"
+def next_run_folder(job: ReviewJob, *, config: Config) -> Path:
+    """Return the folder for the output of the job's next run; they are numbered from 1."""
+    numbers = _run_numbers(job, config)
+    return _job_folder(job, config) / f"run-{numbers[-1] + 1 if numbers else 1}"
 
 
 def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
     """The folders of the job's runs that are there, oldest first."""
-    try:
-        names = [entry.name for entry in _job_folder(job, config).iterdir()]
-    except OSError:
-        return []
-    numbers = sorted(int(match[1]) for name in names if (match := _RUN.fullmatch(name)))
-    return [run_folder(job, number, config=config) for number in numbers]
+    folder = _job_folder(job, config)
+    return [folder / f"run-{number}" for number in _run_numbers(job, config)]
 
 
 def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
@@ -35,6 +32,14 @@ def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
     """
     found = [collect_run(folder, config=config) for folder in run_folders(job, config=config)]
     return [outcome for outcome in found if outcome is not None]
+
+
+def _run_numbers(job: ReviewJob, config: Config) -> list[int]:
+    try:
+        names = [entry.name for entry in _job_folder(job, config).iterdir()]
+    except OSError:
+        return []
+    return sorted(int(match[1]) for name in names if (match := _RUN.fullmatch(name)))
 
 
 def _job_folder(job: ReviewJob, config: Config) -> Path:

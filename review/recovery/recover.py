@@ -15,7 +15,7 @@ from django.db.models import Q
 from review.domain.grouping import Group
 from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
-from review.ingest.ingest import RefusedJob, ingest_job
+from review.ingest.ingest import ingest_job
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoOutput
 from review.job_files import ArtifactStore
@@ -30,7 +30,7 @@ from review.jobs.output_states import output_state
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
-from review.recovery.fail import FailRequest, close_job, fail_job, move_to_failed
+from review.recovery.fail import close_job, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
@@ -73,20 +73,6 @@ class RecoveryRequest:
     job_ids: tuple[int, ...] = ()
     reason: str = ""
     dry_run: bool = False
-
-
-@dataclass(frozen=True)
-class RunResults:
-    """The results of a job's runs, now written to its output; `text` is None without any review.
-
-    :param is_complete: whether there is a block for every pair.
-    :param failure: what the last run failed for, where that is known.
-    """
-
-    text: bytes | None
-    is_complete: bool
-    telemetry: dict[str, Any] | None
-    failure: RunnerFailure | None
 
 
 @dataclass(frozen=True)
@@ -149,33 +135,33 @@ def orphaned_jobs(processes: Processes) -> list[int]:
 
 def salvage_job(
     job_id: int, *, actor: str, parent: Parent, config: Config, now: datetime
-) -> IngestedJobJson | RefusedJob:
+) -> IngestedJobJson:
     """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
 
     Killed at any point, the next salvage finishes the work.
+
+    :raises ReviewError: the job is another process's by now, or cannot be read or written.
     """
-    try:
-        job = require_job(job_id)
-        # So that no worker takes it over while what it left is ended and read.
-        lease = new_lease(config.lease)
-        if not ReviewJob.objects.take_over(
-            job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
-        ):
-            raise JobMoved(f"job {job_id} was moved by another process; look at it again")
-        results = collect_output(job, config=config)
-        document = _close(job, results, actor=actor, config=config, now=now)
-    except ReviewError as refused:
-        return RefusedJob(job_id, refused)
+    job = require_job(job_id)
+    # So that no worker takes it over while what it left is ended and read.
+    lease = new_lease(config.lease)
+    if not ReviewJob.objects.take_over(
+        job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
+    ):
+        raise JobMoved(f"job {job_id} was moved by another process; look at it again")
+    outcome = collect_output(job, config=config)
+    document = close_job(job, outcome, actor=actor, config=config, now=now)
     if document.status == JobStatus.COMPLETED:
         for folder in run_folders(job, config=config):
             shutil.rmtree(folder, ignore_errors=True)
     return document
 
 
-def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
+def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     """End the job's remaining runs, and write the best of their texts to its output.
 
-    Only for a job whose parent is gone.
+    Only for a job whose parent is gone. The outcome has the telemetry of all its runs, no text
+    without any review, and no failure with all of them.
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
     :raises ArtifactNotWritten: the system refused.
@@ -196,21 +182,11 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
     for folder in folders:
         forget_run(folder)
     failure = outcomes[-1].failure if outcomes else None
-    return RunResults(best, is_complete, telemetry_of(outcomes), failure)
-
-
-def _close(
-    job: ReviewJob, results: RunResults, *, actor: str, config: Config, now: datetime
-) -> IngestedJobJson:
-    failure = results.failure
     if failure is None or failure.code is FailureCode.INTERRUPTED:
-        reason = (
-            f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended"
-        )
-        gone = RunnerFailure(FailureCode.INTERRUPTED, reason)
-        failure = None if results.is_complete else gone
-    outcome = RunnerOutcome(results.text, failure, results.telemetry)
-    return close_job(job, outcome, actor=actor, config=config, now=now)
+        parent = f"its parent, process {job.parent_pid} on {job.parent_host}"
+        reason = f"{parent}, was gone before it ended"
+        failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
+    return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))
 
 
 @dataclass(frozen=True)
@@ -224,30 +200,44 @@ class _Recovery:
     def recover(self, job: ReviewJob) -> RecoveredJson:
         """Recover one job, or say what would become of it."""
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
+            here = job.parent_host == self.processes.host
             raise ParentAlive(
                 f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
-                f" {_place(job, self.processes)}, is alive",
+                f" {'this host' if here else job.parent_host}, is alive",
                 hint="wait for it, or end that process first",
             )
-        action = self.request.action
-        if action is not RecoveryAction.INGEST:
+        request = self.request
+        if request.action is not RecoveryAction.INGEST:
             _refuse_closed(job)
-        if self.request.dry_run:
+        if request.dry_run:
             return self._preview(job)
         telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
-        if action is RecoveryAction.INGEST:
-            to_ingest = IngestRequest(actor=self.request.actor, telemetry=telemetry)
-            ingested = ingest_job(job.pk, request=to_ingest, config=self.config, now=self.now)
-            return RecoveredJson(review_job_id=job.pk, status=ingested.status, ingested=ingested)
-        if action is RecoveryAction.FAIL:
-            to_fail = self._to_fail(job, FailureCode.OPERATOR, "given up")
-            failed = fail_job(job.pk, request=to_fail, config=self.config, now=self.now)
-            return RecoveredJson(
-                review_job_id=job.pk, status=failed.status, problems=failed.problems
+        if request.action is RecoveryAction.REPLACE:
+            return self._replace(job)
+        ingested = None
+        if request.action is RecoveryAction.INGEST:
+            to_ingest = IngestRequest(actor=request.actor, telemetry=telemetry)
+            closed = ingested = ingest_job(
+                job.pk, request=to_ingest, config=self.config, now=self.now
             )
-        return self._replace(job)
+        else:
+            closed = fail_job(
+                job.pk,
+                self._failure(FailureCode.OPERATOR, "given up"),
+                actor=request.actor,
+                # The state that was looked at: who claims or ingests it meanwhile has it.
+                leaving=JobStatus(job.status),
+                config=self.config,
+                now=self.now,
+            )
+        return RecoveredJson(
+            review_job_id=job.pk,
+            status=closed.status,
+            problems=[] if ingested else closed.problems,
+            ingested=ingested,
+        )
 
-    def _collect(self, job: ReviewJob) -> dict[str, Any] | None:
+    def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
         """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
             return collect_output(job, config=self.config).telemetry
@@ -274,14 +264,8 @@ class _Recovery:
             problems=[output.detail] if ingest and output.detail else [],
         )
 
-    def _to_fail(self, job: ReviewJob, code: FailureCode, what: str) -> FailRequest:
-        reason = self.request.reason or f"{what} by {self.request.actor}"
-        # From the state that was looked at: who claims or ingests it meanwhile has it.
-        return FailRequest(
-            failure=RunnerFailure(code, reason),
-            actor=self.request.actor,
-            leaving=JobStatus(job.status),
-        )
+    def _failure(self, code: FailureCode, what: str) -> RunnerFailure:
+        return RunnerFailure(code, self.request.reason or f"{what} by {self.request.actor}")
 
     def _replace(self, job: ReviewJob) -> RecoveredJson:
         """Fail the job, and create one for its pairs without a review, from today's texts.
@@ -289,7 +273,7 @@ class _Recovery:
         Pairs that are also in another open job are included: that was a deliberate choice
         when the old job was created.
         """
-        to_fail = self._to_fail(job, FailureCode.REPLACED, "replaced")
+        failure = self._failure(FailureCode.REPLACED, "replaced")
         pairs, left_out = self._pairs(job)
         factory = JobFactory(
             job.model_partition.name,
@@ -299,7 +283,7 @@ class _Recovery:
             now=self.now,
         )
         with transaction.atomic():
-            move_to_failed(job, to_fail, now=self.now)
+            move_to_failed(job, failure, actor=self.request.actor, now=self.now)
             group = Group(Grouping(job.grouping), job.lens, pairs)
             (new_id,) = factory.create([group], replaces=job.pk).job_ids
         return RecoveredJson(
@@ -327,10 +311,6 @@ class _Recovery:
             reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
             raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
         return tuple(pairs), left_out
-
-
-def _place(job: ReviewJob, processes: Processes) -> str:
-    return "this host" if job.parent_host == processes.host else job.parent_host
 
 
 def _refuse_closed(job: ReviewJob) -> None:

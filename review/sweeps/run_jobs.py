@@ -1,4 +1,4 @@
-"""Runs queued jobs in threads: those of a sweep, those that are named, or all of a partition."""
+"""Runs queued jobs: those of a sweep, those that are named, or all of a partition."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from django.db import connection
 
@@ -20,12 +21,24 @@ from review.models import ReviewJob
 from review.settings.config import Config
 from review.store.errors import translate_db_errors
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
-from review.sweeps.run_job import TakenJob, Worker, run_job, run_taken
+from review.sweeps.run_job import TakenJob, Worker, run_job
 from review.vocabulary import JobStatus
 
 # Takes the jobs of a sweep until none is left or may start: called as `drive` is.
 Dispatch = Callable[..., None]
-_Updates = queue.SimpleQueue[JobUpdate | Exception]
+
+
+class Crew(Protocol):
+    """Those that run jobs."""
+
+    def start(self, job: int | TakenJob) -> None:
+        """Let a job be run."""
+
+    def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
+        """What happened since: wait for it, at most `timeout` seconds."""
+
+    def close(self) -> None:
+        """Wait for those that run."""
 
 
 def drive(
@@ -34,74 +47,84 @@ def drive(
     *,
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
+    crew: Crew | None = None,
     poll: float | None = None,
 ) -> None:
     """Run jobs, up to `worker.slots` at once, until none is left and none is under way.
 
-    What takes this process's own time runs in this thread: it would be no faster in another.
     A fault of a worker is raised when the others have ended.
 
     :param next_job: returns None when there is none now; it is called again when a job has ended.
-    :param poll: seconds until it is called again in any case, as long as another job may start.
     :param may_start: called before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
+    :param crew: runs the jobs; threads of this process by default.
+    :param poll: seconds until `next_job` is called in any case, as long as another job may start.
     """
-    updates: _Updates = queue.SimpleQueue()
+    crew = crew or _Threads(worker)
     under_way = 0
-    with ThreadPoolExecutor(worker.slots) as pool:
-        try:
-            while True:
-                while under_way < worker.slots and may_start(under_way):
-                    job = next_job()
-                    if job is None:
-                        break
-                    under_way += 1
-                    if worker.in_process:
-                        _run(job, worker, updates)
-                    else:
-                        pool.submit(_run_in_thread, job, worker, updates)
-                if not under_way and (poll is None or not may_start(0)):
+    try:
+        while True:
+            while under_way < worker.slots and may_start(under_way):
+                job = next_job()
+                if job is None:
                     break
-                update = _receive(updates, poll)
-                if update is not None:
-                    under_way -= isinstance(update, JobOutcome)
-                    on_update(update)
-        except BaseException:
-            worker.stop.set()
-            raise
-
-
-def _receive(updates: _Updates, timeout: float | None) -> JobUpdate | None:
-    try:
-        update = updates.get(timeout=timeout)
-    except queue.Empty:
-        return None
-    if isinstance(update, Exception):
-        raise update
-    return update
-
-
-def _run(job: int | TakenJob, worker: Worker, updates: _Updates) -> None:
-    """Run a job; the last of its updates is a `JobOutcome`, or the fault that ended it."""
-    outcome: JobOutcome | Exception
-    try:
-        with translate_db_errors():
-            if isinstance(job, TakenJob):
-                outcome = run_taken(job, worker=worker, on_update=updates.put)
-            else:
-                outcome = run_job(job, worker=worker, on_update=updates.put)
-    except ReviewError as refused:
-        outcome = RefusedJob(job.job.pk if isinstance(job, TakenJob) else job, refused)
-    except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
-        outcome = error
-    updates.put(outcome)
-
-
-def _run_in_thread(job: int | TakenJob, worker: Worker, updates: _Updates) -> None:
-    try:
-        _run(job, worker, updates)
+                under_way += 1
+                crew.start(job)
+            if not under_way and (poll is None or not may_start(0)):
+                break
+            for update in crew.updates(poll):
+                under_way -= isinstance(update, JobOutcome)
+                on_update(update)
+    except BaseException:
+        worker.stop.set()
+        raise
     finally:
-        connection.close()
+        crew.close()
+
+
+class _Threads:
+    """Threads of this process; what takes its own time runs at once, in the thread that calls."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._pool = ThreadPoolExecutor(worker.slots)
+        self._updates: queue.SimpleQueue[JobUpdate | Exception] = queue.SimpleQueue()
+
+    def start(self, job: int | TakenJob) -> None:
+        if self._worker.in_process:
+            self._run(job)
+        else:
+            self._pool.submit(self._run_in_thread, job)
+
+    def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
+        try:
+            update = self._updates.get(timeout=timeout)
+        except queue.Empty:
+            return
+        if isinstance(update, Exception):
+            raise update
+        yield update
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _run(self, job: int | TakenJob) -> None:
+        """Run a job; the last of its updates is a `JobOutcome`, or the fault that ended it."""
+        outcome: JobOutcome | Exception
+        try:
+            with translate_db_errors():
+                outcome = run_job(job, worker=self._worker, on_update=self._updates.put)
+        except ReviewError as refused:
+            outcome = RefusedJob(job if isinstance(job, int) else job.job.pk, refused)
+        except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
+            outcome = error
+        self._updates.put(outcome)
+
+    def _run_in_thread(self, job: int | TakenJob) -> None:
+        try:
+            self._run(job)
+        finally:
+            connection.close()
 
 
 @dataclass

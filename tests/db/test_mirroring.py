@@ -10,7 +10,7 @@ import pytest
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest
 from review.job_files import ArtifactStore
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import fail_job
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root
@@ -60,9 +60,11 @@ class TestTwoProcesses:
 
     def test_a_failure_that_writes_late_likewise(self, root, job):
         failure = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
-        request = FailRequest(failure=failure, actor="agent:test", leaving=JobStatus.QUEUED)
+        queued, config = JobStatus.QUEUED, make_config(root)
 
-        fail_job(job.review_job_id, request=request, config=make_config(root), now=LATER)
+        fail_job(
+            job.review_job_id, failure, actor="agent:t", leaving=queued, config=config, now=LATER
+        )
 
         manifest = json.loads((root / job.manifest_path).read_text())
         assert manifest["status"] == "completed"

@@ -28,11 +28,10 @@ from review.management.kit.sweep_options import LOCAL, sweep_limits, sweep_reque
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
-from review.runners.process.table import ProcessTable
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
-from review.sweeps.elsewhere import Send, drive_elsewhere
+from review.sweeps.elsewhere import Elsewhere
 from review.sweeps.feeder import SweepRequest
 from review.sweeps.progress import OnEvent, SweepEvent, Tally
 from review.sweeps.run_job import Worker
@@ -171,23 +170,22 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any], *, config: Config
             command.warn(line)
         if request.dry_run:
             return plan_sweep(request, corpus=corpus, worker=worker)
-        processes = ProcessTable()
         dispatch: Dispatch = drive
         if provider is not None:
-            dispatch = BatchDispatch(provider, processes=processes)
+            dispatch = BatchDispatch(provider)
         elif options["dispatch"] != LOCAL:
-            dispatch = partial(drive_elsewhere, send=_sender(worker, request, config))
+            send = _sender(worker, request, config)
+            dispatch = partial(drive, crew=Elsewhere(worker, send))
         return sweep(
             request,
             corpus=corpus,
             worker=worker,
-            processes=processes,
             on_event=on_event,
             dispatch=dispatch,
         )
 
 
-def _sender(worker: Worker, request: SweepRequest, config: Config) -> Send:
+def _sender(worker: Worker, request: SweepRequest, config: Config) -> Callable[[int], None]:
     """Return what sends a job's id to the workers of its partition.
 
     :raises NoBroker, NoWorkers: the settings do not say where to send it, or who would run it.
