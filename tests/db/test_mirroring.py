@@ -38,7 +38,7 @@ def ingest(root, job, *, only=(), now=LATER):
 @pytest.fixture
 def overtaken(root, job, monkeypatch):
     """Another process completes the job when the first file of this one is about to be written."""
-    write, seen = ArtifactStore.write_text, []
+    write, seen = ArtifactStore.write_bytes, []
 
     def write_later(files, path, text):
         seen.append(path)
@@ -46,7 +46,7 @@ def overtaken(root, job, monkeypatch):
             ingest(root, job, now=LATER + timedelta(seconds=1))
         write(files, path, text)
 
-    monkeypatch.setattr(ArtifactStore, "write_text", write_later)
+    monkeypatch.setattr(ArtifactStore, "write_bytes", write_later)
 
 
 @pytest.mark.usefixtures("overtaken")

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from review.errors import ReviewError
 from review.runners.process.table import kill_orphans
 
+ProgramOutput = subprocess.CompletedProcess[bytes]
 _PAUSE = 0.02
 _GRACE = 1.0
 _ORPHANS_END_WITHIN = 0.7
@@ -63,12 +63,6 @@ class ProcessResult:
     stdout_truncated: bool
 
 
-class ProgramOutput(NamedTuple):
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
-
-
 def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessResult:
     """Run a program in a session of its own, at most for its time and two seconds.
 
@@ -104,14 +98,13 @@ def read_program(
     :raises ProgramNotStarted: the system does not start it, or `timeout` seconds are over.
     """
     try:
-        done = subprocess.run(
+        return subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=env, timeout=timeout,
             check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         told = getattr(error, "strerror", None) or error
         raise ProgramNotStarted(f"cannot run {argv[0]!r}: {told}") from error
-    return ProgramOutput(done.returncode, done.stdout, done.stderr)
 
 
 def _wait(
