@@ -107,18 +107,14 @@ def recover(
     job_ids: Iterable[int] = dict.fromkeys(request.job_ids)
     if not request.job_ids:
         job_ids = abandoned_jobs(older_than=request.older_than, processes=processes, now=now)
-    done: list[RecoveredJson] = []
-    refused: list[RefusalJson] = []
-    errors: list[ReviewError] = []
+    answer = RecoveryJson(action=request.action, dry_run=request.dry_run, done=[], refused=[])
+    errors = []
     for job_id in job_ids:
         try:
-            done.append(recovery.recover(require_job(job_id)))
+            answer.done.append(recovery.recover(require_job(job_id)))
         except ReviewError as error:
             errors.append(error)
-            refused.append(RefusalJson.of(job_id, error))
-    answer = RecoveryJson(
-        action=request.action.value, dry_run=request.dry_run, done=done, refused=refused
-    )
+            answer.refused.append(RefusalJson.of(job_id, error))
     return Recovered(answer, tuple(errors))
 
 
@@ -189,6 +185,34 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))
 
 
+def replace_job(
+    job: ReviewJob, *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
+) -> RecoveredJson:
+    """Fail the job, and create one for its pairs without a review, from today's texts.
+
+    Pairs that are also in another open job are included: that was a deliberate choice when the old
+    job was created.
+
+    :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
+    """
+    failure = RunnerFailure(FailureCode.REPLACED, reason)
+    pairs, left_out = _pairs(job, corpus)
+    factory = JobFactory(
+        job.model_partition.name, corpus=corpus, config=config, actor=actor, now=now
+    )
+    with transaction.atomic():
+        move_to_failed(job, failure, actor=actor, now=now)
+        group = Group(Grouping(job.grouping), job.lens, pairs)
+        (new_id,) = factory.create([group], replaces=job.pk).job_ids
+    return RecoveredJson(
+        review_job_id=job.pk,
+        status=JobStatus.FAILED,
+        replaced_by=new_id,
+        left_out=left_out,
+        problems=rewrite_job_files(job.pk, config=config),
+    )
+
+
 @dataclass(frozen=True)
 class _Recovery:
     request: RecoveryRequest
@@ -199,6 +223,7 @@ class _Recovery:
 
     def recover(self, job: ReviewJob) -> RecoveredJson:
         """Recover one job, or say what would become of it."""
+        action, actor, reason = self.request.action, self.request.actor, self.request.reason
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
             here = job.parent_host == self.processes.host
             raise ParentAlive(
@@ -206,36 +231,32 @@ class _Recovery:
                 f" {'this host' if here else job.parent_host}, is alive",
                 hint="wait for it, or end that process first",
             )
-        request = self.request
-        if request.action is not RecoveryAction.INGEST:
+        if action is not RecoveryAction.INGEST:
             _refuse_closed(job)
-        if request.dry_run:
+        if self.request.dry_run:
             return self._preview(job)
         telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
-        if request.action is RecoveryAction.REPLACE:
-            return self._replace(job)
-        ingested = None
-        if request.action is RecoveryAction.INGEST:
-            to_ingest = IngestRequest(actor=request.actor, telemetry=telemetry)
-            closed = ingested = ingest_job(
-                job.pk, request=to_ingest, config=self.config, now=self.now
-            )
-        else:
-            closed = fail_job(
-                job.pk,
-                self._failure(FailureCode.OPERATOR, "given up"),
-                actor=request.actor,
-                # The state that was looked at: who claims or ingests it meanwhile has it.
-                leaving=JobStatus(job.status),
+        if action is RecoveryAction.INGEST:
+            request = IngestRequest(actor=actor, telemetry=telemetry)
+            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
+            return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
+        if action is RecoveryAction.REPLACE:
+            reason = reason or f"replaced by {actor}"
+            return replace_job(
+                job,
+                actor=actor,
+                reason=reason,
+                corpus=self.corpus,
                 config=self.config,
                 now=self.now,
             )
-        return RecoveredJson(
-            review_job_id=job.pk,
-            status=closed.status,
-            problems=[] if ingested else closed.problems,
-            ingested=ingested,
+        failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
+        # From the state that was looked at: who claims or ingests it meanwhile has it.
+        leaving = JobStatus(job.status)
+        done = fail_job(
+            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
         )
+        return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
 
     def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
         """End the remaining run of a dead parent, keep its output, and return its telemetry."""
@@ -248,69 +269,39 @@ class _Recovery:
             return None
 
     def _preview(self, job: ReviewJob) -> RecoveredJson:
+        if self.request.action is not RecoveryAction.INGEST:
+            is_replaced = self.request.action is RecoveryAction.REPLACE
+            left_out = _pairs(job, self.corpus)[1] if is_replaced else []
+            return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
         output = output_state(job, config=self.config, processes=self.processes)
-        ingest = self.request.action is RecoveryAction.INGEST
-        if ingest and output.state in _UNUSABLE:
+        if output.state in _UNUSABLE:
             raise NoOutput(
                 f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
                 hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
                 " with an output; a job without one is replaced or failed",
             )
-        is_whole = ingest and output.state == "complete"
+        is_whole = output.state == "complete"
         return RecoveredJson(
             review_job_id=job.pk,
             status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
-            left_out=self._pairs(job)[1] if self.request.action is RecoveryAction.REPLACE else [],
-            problems=[output.detail] if ingest and output.detail else [],
+            problems=[output.detail] if output.detail else [],
         )
 
-    def _failure(self, code: FailureCode, what: str) -> RunnerFailure:
-        return RunnerFailure(code, self.request.reason or f"{what} by {self.request.actor}")
 
-    def _replace(self, job: ReviewJob) -> RecoveredJson:
-        """Fail the job, and create one for its pairs without a review, from today's texts.
-
-        Pairs that are also in another open job are included: that was a deliberate choice
-        when the old job was created.
-        """
-        failure = self._failure(FailureCode.REPLACED, "replaced")
-        pairs, left_out = self._pairs(job)
-        factory = JobFactory(
-            job.model_partition.name,
-            corpus=self.corpus,
-            config=self.config,
-            actor=self.request.actor,
-            now=self.now,
-        )
-        with transaction.atomic():
-            move_to_failed(job, failure, actor=self.request.actor, now=self.now)
-            group = Group(Grouping(job.grouping), job.lens, pairs)
-            (new_id,) = factory.create([group], replaces=job.pk).job_ids
-        return RecoveredJson(
-            review_job_id=job.pk,
-            status=JobStatus.FAILED,
-            replaced_by=new_id,
-            left_out=left_out,
-            problems=rewrite_job_files(job.pk, config=self.config),
-        )
-
-    def _pairs(self, job: ReviewJob) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
-        """Return the job's pairs without a review, and those of them that cannot be requested.
-
-        :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
-        """
-        notes, pairs, left_out = NoteCache(self.corpus), [], []
-        rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
-        for note_path, gate_path in rows.values_list("note__path", "gate__path"):
-            try:
-                pairs.append(DraftPair(notes.note(note_path), self.corpus.gate(gate_path)))
-            except UnreadableFile as refused:
-                code = refused.problem.code.value
-                left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
-        if not pairs:
-            reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
-            raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
-        return tuple(pairs), left_out
+def _pairs(job: ReviewJob, corpus: Corpus) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
+    """Return the job's pairs without a review, and those of them that cannot be requested."""
+    notes, pairs, left_out = NoteCache(corpus), [], []
+    rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
+    for note_path, gate_path in rows.values_list("note__path", "gate__path"):
+        try:
+            pairs.append(DraftPair(notes.note(note_path), corpus.gate(gate_path)))
+        except UnreadableFile as refused:
+            code = refused.problem.code.value
+            left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
+    if not pairs:
+        reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
+        raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
+    return tuple(pairs), left_out
 
 
 def _refuse_closed(job: ReviewJob) -> None:

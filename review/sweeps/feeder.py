@@ -17,7 +17,7 @@ from review.jobs.factory import ALREADY_QUEUED, FRESH, skipped_json
 from review.jobs.job_documents import CreatedJson, JobJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
-from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
+from review.recovery.recover import replace_job
 from review.selection.documents import SELECTION_SCHEMA, TargetInput
 from review.selection.select import SelectionRequest
 from review.settings.config import RULES_PARTITION
@@ -184,27 +184,24 @@ class Feeder:
         None when it is not queued any more, or none of its pairs can be reviewed.
         """
         worker = self._worker
-        job = ReviewJob.objects.filter(pk=job_id, status=JobStatus.QUEUED).first()
+        job = ReviewJob.objects.with_names().filter(pk=job_id, status=JobStatus.QUEUED).first()
         if job is None:
             return None
         corpus = Corpus(worker.config)
         if _is_current(job, corpus):
             return job_id
-        request = RecoveryRequest(
-            action=RecoveryAction.REPLACE,
-            actor=worker.actor,
-            older_than=worker.config.abandoned_after,
-            job_ids=(job_id,),
-            reason=_OUTDATED,
-        )
-        found = recover(
-            request,
-            corpus=corpus,
-            config=worker.config,
-            processes=worker.processes,
-            now=worker.clock(),
-        )
-        return found.answer.done[0].replaced_by if found.answer.done else None
+        try:
+            replaced = replace_job(
+                job,
+                actor=worker.actor,
+                reason=_OUTDATED,
+                corpus=corpus,
+                config=worker.config,
+                now=worker.clock(),
+            )
+        except ReviewError:
+            return None
+        return replaced.replaced_by
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:

@@ -35,9 +35,15 @@ from review.sweeps.elsewhere import Elsewhere
 from review.sweeps.feeder import SweepRequest
 from review.sweeps.progress import OnEvent, SweepEvent, Tally
 from review.sweeps.run_job import Worker
-from review.sweeps.run_jobs import Dispatch, RunResult, drive, partition_of_jobs, run_jobs
+from review.sweeps.run_jobs import (
+    Dispatch,
+    RunResult,
+    drive,
+    partition_of_jobs,
+    run_jobs,
+    watch_jobs,
+)
 from review.sweeps.sweep import plan_sweep, sweep
-from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import build_worker, resolve_editor
 from review.vocabulary import Grouping, JobPurpose, JobStatus
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from review.errors import ReviewError
@@ -23,7 +23,6 @@ from review.runners.cli.error_texts import (
     stopped_at_limit,
 )
 from review.runners.cli.json_output import Places, encoded, gather, look, text
-from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import Account, RunnerFailure
 from review.settings.file import RunnerSettings
 from review.vocabulary import FailureCode
@@ -36,7 +35,6 @@ _FEATURE_WORDS = {
 }
 _NOTES_HEADING = "\n# Notes\n"
 _COUNTED = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens")
-_LIMITS = ("requests", "tokens", "input-tokens", "output-tokens")
 
 
 class ProviderFailed(ReviewError):
@@ -234,15 +232,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if re.fullmatch(r"\d+(?:\.\d+)?", headers.get(name, "")):
             return float(headers[name]) * factor
-    now, waits = datetime.now(UTC), []
-    for limit in _LIMITS:
-        for shape in (f"anthropic-ratelimit-{limit}-{{}}", f"x-ratelimit-{{}}-{limit}"):
-            told = headers.get(shape.format("reset"), "")
-            if headers.get(shape.format("remaining")) == "0" and (
-                at := read_reset_time(f"in {told}", now=now)
-            ):
-                waits.append(max((at - now).total_seconds(), 0.0))
-    return max(waits, default=None)
+    return None
 
 
 def _failed(error: Exception, key: str) -> ProviderFailed:
