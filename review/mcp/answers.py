@@ -20,7 +20,7 @@ from review.mcp.tools import Call
 # 8,000 tokens; JSON has some three bytes each. Clients warn at 10,000 tokens and cut at 25,000.
 MAX_BYTES = 24_000
 _PROMPT_BYTES = 28_000
-_SHORT_LISTS = ("orphans", "problems", "renames", "abandoned_jobs", "skipped", "deleted_notes")
+_SHORT_LISTS = {"orphans", "problems", "renames", "abandoned_jobs", "skipped", "deleted_notes"}
 _MOST = 20
 _TOOL_OF = {
     "next_review_job": "take_jobs",
@@ -80,12 +80,10 @@ def _run(call: Call, *, actor: str, after: str) -> tuple[dict[str, Any], bool]:
 
 def _cut(document: dict[str, Any], after: str) -> dict[str, Any]:
     """Cut the document to a size that clients show whole; `next` says where it goes on."""
-    for name in _SHORT_LISTS:
-        if name in document:
-            document[name] = document[name][:_MOST]
-    for name in ("targets", "entries"):
-        if name in document:
-            _cut_list(document, name)
+    for name in _SHORT_LISTS & document.keys():
+        document[name] = document[name][:_MOST]
+    for name in {"targets", "entries"} & document.keys():
+        _cut_list(document, name)
     for step in document.get("next_steps", ()):
         step["tool"] = _TOOL_OF.get(step["command"].split()[1])
     schema = document["schema"].partition("/")[0]

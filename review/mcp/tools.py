@@ -83,10 +83,10 @@ class Stale(Tool):
 class TakeJobs(Tool):
     """Take review work and get its prompts: stale pairs of gates (or all_gates), else queued jobs.
 
-    Judge each pair that a prompt lists and answer all jobs in one submit_review; write no file. Where
-    shares_with names a job, the task and the gates are those of that job's prompt. A prompt of over
-    7000 tokens comes alone, and empty: read the file at its prompt_path. left counts the stale pairs
-    of the scope that were not taken.
+    Judge each pair that a prompt lists and answer all jobs in one submit_review; write no file.
+    Where shares_with names a job, the task and the gates are those of that job's prompt. A prompt
+    of over 7000 tokens comes alone, and empty: read the file at its prompt_path. left counts the
+    stale pairs of the scope that were not taken.
     """
 
     name: ClassVar[str] = "take_jobs"
