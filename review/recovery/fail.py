@@ -17,7 +17,7 @@ from review.job_files import ArtifactStore
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import rewrite_job_files
-from review.models import Ending, Evidence, JobEvent, Lease, ReviewJob, ReviewPair
+from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.settings.config import Config
 from review.vocabulary import FailureCode, JobStatus
@@ -109,20 +109,14 @@ def move_to_failed(
         [job],
         leaving=leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
-        evidence=Evidence(None if telemetry is None else dict(telemetry)),
+        telemetry=telemetry,
         now=now,
     )
     if not moved:
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
     ReviewPair.objects.mark_missing(job.pk)
-    JobEvent.objects.create(
-        job=job,
-        from_status=leaving,
-        to_status=JobStatus.FAILED,
-        actor=actor,
-        note=failure.reason,
-        at=now,
-    )
+    move = JobMove(job.pk, leaving, JobStatus.FAILED, failure.reason)
+    JobEvent.objects.record([move], actor=actor, now=now)
 
 
 def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
