@@ -13,8 +13,8 @@ from django.db import transaction
 from review.domain.grouping import Group
 from review.domain.paths import sha256_hex
 from review.errors import ReviewError
-from review.job_files import ArtifactStore, job_paths
-from review.job_files.naming import MANIFEST_NAME, PROMPT_NAME
+from review.job_files import ArtifactStore, job_folder
+from review.job_files.naming import MANIFEST_NAME, OUTPUT_NAME, PROMPT_NAME
 from review.jobs.job_documents import SkippedJson
 from review.jobs.mirror import JobFiles
 from review.jobs.prompts import render_pairs
@@ -94,9 +94,10 @@ class JobFactory:
             partition = ModelPartition.objects.intern(self.model_partition)
             jobs = []
             for job_id, group in enumerate((group for group in wanted if group.items), first_id):
-                paths = job_paths(self._config, job_id)
+                folder = job_folder(self._config, job_id)
+                output_path = f"{folder}/{OUTPUT_NAME}"
                 token = _draw_token(group.items)
-                prompt = self._prompt(group.items, token, paths.bundle_output)
+                prompt = self._prompt(group.items, token, output_path)
                 job = ReviewJob(
                     pk=job_id,
                     model_partition=partition,
@@ -105,8 +106,8 @@ class JobFactory:
                     grouping=group.grouping,
                     lens=group.lens,
                     sentinel_token=token,
-                    prompt_path=paths.prompt,
-                    bundle_output_path=paths.bundle_output,
+                    prompt_path=f"{folder}/{PROMPT_NAME}",
+                    bundle_output_path=output_path,
                     prompt_sha256=sha256_hex(prompt.encode()),
                     prompt_version=VERSION,
                     estimated_prompt_tokens=estimate_tokens(prompt),

@@ -58,7 +58,7 @@ class JobFiles:
         failures = []
         for path, text in self.documents():
             try:
-                store.write_text(path, text)
+                store.write_bytes(path, text.encode("utf-8", "replace"))
             except ArtifactNotWritten as refused:
                 failures.append(refused.message)
         return rewrite_job_files(self.job.pk, config=self.config) if self._has_moved() else failures

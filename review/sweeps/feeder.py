@@ -6,18 +6,16 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from review.documents.base import from_row
 from review.domain.grouping import Group, group_targets
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.factory import ALREADY_QUEUED, FRESH
-from review.jobs.job_documents import JobJson, SkippedJson
+from review.jobs.job_documents import CreatedJson, JobJson, SkippedJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
-from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
-from review.runners.process.table import Processes
-from review.selection.documents import TargetInput, TargetJson
+from review.recovery.recover import replace_job
+from review.selection.documents import TargetInput
 from review.selection.select import SelectionRequest
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
@@ -52,12 +50,7 @@ class SweepRequest:
         return self.selection.model_partition or ""
 
 
-def sweep_target(target: TargetJson) -> TargetInput:
-    """The part of a selected target that job creation reads: a sweep may keep very many."""
-    return from_row(TargetInput, target, reason="")
-
-
-def without_given_up(
+def _without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
 ) -> list[TargetInput]:
     """Return the targets less those whose texts were tried often enough, which count as skipped.
@@ -81,17 +74,27 @@ def without_given_up(
     return kept
 
 
-def create_request(request: SweepRequest, *, actor: str) -> CreateRequest:
-    """Return how job creation makes the jobs of the sweep."""
-    is_any = request.selection.mode == REQUESTED
-    return CreateRequest(
+def create_wanted(
+    targets: Iterable[TargetInput], request: SweepRequest, *, worker: Worker, tally: Tally
+) -> CreatedJson:
+    """Create jobs for the targets, less those whose texts were tried often enough."""
+    wanted = _without_given_up(targets, request, tally)
+    to_create = CreateRequest(
         model_partition=request.model_partition,
         grouping=request.grouping,
-        actor=actor,
+        actor=worker.actor,
         batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
-        omit=frozenset({ALREADY_QUEUED} if is_any else {ALREADY_QUEUED, FRESH}),
+        omit=frozenset(
+            {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
+        ),
         dry_run=request.dry_run,
     )
+    created = retry_while_busy(
+        lambda: create_jobs(wanted, to_create, config=worker.config, now=worker.clock()),
+        stop=worker.stop,
+    )
+    tally.add_problems(created.problems)
+    return created
 
 
 class Feeder:
@@ -103,13 +106,11 @@ class Feeder:
         request: SweepRequest,
         *,
         worker: Worker,
-        processes: Processes,
         tally: Tally,
     ) -> None:
         self.error: ReviewError | None = None
         self._request = request
         self._worker = worker
-        self._processes = processes
         self._tally = tally
         self._targets = {(target.note_path, target.gate_id): target for target in targets}
         self._groups = deque(_pack(targets, request))
@@ -149,22 +150,13 @@ class Feeder:
 
     def _make(self) -> None:
         """Make the next jobs; one group at a time where their number is limited."""
-        request, worker = self._request, self._worker
-        wave = _WAVE if request.limits.max_jobs is None else 1
+        wave = _WAVE if self._request.limits.max_jobs is None else 1
         groups = [self._groups.popleft() for _ in range(min(wave, len(self._groups)))]
         targets = [target for group in groups for target in group.items]
-        wanted = without_given_up(targets, request, self._tally)
-        if not wanted:
-            return
-        to_create = create_request(request, actor=worker.actor)
-        created = retry_while_busy(
-            lambda: create_jobs(wanted, to_create, config=worker.config, now=worker.clock()),
-            stop=worker.stop,
-        )
+        created = create_wanted(targets, self._request, worker=self._worker, tally=self._tally)
         for job in created.jobs:
             if isinstance(job, JobJson):  # and no plan, which only a dry run gives
                 self._ready[job.review_job_id] = True
-        self._tally.add_problems(created.problems)
         for item in created.skipped:
             if item.reason != ALREADY_QUEUED or not self._runs_other(item.review_job_id or 0):
                 self._tally.skip(item)
@@ -185,27 +177,24 @@ class Feeder:
         None when it is not queued any more, or none of its pairs can be reviewed.
         """
         worker = self._worker
-        job = ReviewJob.objects.filter(pk=job_id, status=JobStatus.QUEUED).first()
+        job = ReviewJob.objects.with_names().filter(pk=job_id, status=JobStatus.QUEUED).first()
         if job is None:
             return None
         corpus = Corpus(worker.config)
         if _is_current(job, corpus):
             return job_id
-        request = RecoveryRequest(
-            action=RecoveryAction.REPLACE,
-            actor=worker.actor,
-            older_than=worker.config.abandoned_after,
-            job_ids=(job_id,),
-            reason=_OUTDATED,
-        )
-        found = recover(
-            request,
-            corpus=corpus,
-            config=worker.config,
-            processes=self._processes,
-            now=worker.clock(),
-        )
-        return found.answer.done[0].replaced_by if found.answer.done else None
+        try:
+            replaced = replace_job(
+                job,
+                actor=worker.actor,
+                reason=_OUTDATED,
+                corpus=corpus,
+                config=worker.config,
+                now=worker.clock(),
+            )
+        except ReviewError:
+            return None
+        return replaced.replaced_by
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TextIO, cast
@@ -22,19 +22,25 @@ from review.management.kit.interrupt import stop_on_signals
 from review.management.kit.progress import watching
 from review.management.kit.scope_options import selection_request
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
-from review.runners.api.run import Provider, open_provider
-from review.runners.process.table import ProcessTable
+from review.runners.api.provider import ApiProvider
+from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.documents import SweepJson
-from review.sweeps.elsewhere import Send, drive_elsewhere
+from review.sweeps.elsewhere import Elsewhere
 from review.sweeps.feeder import SweepRequest
 from review.sweeps.limits import Limits
 from review.sweeps.progress import Tally
 from review.sweeps.run_job import RetryPolicy, Worker
-from review.sweeps.run_jobs import Dispatch, RunResult, drive, partition_of_jobs, run_jobs
+from review.sweeps.run_jobs import (
+    Dispatch,
+    RunResult,
+    drive,
+    partition_of_jobs,
+    run_jobs,
+    watch_jobs,
+)
 from review.sweeps.sweep import plan_sweep, sweep
-from review.sweeps.watch import watch_jobs
 from review.sweeps.workers import WorkerRequest, build_worker, resolve_editor
 from review.vocabulary import Grouping, JobStatus
 
@@ -95,17 +101,16 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
             command.warn(line)
         if request.dry_run:
             return plan_sweep(request, corpus=corpus, worker=worker)
-        processes = ProcessTable()
         dispatch: Dispatch = drive
         if provider is not None:
-            dispatch = BatchDispatch(provider, processes=processes)
+            dispatch = BatchDispatch(provider)
         elif is_elsewhere:
-            dispatch = partial(drive_elsewhere, send=_sender(worker, request.model_partition))
+            send = _sender(worker, request.model_partition)
+            dispatch = partial(drive, crew=Elsewhere(worker, send))
         return sweep(
             request,
             corpus=corpus,
             worker=worker,
-            processes=processes,
             on_event=on_event,
             dispatch=dispatch,
         )
@@ -242,7 +247,7 @@ def _limits(options: dict[str, Any], config: Config) -> Limits:
     )
 
 
-def _batch_provider(options: Mapping[str, Any], config: Config) -> Provider:
+def _batch_provider(options: Mapping[str, Any], config: Config) -> ApiProvider:
     spec = find_runner(options["runner"], config=config)
     if spec.api is None:
         raise UsageRefused(
@@ -252,7 +257,7 @@ def _batch_provider(options: Mapping[str, Any], config: Config) -> Provider:
     return open_provider(spec.api)
 
 
-def _sender(worker: Worker, partition: str) -> Send:
+def _sender(worker: Worker, partition: str) -> Callable[[int], None]:
     """Return what sends a job's id to the workers of its partition.
 
     :raises NoBroker, NoWorkers: the settings do not say where to send it, or who would run it.
