@@ -10,6 +10,7 @@ from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand
+from review.management.output.findings import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
 from review.queue.triage import dispose_each
@@ -51,5 +52,5 @@ class Command(ReviewCommand):
 
 def _line(result: DisposedJson) -> str:
     was = f" (was {result.was})" if result.was else ""
-    text = " ".join(result.text.split())
-    return f"{result.disposition}{was}: {result.note_path} {result.gate_id}: {text}"
+    what = f"{result.disposition}{was}: {result.note_path} {result.gate_id}"
+    return f"{what}: {one_line(result.text)}"

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any
-
-from django.core.management.base import OutputWrapper
+from typing import Any, TextIO
 
 from review import settings
 from review.errors import ExitCode
@@ -57,7 +55,7 @@ class Command(StorelessCommand):
             target_named="--to",
             dry_run=options["dry_run"],
         )
-        with _progress(self.stderr, shown=self.shows_progress) as report:
+        with _progress(self.log, shown=self.shows_progress) as report:
             done = copy_store(request, report=report)
         self.show(done, _lines(done))
         if not done.dry_run:
@@ -71,7 +69,7 @@ _NEXT = (
 
 
 @contextmanager
-def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
+def _progress(stream: TextIO, *, shown: bool) -> Iterator[Progress]:
     """A callback that draws on `stream` if `shown`; the line is cleared at the end."""
     drawn = 0.0
 
@@ -80,14 +78,14 @@ def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
         now = monotonic()
         if shown and now - drawn >= _SECONDS_BETWEEN:
             drawn = now
-            stream.write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows", ending="")
+            stream.write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows")
             stream.flush()
 
     try:
         yield report
     finally:
         if shown:
-            stream.write(_CLEAR_LINE, ending="")
+            stream.write(_CLEAR_LINE)
 
 
 def _lines(done: StoreCopyJson) -> Iterator[str]:

@@ -16,6 +16,7 @@ from review import settings
 from review.domain.model_partition import build_model_partition
 from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
+from review.jobs.provenance import canonical_partition
 from review.settings.file import parse_duration
 
 MAX_WORD_LENGTH = 200
@@ -148,21 +149,20 @@ def path(raw: str) -> Path:
 
     `-` is none: where an option reads standard input or writes standard output, it says so.
     """
-    _refuse_dash(raw)
     if not raw or "\0" in raw:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a path")
-    return Path(raw).expanduser()
+    return Path(_no_dash(raw)).expanduser()
 
 
 def database(raw: str) -> str:
     """A store: a path, or a URL."""
-    _refuse_dash(raw)
-    return text(raw)
+    return text(_no_dash(raw))
 
 
-def _refuse_dash(raw: str) -> None:
+def _no_dash(raw: str) -> str:
     if raw == "-":
         raise argparse.ArgumentTypeError("- is no place for this; a file of that name is ./-")
+    return raw
 
 
 def source(raw: str) -> str:
@@ -186,12 +186,9 @@ def partition(raw: str) -> str:
     """
     name = word(raw)
     try:
-        config = settings.current()
+        return canonical_partition(name, config=settings.current())
     except settings.RootNotFound:
         return build_model_partition(name)  # the command says itself that it has no root
-    if name in config.partitions:
-        return name
-    return build_model_partition(name, aliases=config.aliases)
 
 
 def word(raw: str) -> str:

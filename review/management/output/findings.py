@@ -10,3 +10,7 @@ def finding_state(finding: QueueFindingJson) -> str:
     """The finding's fingerprint, with what became of it."""
     state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
     return f"{finding.fingerprint}{state}{', regressed' if finding.regressed else ''}"
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -54,3 +54,7 @@ def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
     for problem in problems:
         left_out = " (left out)" if problem.skipped else ""
         yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"
+
+
+def counted(counts: Mapping[str, int], *, zeros: bool = True) -> str:
+    return ", ".join(f"{word} {number}" for word, number in counts.items() if number or zeros)
