@@ -21,10 +21,8 @@ from review.knowledge_base import Corpus
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
-    FileSnapshotKey,
     JobEvent,
     JobMove,
-    KbPath,
     ModelPartition,
     ReviewJob,
     ReviewPair,
@@ -96,7 +94,7 @@ class JobFactory:
             first_id = ReviewStore.objects.allocate_job_ids(len(groups))
             keys = FileSnapshot.objects.take(_texts(groups), now=self._now)
             groups, skipped = self._omit(groups, omit, keys)
-            partition = ModelPartition.objects.intern(self.model_partition)
+            partition, _ = ModelPartition.objects.get_or_create(name=self.model_partition)
             jobs = []
             for job_id, group in enumerate(groups, first_id):
                 paths = job_paths(self._config, job_id)
@@ -127,7 +125,7 @@ class JobFactory:
         self,
         groups: Sequence[Group[DraftPair]],
         omit: Collection[str],
-        keys: dict[tuple[str, str], FileSnapshotKey],
+        keys: dict[tuple[str, str], FileSnapshot],
     ) -> tuple[list[Group[DraftPair]], list[SkippedJson]]:
         pairs = [pair for group in groups for pair in group.items]
         note_ids = {keys[pair.note.path, pair.note.sha256].path_id for pair in pairs}
@@ -145,7 +143,7 @@ class JobFactory:
                 note = keys[pair.note.path, pair.note.sha256]
                 gate = keys[pair.gate.path, pair.gate.sha256]
                 job_id = queued.get((note.path_id, gate.path_id))
-                if job_id is None and (note.snapshot_id, gate.snapshot_id) not in fresh:
+                if job_id is None and (note.pk, gate.pk) not in fresh:
                     wanted.append(pair)
                     continue
                 reason = FRESH if job_id is None else ALREADY_QUEUED
@@ -221,7 +219,7 @@ def _texts(groups: Sequence[Group[DraftPair]]) -> list[SnapshotText]:
 
 
 def _pair_rows(
-    job: ReviewJob, pairs: Sequence[DraftPair], keys: dict[tuple[str, str], FileSnapshotKey]
+    job: ReviewJob, pairs: Sequence[DraftPair], keys: dict[tuple[str, str], FileSnapshot]
 ) -> list[ReviewPair]:
     rows = []
     for ordinal, pair in enumerate(pairs, 1):
@@ -229,10 +227,10 @@ def _pair_rows(
         row = ReviewPair(
             job=job,
             ordinal=ordinal,
-            note=KbPath(pk=note.path_id, path=pair.note.path),
-            gate=KbPath(pk=gate.path_id, path=pair.gate.path),
-            note_snapshot=FileSnapshot(pk=note.snapshot_id, content_sha256=pair.note.sha256),
-            gate_snapshot=FileSnapshot(pk=gate.snapshot_id, content_sha256=pair.gate.sha256),
+            note=note.path,
+            gate=gate.path,
+            note_snapshot=note,
+            gate_snapshot=gate,
             status=PairStatus.PENDING,
         )
         rows.append(row)
