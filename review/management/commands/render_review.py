@@ -1,6 +1,10 @@
 """Show the review that stands for a note, by each gate and partition, or one review by its pair:
 decision, provenance, the exact texts, findings with lines, and the review's text. Notes that are
 gone have their reviews too.
+
+    commonplace render_review --note kb/notes/a.md
+    commonplace render_review --note kb/notes/a.md --gate prose/source-residue --model rules
+    commonplace render_review --review-pair-id 31 --json
 """
 
 from __future__ import annotations
@@ -13,17 +17,12 @@ from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
 from review.management.kit.arguments import one_of
 from review.management.kit.command import ReadingCommand, request_of, require_option
-from review.management.output.findings import finding_state, one_line
+from review.management.output.lines import finding_state, one_line
 from review.reviews.documents import AcceptanceJson, RenderedJson, ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace render_review --note kb/notes/a.md",
-        "commonplace render_review --note kb/notes/a.md --gate prose/source-residue --model rules",
-        "commonplace render_review --review-pair-id 31 --json",
-    )
     exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
     arguments = {
         "note": one_of(

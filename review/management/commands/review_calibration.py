@@ -1,5 +1,9 @@
 """Show how precise each gate is, by what people decided about its findings, with 95 % intervals:
 for each text of a gate and model partition, by lens and by partition.
+
+    commonplace review_calibration
+    commonplace review_calibration prose --model claude-opus-4-6 --json
+    commonplace review_calibration prose/source-residue --agreement
 """
 
 from __future__ import annotations
@@ -8,12 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.calibration.calibration import CalibrationRequest, read_calibration
-from review.calibration.documents import (
-    CalibrationJson,
-    GateRecordJson,
-    ShareJson,
-    TrackRecordJson,
-)
+from review.calibration.documents import CalibrationJson, GateRecordJson, ShareJson, TrackRecordJson
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
@@ -21,11 +20,6 @@ from review.management.kit.command import ReadingCommand
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace review_calibration",
-        "commonplace review_calibration prose --model claude-opus-4-6 --json",
-        "commonplace review_calibration prose/source-residue --agreement",
-    )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate; near ones are named"}
     arguments = {
         "[gates GATE_OR_BUNDLE...]": "default: every gate",

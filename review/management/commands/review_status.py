@@ -1,5 +1,11 @@
 """Show how much is fresh for each model partition and gate, what waits in the queue, where jobs
 stand, and which accepted notes and gates are gone.
+
+    commonplace review_status
+    commonplace review_status --model claude-opus-4-6 --json
+    commonplace review_status --fail-on fail stale
+    commonplace review_status --costs
+    commonplace review_status --next
 """
 
 from __future__ import annotations
@@ -12,20 +18,13 @@ from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
 from review.management.kit.arguments import one_of, option
 from review.management.kit.command import ReadingCommand
-from review.management.output.selection import counted, problem_lines
+from review.management.output.lines import counted, problem_lines
 from review.overview.documents import StatusJson
 from review.overview.next_steps import step_lines
 from review.overview.status import FailOn, read_status
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace review_status",
-        "commonplace review_status --model claude-opus-4-6 --json",
-        "commonplace review_status --fail-on fail stale",
-        "commonplace review_status --costs",
-        "commonplace review_status --next",
-    )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
     arguments = {
         "--model P": "look at this model partition only",

@@ -1,6 +1,10 @@
 """Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to
 another file. The target is made when it is not there, and keeps all ids, the store's own among
 them. All rows of both are counted and hashed. A copy that is interrupted leaves the target empty.
+
+    commonplace review_store_copy --to postgres://reviews@db.example.org/reviews --dry-run
+    commonplace review_store_copy --to postgres://reviews@db.example.org/reviews
+    commonplace review_store_copy --from postgres:///reviews --to kb/reports/review-store.sqlite
 """
 
 from __future__ import annotations
@@ -24,11 +28,6 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Command(StorelessCommand):
-    examples = (
-        "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews --dry-run",
-        "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews",
-        "commonplace review_store_copy --from postgres:///reviews --to kb/reports/review-store.sqlite",
-    )
     exit_codes = {
         ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
         ExitCode.CONFLICT: "the target holds another store's rows, or is an earlier copy that differs",

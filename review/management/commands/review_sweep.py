@@ -1,11 +1,16 @@
 """Select what is stale, make jobs of it, and have a runner review them, several at once: a parent
 like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a sweep that was killed
 are closed first, with what their runs had left.
+
+    commonplace review_sweep --all-gates --runner rules --model rules
+    commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run
+    commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json
+    commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -13,7 +18,7 @@ from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import SCOPE, SELECTION, Arguments, option
 from review.management.kit.command import ReviewCommand, require_option
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
-from review.management.output.selection import counted, left_out_lines, problem_lines
+from review.management.output.lines import counted, left_out_lines, problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
 from review.sweeps.progress import GIVEN_UP, SENT
@@ -21,12 +26,6 @@ from review.vocabulary import Grouping
 
 
 class Command(ReviewCommand):
-    examples: ClassVar[Sequence[str]] = (
-        "commonplace review_sweep --all-gates --runner rules --model rules",
-        "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
-        "commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json",
-        "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
-    )
     exit_codes = {
         ExitCode.FAILED: "a job failed, pairs were left out as tried too often, or no more jobs could be made",
         ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",

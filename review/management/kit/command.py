@@ -64,9 +64,9 @@ class CommandFinished(CommandError):
 class ReviewCommand(BaseCommand):
     """A command that translates: parse, one call down, print.
 
-    The docstring of its module is its help, and its name is that of its schema. A subclass sets
-    `arguments`, `examples` and `exit_codes`, and writes its result in `handle`. `self.now` is the
-    moment the command started, the only clock it reads.
+    The docstring of its module is its help, with examples below, and its name is that of its schema.
+    A subclass sets `arguments` and `exit_codes`, and writes its result in `handle`. `self.now` is
+    the moment the command started, the only clock it reads.
     """
 
     requires_system_checks: list[str] = []
@@ -85,7 +85,9 @@ class ReviewCommand(BaseCommand):
 
     def __init_subclass__(cls) -> None:
         if "help" not in vars(cls):
-            cls.help = " ".join((sys.modules[cls.__module__].__doc__ or "").split())
+            about, _blank, examples = (sys.modules[cls.__module__].__doc__ or "").partition("\n\n")
+            cls.help = " ".join(about.split())
+            cls.examples = [line.strip() for line in examples.splitlines()]
             name = cls.__module__.rpartition(".")[2].replace("_", "-")
             cls.schema = vars(cls).get("schema", f"{name}/1")
 

@@ -16,7 +16,6 @@ from review import settings
 from review.domain.model_partition import build_model_partition
 from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
-from review.jobs.provenance import canonical_partition
 from review.settings.file import parse_duration
 
 MAX_WORD_LENGTH = 200
@@ -186,9 +185,11 @@ def partition(raw: str) -> str:
     """
     name = word(raw)
     try:
-        return canonical_partition(name, config=settings.current())
+        config = settings.current()
     except settings.RootNotFound:
         return build_model_partition(name)  # the command says itself that it has no root
+    is_declared = name in config.partitions
+    return name if is_declared else build_model_partition(name, aliases=config.aliases)
 
 
 def word(raw: str) -> str:
