@@ -12,13 +12,13 @@ from review.check.lock import LOCK_PATH, Lock, read_lock
 from review.check.stored import stored_lock
 from review.documents.problems import no_note_found, problem_json
 from review.domain.applicability import applies
-from review.domain.paths import path_below, sha256_hex
+from review.domain.paths import path_below
 from review.domain.problems import Problem
 from review.errors import InputRejected, UsageRefused
 from review.git import Changes, changes_since, file_at, prefix_of
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, UnreadableFile
-from review.knowledge_base.notes import in_order, read_note_text
+from review.knowledge_base.notes import in_order
 from review.runners.rules.judge import RULES
 from review.selection.path_filters import is_below
 from review.selection.select import named_notes
@@ -85,7 +85,7 @@ class _Check:
         data = self.request.text
         if data is None:
             return self.corpus.read_note(path)
-        return NoteText(path, path, data, read_note_text(path, data), sha256_hex(data))
+        return NoteText.of(path, data)
 
     def _changed(self, changes: Changes, names: Sequence[str]) -> NoteList:
         """Return the notes that changed; say what is not looked at, and what is taken on trust."""

@@ -10,7 +10,7 @@ from itertools import groupby
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
 from review.domain.printing import count_words
-from review.knowledge_base.gate_catalog import Gate
+from review.knowledge_base import Gate
 from review.vocabulary import Severity
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 from review.documents.problems import problem_json
 from review.domain.applicability import applies
@@ -26,7 +27,7 @@ from review.jobs.selection_input import Target, read_selection
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import batched
 from review.selection.freshness import in_flight
-from review.selection.note_cache import DraftPair, NoteCache
+from review.selection.note_cache import DraftPair
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import Grouping, ProblemCode
 
@@ -126,7 +127,8 @@ class TargetAdmission:
     def __init__(self, corpus: Corpus, *, queued: Mapping[tuple[str, str], int]) -> None:
         """Start with nothing skipped; `queued` are pairs of open jobs by note and gate path."""
         self._corpus = corpus
-        self._notes = NoteCache(corpus)
+        self._note = cache(corpus.read_note)
+        self._facts = cache(lambda path: corpus.facts_of(self._note(path)))
         self._queued = queued
         self._seen: set[tuple[str, str]] = set()
         self.skipped: list[SkippedJson] = []
@@ -142,7 +144,7 @@ class TargetAdmission:
         elif isinstance(pair := self._read(target), Problem):
             self._problems.add(pair)
             reason = pair.code.value
-        elif not applies(pair.gate.requirement, pair.note.kind):
+        elif not applies(pair.gate.requirement, self._facts(pair.note.path).kind):
             reason = NOT_APPLICABLE
         elif key in self._queued:
             reason = ALREADY_QUEUED
@@ -175,10 +177,10 @@ class TargetAdmission:
     def _read(self, target: Target) -> DraftPair | Problem:
         try:
             gate = self._corpus.gate(target.gate_path)
-            note = self._notes.note(target.note_path)
+            note = self._note(target.note_path)
         except UnreadableFile as refused:
             return refused.problem
-        self._problems.update(note.problems)
+        self._problems.update(self._facts(note.path).problems)
         return DraftPair(note, gate)
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 
 from django.db import transaction
 
@@ -22,25 +22,24 @@ from review.models import (
     CurrentAcceptance,
     FileSnapshot,
     FileSnapshotKey,
+    FileText,
     JobEvent,
     KbPath,
     ModelPartition,
     ReviewJob,
     ReviewPair,
     ReviewStore,
-    SnapshotText,
 )
 from review.protocol.prompt import (
     VERSION,
     PromptGate,
-    PromptNote,
     PromptPair,
     PromptRequest,
     estimate_tokens,
     render_prompt,
 )
 from review.protocol.sentinels import token_is_free
-from review.selection.note_cache import CachedNote, DraftPair, gate_snapshot
+from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
 
@@ -64,7 +63,8 @@ class JobFactory:
         self, model_partition: str, *, corpus: Corpus, config: Config, actor: str, now: datetime
     ) -> None:
         self.model_partition = model_partition
-        self._prompt_note = cache(partial(_prompt_note, corpus))
+        linker = corpus.linker
+        self._prompt_note = cache(lambda note: linker.prompt_note(note.path, note.text))
         self._config = config
         self._actor = actor
         self._now = now
@@ -220,13 +220,9 @@ def _open_jobs(note_ids: Collection[int], model_partition: str) -> dict[tuple[in
     return {(note, gate): job_id for note, gate, job_id in rows if job_id in open_ids}
 
 
-def _prompt_note(corpus: Corpus, note: CachedNote) -> PromptNote:
-    return corpus.linker.prompt_note(note.path, note.text)
-
-
-def _texts(groups: Sequence[Group[DraftPair]]) -> list[SnapshotText]:
+def _texts(groups: Sequence[Group[DraftPair]]) -> list[FileText]:
     pairs = [pair for group in groups for pair in group.items]
-    return [text for pair in pairs for text in (pair.note.snapshot, gate_snapshot(pair.gate))]
+    return [text for pair in pairs for text in (pair.note, pair.gate)]
 
 
 def _pair_rows(

@@ -17,7 +17,7 @@ from review.models.jobs import (
 )
 from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
-from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
+from review.models.snapshots import FileSnapshot, FileSnapshotKey, FileText, SnapshotText, batched
 
 __all__ = [
     "Acceptance",
@@ -30,6 +30,7 @@ __all__ = [
     "Evidence",
     "FileSnapshot",
     "FileSnapshotKey",
+    "FileText",
     "Finding",
     "FindingState",
     "JobEvent",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from django.db import transaction
@@ -35,7 +36,7 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
 from review.runners.run import end_left_over, forget_run
-from review.selection.note_cache import DraftPair, NoteCache
+from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.settings.file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
@@ -315,11 +316,11 @@ class _Recovery:
 
         :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
         """
-        notes, pairs, left_out = NoteCache(self.corpus), [], []
+        read_note, pairs, left_out = cache(self.corpus.read_note), [], []
         rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
         for note_path, gate_path in rows.values_list("note__path", "gate__path"):
             try:
-                pairs.append(DraftPair(notes.note(note_path), self.corpus.gate(gate_path)))
+                pairs.append(DraftPair(read_note(note_path), self.corpus.gate(gate_path)))
             except UnreadableFile as refused:
                 code = refused.problem.code.value
                 left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from functools import lru_cache
 
 from review.domain.regions import Regions, regions_of
 from review.domain.staleness import as_gate_sees
 from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
-from review.knowledge_base.gate_catalog import UnknownGate
 from review.models import FileSnapshot
 from review.selection.documents import ChangeJson
 
@@ -18,7 +17,7 @@ def file_now(corpus: Corpus, path: str) -> NoteText | Gate | None:
     is_gate = path.startswith(f"{corpus.gates.folder}/")
     try:
         return corpus.gate(path) if is_gate else corpus.read_note(path)
-    except (UnreadableFile, UnknownGate):
+    except UnreadableFile:
         return None
 
 
@@ -30,24 +29,21 @@ class ChangeReader:
         self._before: dict[int, Regions] = {}
         self._after = lru_cache(maxsize=64)(self._regions_now)
 
-    def load(self, snapshot_ids: Collection[int]) -> None:
+    def load(self, snapshot_ids: Iterable[int]) -> None:
         """Read the texts that the next changes are measured since."""
-        self._before = {}
-        if snapshot_ids:
-            rows = FileSnapshot.objects.filter(pk__in=snapshot_ids).values_list("pk", "text")
-            self._before.update((key, regions_of(text)) for key, text in rows)
+        wanted = set(snapshot_ids)
+        rows = (
+            FileSnapshot.objects.filter(pk__in=wanted).values_list("pk", "text") if wanted else ()
+        )
+        self._before = {key: regions_of(text) for key, text in rows}
 
     def change(self, note_path: str, gate: Gate, *, since: int) -> ChangeJson | None:
         """Measure the note's change since a loaded snapshot; None when the note is gone."""
         before, after = self._before.get(since), self._after(note_path)
         if before is None or after is None:
             return None
-        change = as_gate_sees(
-            before,
-            after,
-            watches=gate.watches,
-            rewrite_threshold=gate.rewrite_threshold,
-        )
+        threshold = gate.rewrite_threshold
+        change = as_gate_sees(before, after, watches=gate.watches, rewrite_threshold=threshold)
         return ChangeJson(
             watched=[region.value for region in change.watched],
             body_ratio=round(change.body_ratio, 4),

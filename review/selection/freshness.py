@@ -8,16 +8,16 @@ so each string is compared with the gates once.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from operator import attrgetter
 from typing import TypeAlias
 
 from django.db.models import QuerySet
 
 from review.domain.applicability import NoteKind, applies
 from review.domain.staleness import Digests, staleness_reasons
-from review.knowledge_base.gate_catalog import Gate
-from review.knowledge_base.notes import NoteFacts
+from review.knowledge_base import Gate, NoteFacts
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
@@ -58,30 +58,18 @@ class NoteStaleness:
     untouched: bool
 
 
-@dataclass
 class Scope:
-    """The notes and gates of the scope, with their keys in the store."""
+    """The notes and gates of the scope, sorted by path, with their keys in the store."""
 
-    notes: Sequence[NoteFacts]
-    gates: Sequence[Gate]
-    path_ids: Mapping[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.notes = sorted(self.notes, key=lambda note: note.path)
-        self.gates = sorted(self.gates, key=lambda gate: gate.path)
-        if self._is_small:
-            self.path_ids = KbPath.objects.ids(item.path for item in self._files)
-        else:
-            self.path_ids = dict(KbPath.objects.values_list("path", "id"))
+    def __init__(self, notes: Iterable[NoteFacts], gates: Iterable[Gate]) -> None:
+        self.notes: Sequence[NoteFacts] = sorted(notes, key=attrgetter("path"))
+        self.gates: Sequence[Gate] = sorted(gates, key=attrgetter("path"))
+        self._digests = {item.path: item.sha256 for item in (*self.notes, *self.gates)}
+        self._is_small = len(self.notes) <= _NAMED_AT_MOST
+        paths = KbPath.objects
+        named = paths.ids(self._digests) if self._is_small else paths.values_list("path", "id")
+        self.path_ids: Mapping[str, int] = dict(named)
         self.gates_of_kind = cache(self._find_gates)
-
-    @property
-    def _files(self) -> list[NoteFacts | Gate]:
-        return [*self.notes, *self.gates]
-
-    @property
-    def _is_small(self) -> bool:
-        return len(self.notes) <= _NAMED_AT_MOST
 
     def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
         """Return the gates of the scope that apply to the note."""
@@ -98,20 +86,13 @@ class Scope:
     @cached_property
     def snapshots(self) -> dict[int, int]:
         """Path key to the key of the snapshot that holds exactly the bytes now on disk."""
-        on_disk = {
-            self.path_ids[item.path]: item.sha256
-            for item in self._files
-            if item.path in self.path_ids
-        }
+        ids = self.path_ids
+        on_disk = {ids[path]: sha256 for path, sha256 in self._digests.items() if path in ids}
         rows = FileSnapshot.objects.all()
         if self._is_small:
             rows = rows.filter(path_id__in=list(on_disk))
-        columns = rows.values_list("path_id", "content_sha256", "id")
-        return {
-            path_id: snapshot_id
-            for path_id, sha256, snapshot_id in columns.iterator(chunk_size=5000)
-            if on_disk.get(path_id) == sha256
-        }
+        columns = rows.values_list("path_id", "content_sha256", "id").iterator(chunk_size=5000)
+        return {path: key for path, sha256, key in columns if on_disk.get(path) == sha256}
 
     @cached_property
     def gate_paths(self) -> dict[int, str]:
@@ -131,7 +112,13 @@ class Scope:
 
 def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:
     """Return every note of the scope with what is stale for the partition, in path order."""
-    accepted = _read_accepted(scope, model_partition)
+    named = ModelPartition.objects.filter(name=model_partition)
+    accepted: Accepted = {}
+    for partition_id in named.values_list("pk", flat=True):
+        rows = scope.acceptances().filter(model_partition_id=partition_id)
+        texts = rows.values_list("note_id", "note_snapshot_id")
+        grouped = texts.annotate(keys=JoinedKeys("gate_snapshot_id")).order_by()
+        accepted = _grouped(grouped.iterator(chunk_size=5000))
     return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
 
 
@@ -151,22 +138,6 @@ def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
     return _staleness(scope, accepted, owners=scope.gate_paths, current=current)
 
 
-def _read_accepted(scope: Scope, model_partition: str) -> Accepted:
-    partition_id = (
-        ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
-    )
-    if partition_id is None:
-        return {}
-    grouped = (
-        scope.acceptances()
-        .filter(model_partition_id=partition_id)
-        .values_list("note_id", "note_snapshot_id")
-        .annotate(keys=JoinedKeys("gate_snapshot_id"))
-        .order_by()
-    )
-    return _grouped(grouped.iterator(chunk_size=5000))
-
-
 def in_flight(
     model_partition: str, *, note_paths: Collection[str] | None = None
 ) -> dict[tuple[str, str], int]:
@@ -181,10 +152,6 @@ def in_flight(
         (note, gate): job_id
         for note, gate, job_id in rows.values_list("note__path", "gate__path", "job_id")
     }
-
-
-def parse_keys(joined: str) -> frozenset[int]:
-    return frozenset(map(int, joined.split(",")))
 
 
 def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
@@ -213,7 +180,7 @@ def _staleness(
         baselines = {
             owners[key]: Digests(note=is_current, gate=key)
             for is_current, keys in rows
-            for key in parse_keys(keys)
+            for key in map(int, keys.split(","))
             if key in owners
         }
         stale: list[StaleGate] = []

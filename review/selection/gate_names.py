@@ -14,7 +14,6 @@ from review.errors import InputRejected
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteText
 from review.knowledge_base.reader import UnreadableFile
 from review.selection.documents import GateJson, GatesJson
-from review.selection.note_cache import CachedNote, NoteCache
 from review.vocabulary import ProblemCode, Region
 
 
@@ -78,14 +77,6 @@ def gate_json(gate: Gate) -> GateJson:
 
 class NotOneGate(InputRejected):
     """A name denotes several gates where each must be named."""
-
-
-def named_note(corpus: Corpus, name: str) -> CachedNote:
-    """Read the note at a root-relative path.
-
-    :raises BadPath, NoSuchNote, UnreadableFile: there is none, or it cannot be reviewed.
-    """
-    return NoteCache(corpus).note(read_named_note(corpus, normalise_path(name)).path)
 
 
 def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from review.knowledge_base import Corpus, UnreadableFile
-from review.knowledge_base.notes import NoteFacts
+from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
 from review.models import CurrentAcceptance, FileSnapshot, KbPath, ModelPartition, batched
 from review.selection.documents import RenameJson
 from review.selection.orphans import is_there, live_acceptances

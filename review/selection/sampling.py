@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from review.selection.freshness import NoteStaleness
 
 
 def only_flagged(
-    items: Iterable[NoteStaleness], *, by: str, left_out: dict[str, int]
+    items: Iterable[NoteStaleness], *, by: str, left_out: Counter[str]
 ) -> Iterator[NoteStaleness]:
     """Keep the gates that a partition's current acceptance of the note decides warn or fail.
 
@@ -26,7 +27,7 @@ def only_flagged(
         stale = tuple(found for found in item.stale if (path, found.gate.path) in flagged)
         fresh = tuple(gate for gate in item.fresh if (path, gate.path) in flagged)
         if number := len(item.stale) - len(stale):
-            left_out["not-flagged"] = left_out.get("not-flagged", 0) + number
+            left_out["not-flagged"] += number
         yield replace(item, stale=stale, fresh=fresh)
 
 
