@@ -64,7 +64,8 @@ class Scope:
     def __init__(self, notes: Iterable[NoteFacts], gates: Iterable[Gate]) -> None:
         self.notes: Sequence[NoteFacts] = sorted(notes, key=attrgetter("path"))
         self.gates: Sequence[Gate] = sorted(gates, key=attrgetter("path"))
-        self._digests = {item.path: item.sha256 for item in (*self.notes, *self.gates)}
+        files: list[NoteFacts | Gate] = [*self.notes, *self.gates]
+        self._digests = {item.path: item.sha256 for item in files}
         self._is_small = len(self.notes) <= _NAMED_AT_MOST
         paths = KbPath.objects
         named = paths.ids(self._digests) if self._is_small else paths.values_list("path", "id")

@@ -350,7 +350,7 @@ def _read_accepted(
         accepted_review_pair_id=F("event__review_pair_id"),
         since=Coalesce("event__review_pair__note_snapshot_id", "note_snapshot_id"),
     )
-    return {(row["note__path"], row["gate__path"]): row for row in columns.iterator()}
+    return {(row["note__path"], row["gate__path"]): dict(row) for row in columns.iterator()}
 
 
 def _changed_files(target: TargetJson) -> Iterator[tuple[str, str]]:
