@@ -14,7 +14,7 @@ from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKey
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -27,7 +27,6 @@ from review.models import (
 )
 from review.selection.documents import TargetInput, TargetJson
 from review.selection.gate_names import command_to_review, named_gates, read_named_note
-from review.selection.note_cache import DraftPair
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 
 Key = tuple[str, str]

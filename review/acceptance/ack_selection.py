@@ -30,11 +30,10 @@ from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, PartitionNotConcrete
-from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, Gate, NoteText, UnreadableFile
 from review.models import ReviewPair, batched
 from review.protocol.quote_location import quote_lines
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput, TargetJson
-from review.selection.note_cache import DraftPair
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, DispositionState, Staleness

@@ -21,7 +21,7 @@ from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -31,7 +31,6 @@ from review.models import (
     ReviewStore,
 )
 from review.selection.gate_names import command_to_review, named_gates, read_named_note
-from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 

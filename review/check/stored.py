@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
 
 import msgspec
 from msgspec.structs import asdict
@@ -54,34 +56,27 @@ def stored_lock(corpus: Corpus, notes: Sequence[NoteFacts]) -> Lock:
         if gates[gate_id] == by_text:
             reviews[note].setdefault((model, sha256), {})[gate_id] = Decision(decision)
     findings = _findings(corpus, notes, sorted(models.values()))
-    lines = (
-        LockedNote(
-            path,
-            tuple(LockedReview(*key, dict(sorted(by[key].items()))) for key in sorted(by)),
-            tuple(findings[path]),
-        )
-        for path, by in reviews.items()
-    )
-    return Lock(gates, {line.note: line for line in lines})
+    lines = {}
+    for path, by in reviews.items():
+        locked = [LockedReview(*key, dict(sorted(by[key].items()))) for key in sorted(by)]
+        lines[path] = LockedNote(path, tuple(locked), tuple(findings[path]))
+    return Lock(gates, lines)
 
 
 def _findings(
     corpus: Corpus, notes: Sequence[NoteFacts], models: Sequence[str]
 ) -> dict[str, list[LockedFinding]]:
-    paths = tuple(note.path for note in notes)
-    gates = tuple(gate.path for gate in corpus.gates.gates)  # muted ones are left out but if named
-    listed, states = NoteList(tuple(notes), ()), tuple(DispositionState.values)
-    entries = [
-        entry
-        for model in models
-        for entry in read_warn_queue(
-            corpus,
-            QueueFilter(notes=paths, gates=gates, partitions=(model,), states=states),
-            listed=listed,
-        ).entries
-    ]
+    wanted = QueueFilter(
+        notes=tuple(note.path for note in notes),
+        gates=tuple(gate.path for gate in corpus.gates.gates),  # muted ones only if named
+        states=tuple(DispositionState.values),
+    )
+    listed = NoteList(tuple(notes), ())
     found: dict[str, list[LockedFinding]] = defaultdict(list)
-    for entry in sorted(entries, key=lambda entry: (entry.gate_id, entry.accepted_at or "")):
+    # Of all models at once the queue has one entry a pair.
+    filters = [replace(wanted, partitions=(model,)) for model in models]
+    queues = [read_warn_queue(corpus, one, listed=listed).entries for one in filters]
+    for entry in sorted(chain(*queues), key=lambda entry: (entry.gate_id, entry.accepted_at or "")):
         keys = {"gate": entry.gate_id, "model": entry.model_partition}
         found[entry.note_path] += [
             msgspec.convert({**asdict(item), **keys, "state": item.status}, LockedFinding)

@@ -24,10 +24,9 @@ from review.jobs.job_documents import (
     TotalsJson,
 )
 from review.jobs.selection_input import Target, read_selection
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import batched
 from review.selection.freshness import in_flight
-from review.selection.note_cache import DraftPair
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import Grouping, ProblemCode
 

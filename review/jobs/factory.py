@@ -17,7 +17,7 @@ from review.job_files import ArtifactStore, job_paths
 from review.job_files.naming import MANIFEST_NAME, PROMPT_NAME
 from review.jobs.job_documents import SkippedJson
 from review.jobs.mirror import JobFiles
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
@@ -39,7 +39,6 @@ from review.protocol.prompt import (
     render_prompt,
 )
 from review.protocol.sentinels import token_is_free
-from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
 

@@ -17,6 +17,7 @@ from review.knowledge_base.gate_catalog import AmbiguousGate, GateCatalog, Unkno
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.notes import (
+    DraftPair,
     NoteFacts,
     NoteList,
     NotePlacing,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AmbiguousGate",
     "Corpus",
+    "DraftPair",
     "Gate",
     "GateCase",
     "GateCases",

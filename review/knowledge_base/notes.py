@@ -62,6 +62,14 @@ class NoteText:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftPair:
+    """A pair that is about to be written, with both texts as they are now."""
+
+    note: NoteText
+    gate: Gate
+
+
+@dataclass(frozen=True, slots=True)
 class NoteFacts:
     """One note that can be reviewed.
 

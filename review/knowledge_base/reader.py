@@ -215,12 +215,7 @@ def refuse_dot_file(path: str, real: str) -> None:
 
 def problem_of_error(path: str, error: OSError) -> Problem:
     code = _CODE_OF_ERROR.get(error.errno or 0, ProblemCode.UNREADABLE)
-    said = (error.strerror or "cannot be read").lower()
-    message = {
-        ProblemCode.VANISHED: f"not there any more ({said})",
-        ProblemCode.LINK_LOOP: "the link leads back to itself",
-        ProblemCode.NOT_A_FILE: f"not a regular file ({said})",
-    }.get(code, f"cannot be read ({said})")
+    message = f"cannot be read ({(error.strerror or 'no reason given').lower()})"
     return Problem(path, code, message, skipped=True)
 
 

@@ -314,8 +314,9 @@ class Scanner:
             elif not self._excludes_all(path):
                 self._enter(self._folder(path, disk_path, real), self._linked)
         except (UnreadableFile, OSError) as error:
-            if path.endswith(self._rules.suffix) or _may_be_folder(
-                self._absolute(disk_path), error
+            # A dead or foreign link to another kind of file hides no note.
+            if path.endswith(self._rules.suffix) or os.path.isdir(  # noqa: PTH112
+                self._absolute(disk_path)
             ):
                 self._problems.append(_problem(path, error))
 
@@ -356,13 +357,6 @@ def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
 
 def _problem(path: str, error: UnreadableFile | OSError) -> Problem:
     return error.problem if isinstance(error, UnreadableFile) else problem_of_error(path, error)
-
-
-def _may_be_folder(absolute: str, error: UnreadableFile | OSError) -> bool:
-    """Return whether notes may be missing behind this link; a dead or foreign link to a file hides none."""
-    if isinstance(error, UnreadableFile):
-        return os.path.isdir(absolute)  # noqa: PTH112 - Path.is_dir raises where it may not look
-    return not isinstance(error, FileNotFoundError)
 
 
 def _case_collisions(paths: Sequence[str]) -> Iterator[Problem]:

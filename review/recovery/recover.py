@@ -28,7 +28,7 @@ from review.jobs.leases import new_lease
 from review.jobs.left_runs import left_outcomes, run_folders
 from review.jobs.mirror import rewrite_job_files
 from review.jobs.output_states import output_state
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
 from review.recovery.fail import FailRequest, close_job, fail_job, move_to_failed
@@ -36,7 +36,6 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
 from review.runners.run import end_left_over, forget_run
-from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.settings.file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from posixpath import basename, split
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -17,13 +18,6 @@ _ALIKE = 0.6
 # More pairs of texts are not compared, but for those of one folder or name, if these are few enough.
 _MAX_COMPARED = 2_500
 _MAX_WORDS = 5_000
-
-
-@dataclass(frozen=True)
-class _Rename:
-    old: str
-    new: str
-    similarity: float
 
 
 def find_renames(
@@ -43,14 +37,16 @@ def find_renames(
     for path in _reviewed(new):
         del new[path]
     found = list(_identical(gone, new))
-    old_left = sorted(gone.keys() - {rename.old for rename in found})
-    new_left = sorted(new.keys() - {rename.new for rename in found})
+    old_left = {
+        path: gone[path] for path in sorted(gone.keys() - {item.old_path for item in found})
+    }
+    new_left = sorted(new.keys() - {item.new_path for item in found})
     if len(old_left) * len(new_left) > _MAX_COMPARED:
-        near = {part for path in old_left for part in path.rpartition("/")[::2]}
-        new_left = [path for path in new_left if near.intersection(path.rpartition("/")[::2])]
+        near = {part for path in old_left for part in split(path)}
+        new_left = [path for path in new_left if near.intersection(split(path))]
     if len(old_left) * len(new_left) <= _MAX_COMPARED:
-        found += _similar(corpus, {path: gone[path] for path in old_left}, new_left)
-    return list(_by_folder(sorted(found, key=lambda rename: rename.old), gone))
+        found += _similar(corpus, old_left, new_left)
+    return list(_by_folder(sorted(found, key=lambda rename: rename.old_path), gone))
 
 
 def _gone_notes(corpus: Corpus, present: set[str]) -> dict[str, int]:
@@ -78,83 +74,66 @@ def _accepted(note_id: int | OuterRef) -> QuerySet[CurrentAcceptance]:
     return CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
 
 
-def _identical(gone: Mapping[str, int], new: Mapping[str, str]) -> Iterator[_Rename]:
+def _identical(gone: Iterable[str], new: Mapping[str, str]) -> Iterator[RenameJson]:
     """Pairs of equal bytes, each path once; of several copies the one with the same name first."""
-    by_digest: dict[str, list[str]] = {}
+    by_digest = defaultdict(list)
     for path, sha256 in new.items():
-        by_digest.setdefault(sha256, []).append(path)
+        by_digest[sha256].append(path)
+    taken: set[str] = set()
     for chunk in batched(sorted(gone), 500):
         rows = FileSnapshot.objects.filter(path__path__in=chunk).order_by("path__path", "-pk")
-        taken: set[str] = set()
         for old, sha256 in rows.values_list("path__path", "content_sha256"):
-            left = by_digest.get(sha256)
-            if not left or old in taken:
-                continue
-            path = min(left, key=lambda path: (_name(path) != _name(old), path))
-            left.remove(path)
-            taken.add(old)
-            yield _Rename(old, path, 1.0)
+            if by_digest[sha256] and old not in taken:
+                name = basename(old)
+                path = min(by_digest[sha256], key=lambda path: (basename(path) != name, path))
+                by_digest[sha256].remove(path)
+                taken.add(old)
+                yield _rename(old, path, 1.0)
 
 
-def _similar(corpus: Corpus, gone: Mapping[str, int], new: Sequence[str]) -> Iterator[_Rename]:
+def _similar(corpus: Corpus, gone: Mapping[str, int], new: Sequence[str]) -> Iterator[RenameJson]:
     """The likest pairs of texts, each path once."""
     from rapidfuzz.distance import Indel
 
-    old_words = {path: _accepted_text(key).split()[:_MAX_WORDS] for path, key in gone.items()}
+    texts = {path: _accepted(key).order_by("-event_id") for path, key in gone.items()}
+    old_words = {
+        path: rows.values_list("note_snapshot__text", flat=True)[0].split()[:_MAX_WORDS]
+        for path, rows in texts.items()
+    }
     scored = []
     for path in new:
-        words = _words(corpus, path)
+        try:
+            words = corpus.read_note(path).text.split()[:_MAX_WORDS]
+        except UnreadableFile:
+            continue
         for old, other in old_words.items():
             alike = Indel.normalized_similarity(words, other, score_cutoff=_ALIKE)
-            scored.append((-alike, _name(old) != _name(path), old, path))
+            scored.append((-alike, basename(old) != basename(path), old, path))
     taken: set[str] = set()
     for less, _other_name, old, path in sorted(scored):
         if -less >= _ALIKE and old not in taken and path not in taken:
             taken |= {old, path}
-            yield _Rename(old, path, round(-less, 2))
+            yield _rename(old, path, round(-less, 2))
 
 
-def _accepted_text(note_id: int) -> str:
-    rows = _accepted(note_id).order_by("-event_id")
-    return rows.values_list("note_snapshot__text", flat=True)[0]
-
-
-def _words(corpus: Corpus, path: str) -> list[str]:
-    try:
-        return corpus.read_note(path).text.split()[:_MAX_WORDS]
-    except UnreadableFile:
-        return []
-
-
-def _by_folder(renames: Sequence[_Rename], gone: Mapping[str, int]) -> Iterator[RenameJson]:
+def _by_folder(renames: Sequence[RenameJson], gone: Iterable[str]) -> Iterator[RenameJson]:
     """One line for a folder of which every gone note went the same way, else one for each note."""
-    by_move: dict[tuple[str, str], list[_Rename]] = {}
+    by_move: dict[tuple[str, str], list[RenameJson]] = defaultdict(list)
     for rename in renames:
-        by_move.setdefault(_moved_folder(rename), []).append(rename)
+        # The two folders that differ, if the note has the same name below both.
+        old_parts, new_parts = rename.old_path.split("/"), rename.new_path.split("/")
+        while old_parts and new_parts and old_parts[-1] == new_parts[-1]:
+            del old_parts[-1], new_parts[-1]
+        by_move["/".join(old_parts), "/".join(new_parts)].append(rename)
     for (old, new), moved in by_move.items():
         whole = sum(path.startswith(f"{old}/") for path in gone) == len(moved)
         if len(moved) > 1 and old and new and whole:
-            yield _json(old, new, min(rename.similarity for rename in moved))
+            yield _rename(old, new, min(rename.similarity for rename in moved))
         else:
-            for rename in moved:
-                yield _json(rename.old, rename.new, rename.similarity)
+            yield from moved
 
 
-def _moved_folder(rename: _Rename) -> tuple[str, str]:
-    """The two folders that differ, if the note has the same name below both."""
-    old, new = rename.old.split("/"), rename.new.split("/")
-    while old and new and old[-1] == new[-1]:
-        old.pop()
-        new.pop()
-    return "/".join(old), "/".join(new)
-
-
-def _json(old: str, new: str, similarity: float) -> RenameJson:
+def _rename(old: str, new: str, similarity: float) -> RenameJson:
     words = ["commonplace", "carry_over_acceptances", old, new]
-    if similarity < 1:
-        words.append("--edited")
+    words += ["--edited"] if similarity < 1 else []
     return RenameJson(old_path=old, new_path=new, similarity=similarity, command=shlex.join(words))
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]

@@ -8,9 +8,8 @@ from datetime import datetime
 
 from review.domain.grouping import Group, group_targets
 from review.jobs.factory import JobFactory
-from review.knowledge_base import Corpus, Gate, NoteText
+from review.knowledge_base import Corpus, DraftPair, Gate, NoteText
 from review.models import batched
-from review.selection.note_cache import DraftPair
 from review.settings.config import Config
 from review.trials.results import read_gate_results
 from review.vocabulary import Grouping, JobPurpose

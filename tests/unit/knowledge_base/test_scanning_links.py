@@ -64,7 +64,7 @@ class TestLinks:
     @pytest.mark.parametrize(
         "links",
         [
-            pytest.param({"self": "self"}, id="to-itself"),
+            pytest.param({"self.md": "self.md"}, id="to-itself"),
             pytest.param({"a1.md": "a2.md", "a2.md": "a1.md"}, id="files"),
             pytest.param({"here": "."}, id="to-its-folder"),
             pytest.param({"deep/up": "../../.."}, id="to-the-root"),
