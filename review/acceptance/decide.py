@@ -144,8 +144,8 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
             at=now,
         )
         superseded = accept(_decided(pair, request), now=now)
-        why_not = NotAccepted.SUPERSEDED if superseded else None
-        ReviewPair.objects.settle(pair.pk, not_accepted=why_not)
+        why_not = NotAccepted.SUPERSEDED.value if superseded else ""
+        ReviewPair.objects.completed().filter(pk=pair.pk).update(not_accepted=why_not)
     return DecisionSetJson(
         review_pair_id=pair.pk,
         review_job_id=pair.job_id,
@@ -156,7 +156,7 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
         decision=request.decision.value,
         was=was.value,
         accepted=not superseded,
-        not_accepted_because=why_not and why_not.value,
+        not_accepted_because=why_not or None,
     )
 
 

@@ -24,6 +24,7 @@ from review.models import (
     FileSnapshotKey,
     FileText,
     JobEvent,
+    JobMove,
     KbPath,
     ModelPartition,
     ReviewJob,
@@ -33,12 +34,11 @@ from review.models import (
 from review.protocol.prompt import (
     VERSION,
     PromptGate,
-    PromptPair,
     PromptRequest,
     estimate_tokens,
     render_prompt,
 )
-from review.protocol.sentinels import token_is_free
+from review.protocol.sentinels import ExpectedPair, token_is_free
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
 
@@ -161,7 +161,7 @@ class JobFactory:
                 token=token,
                 bundle_output_path=bundle_output_path,
                 pairs=[
-                    PromptPair(ordinal, pair.note.path, pair.gate.gate_id)
+                    ExpectedPair(ordinal, pair.note.path, pair.gate.gate_id)
                     for ordinal, pair in enumerate(pairs, 1)
                 ],
                 notes=[self._prompt_note(note) for note in notes.values()],
@@ -175,17 +175,8 @@ class JobFactory:
     def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
         ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
         ReviewPair.objects.bulk_create([pair for _job, pairs, _prompt in jobs for pair in pairs])
-        JobEvent.objects.record(
-            JobEvent(
-                job_id=job.pk,
-                from_status="",
-                to_status=JobStatus.QUEUED,
-                actor=self._actor,
-                note="created",
-                at=self._now,
-            )
-            for job, _pairs, _prompt in jobs
-        )
+        moves = (JobMove(job.pk, "", JobStatus.QUEUED, "created") for job, _pairs, _prompt in jobs)
+        JobEvent.objects.record(moves, actor=self._actor, now=self._now)
         store_id = ReviewStore.objects.identity()
         folders, written = ArtifactStore(self._config), []
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ _NOTE = types.PromptArgument(name="note", description="path of the note", requir
 _PROMPTS = {
     "review_note": "Review {note} of the knowledge base: call status for the model partition,"
     ' then take_jobs with notes ["{note}"], all_gates and that model; judge each pair of the'
-    " prompts, and answer each job with submit_review. Report the decisions and findings.",
+    " prompts, and answer all jobs in one submit_review. Report the decisions and findings.",
     "fix_note": "Mend what reviewers found in {note}: call fix_prompt for it, edit that note alone"
     " and as little as the findings ask for, and record each finding with dispose.",
 }
@@ -92,7 +92,7 @@ class McpServer:
             refused = BadArguments(f"{params.name}: {error}", hint="its input schema says the form")
             return _result(refused.document(), is_error=True)
         after = getattr(given, "after", "")
-        document, is_error = await self._answer(context, given.call(_client(context)), after)
+        document, is_error = await self._answer(context, given.calls(_client(context)), after)
         return _result(document, is_error=is_error)
 
     async def _get_prompt(
@@ -113,7 +113,7 @@ class McpServer:
         call = Call("resolve_gates", (named[2],))
         if named[1] == "review":
             call = Call("render_review", (f"--review-pair-id={named[2]}",))
-        document, is_error = await self._answer(context, call)
+        document, is_error = await self._answer(context, [call])
         if is_error:
             raise MCPError(types.INVALID_PARAMS, document["message"])
         text = document.get("text") or msgspec.json.encode(document).decode()
@@ -121,7 +121,7 @@ class McpServer:
         return types.ReadResourceResult(contents=[content])
 
     async def _answer(
-        self, context: _Context, call: Call, after: str = ""
+        self, context: _Context, calls: Sequence[Call], after: str = ""
     ) -> tuple[dict[str, Any], bool]:
         """Do it in the one thread that may use the database."""
 
@@ -129,7 +129,7 @@ class McpServer:
             self._load()
             from review.mcp.answers import answer
 
-            return answer(call, actor=f"agent:{_client(context)}", after=after)
+            return answer(calls, actor=f"agent:{_client(context)}", after=after)
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
