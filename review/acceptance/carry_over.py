@@ -17,7 +17,7 @@ from review.acceptance.ack import code_of
 from review.acceptance.carry_dispositions import CarryPlan, carried_dispositions
 from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
-from review.domain.paths import near_matches, normalise_path
+from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.knowledge_base import Corpus, NoteText, UnreadableFile
 from review.models import (
@@ -342,10 +342,8 @@ def _names(plan: CarryPlan) -> dict[str, str]:
 def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
     known = CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[:100_000]
-    near = near_matches(old, {path for paths in known for path in paths})
+    near = did_you_mean(old, {path for paths in known for path in paths})
     return NothingToCarry(
         f"nothing is accepted at {old!r}{whose}",
-        hint=f"did you mean {', '.join(near)}?"
-        if near
-        else "commonplace review_status lists orphans",
+        hint=near or "commonplace review_status lists orphans",
     )

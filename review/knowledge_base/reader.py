@@ -160,20 +160,21 @@ class DiskPaths:
         raise UnreadableFile.of(path, ProblemCode.VANISHED, "no such file")
 
     def _list(self, path: str, folder: str) -> dict[str, tuple[str, ...]]:
-        if folder in self._listings:
-            return self._listings[folder]
-        listing = self._listings[folder] = {}
-        try:
-            resolve_inside(self._root, path, folder)
-            names = os.listdir(f"{self._root}/{folder}")  # noqa: PTH208 - strings, by the thousand
-        except (FileNotFoundError, NotADirectoryError):
-            return listing
-        except OSError as error:
-            message = f"{folder or '.'!r} cannot be read ({(error.strerror or 'error').lower()})"
-            raise UnreadableFile.of(path, ProblemCode.UNREADABLE, message) from error
-        for name in sorted(names):
-            listing[composed(name)] = (*listing.get(composed(name), ()), name)
-        return listing
+        if folder not in self._listings:
+            listing: dict[str, tuple[str, ...]] = {}
+            try:
+                resolve_inside(self._root, path, folder)
+                for name in sorted(os.listdir(f"{self._root}/{folder}")):  # noqa: PTH208
+                    listing[composed(name)] = (*listing.get(composed(name), ()), name)
+            except UnreadableFile as refused:
+                if refused.problem.code is not ProblemCode.VANISHED:
+                    raise
+            except NotADirectoryError:
+                pass
+            except OSError as error:
+                raise UnreadableFile(problem_of_error(path, error)) from error
+            self._listings[folder] = listing
+        return self._listings[folder]
 
 
 def name_collision(path: str, count: int) -> Problem:
@@ -184,14 +185,13 @@ def name_collision(path: str, count: int) -> Problem:
 def resolve_inside(root: str, path: str, disk_path: str) -> str:
     """Follow all links of `disk_path`; give the real path relative to the (real) `root`.
 
-    :raises UnreadableFile: it ends outside the root, or in `.git`, which is not ours either.
-    :raises OSError: it ends nowhere, or never.
+    :raises UnreadableFile: it ends nowhere, or outside the root, or in `.git`, which is not ours.
     """
     joined = f"{root}/{disk_path}"
     failed = None
     try:
         real = os.path.realpath(joined, strict=True)
-    except FileNotFoundError as error:
+    except OSError as error:
         failed, real = error, os.path.realpath(joined)
     prefix = root.rstrip("/") + "/"
     below = f"{real}/"[len(prefix) :].rstrip("/")
@@ -199,7 +199,7 @@ def resolve_inside(root: str, path: str, disk_path: str) -> str:
         # A dead link out of the root is one out.
         raise UnreadableFile.of(path, ProblemCode.OUTSIDE_ROOT, "leads out of the repository")
     if failed:
-        raise failed
+        raise UnreadableFile(problem_of_error(path, failed)) from failed
     return below
 
 

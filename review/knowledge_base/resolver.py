@@ -94,7 +94,7 @@ class RepositoryFiles(Collection[str]):
                 "/." not in f"/{resolve_inside(self._root, path, spelling)}"
                 for spelling in self._disk_paths.spellings(path)
             )
-        except (UnreadableFile, OSError):
+        except UnreadableFile:
             return False
 
     def is_gone(self, path: str, *, note_path: str) -> bool:

@@ -192,8 +192,8 @@ class Scanner:
         """
         try:
             real = resolve_inside(self._root, of or path, disk_path)
-        except (UnreadableFile, OSError) as error:
-            self._problems.append(_problem(of or path, error))
+        except UnreadableFile as refused:
+            self._problems.append(refused.problem)
             return None
         return self._folder(path, disk_path, real)
 
@@ -313,12 +313,11 @@ class Scanner:
                 self._report(path, ProblemCode.LINK_LOOP, message)
             elif not self._excludes_all(path):
                 self._enter(self._folder(path, disk_path, real), self._linked)
-        except (UnreadableFile, OSError) as error:
+        except UnreadableFile as refused:
             # A dead or foreign link to another kind of file hides no note.
-            if path.endswith(self._rules.suffix) or os.path.isdir(  # noqa: PTH112
-                self._absolute(disk_path)
-            ):
-                self._problems.append(_problem(path, error))
+            is_folder = os.path.isdir(self._absolute(disk_path))  # noqa: PTH112
+            if is_folder or path.endswith(self._rules.suffix):
+                self._problems.append(refused.problem)
 
     def _holds(self, real: str, folder: _Folder) -> bool:
         inside = (folder.real, *(root.rpartition("/")[0] for root in self._rules.roots))
@@ -328,14 +327,10 @@ class Scanner:
         return self._excluded is not None and self._excluded(f"{folder}/x{MARKDOWN}")
 
     def _enter(self, folder: _Folder, to_walk: list[_Folder]) -> None:
-        is_cases = folder.path.endswith(CASES) and folder.path.startswith(
-            f"{self._rules.gates_folder}/"
-        )
-        if (
-            not is_cases
-            and not self._rules.prunes(folder.path)
-            and not self._rules.prunes(folder.real)
-        ):
+        is_of_gates = folder.path.startswith(f"{self._rules.gates_folder}/")
+        if is_of_gates and folder.path.endswith(CASES):
+            return
+        if not any(self._rules.prunes(place) for place in (folder.path, folder.real)):
             to_walk.append(folder)
 
 
@@ -353,10 +348,6 @@ def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
         return PathSpec.from_lines("gitignore", lines).match_file
     except (ValueError, re.error) as error:
         raise ConfigRefused(f"kb/review.toml: notes.excludes: {error}") from error
-
-
-def _problem(path: str, error: UnreadableFile | OSError) -> Problem:
-    return error.problem if isinstance(error, UnreadableFile) else problem_of_error(path, error)
 
 
 def _case_collisions(paths: Sequence[str]) -> Iterator[Problem]:

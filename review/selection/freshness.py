@@ -7,17 +7,20 @@ so each string is compared with the gates once.
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from typing import TypeAlias
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from review.domain.applicability import NoteKind, applies
-from review.domain.staleness import Digests, staleness_reasons
-from review.knowledge_base import Gate, NoteFacts
+from review.domain.regions import Regions, regions_of
+from review.domain.staleness import Digests, as_gate_sees, staleness_reasons
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
@@ -26,6 +29,7 @@ from review.models import (
     ModelPartition,
     ReviewPair,
 )
+from review.selection.documents import ChangeJson
 from review.vocabulary import Staleness
 
 # Above this many notes one scan of an index is cheaper than naming each key.
@@ -202,3 +206,100 @@ def _staleness(
             note.kind, tuple((snapshot_id == text, keys) for snapshot_id, keys in rows)
         )
         yield NoteStaleness(note, stale, fresh, untouched=not rows)
+
+
+def only_flagged(
+    items: Iterable[NoteStaleness], *, by: str, left_out: Counter[str]
+) -> Iterator[NoteStaleness]:
+    """Keep the gates that a partition's current acceptance of the note decides warn or fail.
+
+    :param left_out: gets the number of other stale pairs as `not-flagged`.
+    """
+    rows = CurrentAcceptance.objects.queued().of_partition(by)
+    flagged = set(rows.values_list("note__path", "gate__path"))
+    for item in items:
+        path = item.note.path
+        stale = tuple(found for found in item.stale if (path, found.gate.path) in flagged)
+        fresh = tuple(gate for gate in item.fresh if (path, gate.path) in flagged)
+        if number := len(item.stale) - len(stale):
+            left_out["not-flagged"] += number
+        yield replace(item, stale=stale, fresh=fresh)
+
+
+def to_repeat(
+    items: Iterable[NoteStaleness], *, partition: str | None, limit: int | None
+) -> Iterator[NoteStaleness]:
+    """Keep the fresh pairs that were reviewed once on the texts as they are.
+
+    :param limit: a sample of so many: always the same, and spread over notes and gates.
+    """
+    once, listed = _reviewed_once(partition), list(items)
+    pairs = [
+        (item.note.path, gate.path)
+        for item in listed
+        for gate in item.fresh
+        if (item.note.path, item.note.sha256, gate.path, gate.sha256) in once
+    ]
+    chosen = set(sorted(pairs, key=_scattered)[:limit])
+    for item in listed:
+        gates = tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen)
+        if gates:
+            yield replace(item, stale=(), fresh=gates)
+
+
+def _scattered(pair: tuple[str, str]) -> bytes:
+    return hashlib.sha256("\n".join(pair).encode()).digest()
+
+
+def _reviewed_once(partition: str | None) -> set[tuple[str, ...]]:
+    rows = ReviewPair.objects.completed().filter(job__model_partition__name=partition)
+    texts = rows.values_list(
+        "note__path",
+        "note_snapshot__content_sha256",
+        "gate__path",
+        "gate_snapshot__content_sha256",
+    )
+    return {row[:4] for row in texts.annotate(n=Count("pk")).filter(n=1).order_by()}
+
+
+def file_now(corpus: Corpus, path: str) -> NoteText | Gate | None:
+    """Read the note or gate at `path`; None when it is gone or cannot be used."""
+    is_gate = path.startswith(f"{corpus.gates.folder}/")
+    try:
+        return corpus.gate(path) if is_gate else corpus.read_note(path)
+    except UnreadableFile:
+        return None
+
+
+class ChangeReader:
+    """Measures the changes of notes as gates see them, each text read once."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._before: dict[int, Regions] = {}
+        self._after = lru_cache(maxsize=64)(self._regions_now)
+
+    def load(self, snapshot_ids: Iterable[int]) -> None:
+        """Read the texts that the next changes are measured since."""
+        wanted = set(snapshot_ids)
+        rows = (
+            FileSnapshot.objects.filter(pk__in=wanted).values_list("pk", "text") if wanted else ()
+        )
+        self._before = {key: regions_of(text) for key, text in rows}
+
+    def change(self, note_path: str, gate: Gate, *, since: int) -> ChangeJson | None:
+        """Measure the note's change since a loaded snapshot; None when the note is gone."""
+        before, after = self._before.get(since), self._after(note_path)
+        if before is None or after is None:
+            return None
+        threshold = gate.rewrite_threshold
+        change = as_gate_sees(before, after, watches=gate.watches, rewrite_threshold=threshold)
+        return ChangeJson(
+            watched=[region.value for region in change.watched],
+            body_ratio=round(change.body_ratio, 4),
+            trivial=change.trivial,
+        )
+
+    def _regions_now(self, note_path: str) -> Regions | None:
+        now = file_now(self._corpus, note_path)
+        return regions_of(now.text) if now else None

@@ -30,18 +30,20 @@ from review.knowledge_base import (
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.walker import MARKDOWN
 from review.models import CurrentAcceptance, FileSnapshot, batched
-from review.selection.changes import ChangeReader, file_now
 from review.selection.documents import DiffJson, RenameJson, SelectionJson, TargetJson
 from review.selection.freshness import (
+    ChangeReader,
     NoteStaleness,
     Scope,
     StaleGate,
+    file_now,
     in_flight,
+    only_flagged,
     partition_staleness,
+    to_repeat,
     uncovered,
 )
-from review.selection.renames import find_renames
-from review.selection.sampling import only_flagged, to_repeat
+from review.selection.orphans import find_renames
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
 BEFORE = "before-after"

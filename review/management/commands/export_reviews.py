@@ -9,8 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.check.lock import lock_text
-from review.check.stored import stored_lock
+from review.check.lock import lock_text, stored_lock
 from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
 from review.knowledge_base.opening import open_corpus

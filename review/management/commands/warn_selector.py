@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.check.stored import queue_report
+from review.check.lock import queue_report
 from review.documents.paging import Counts, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused
