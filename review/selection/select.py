@@ -228,11 +228,11 @@ class Selection:
         start = key_of(request.after) if request.after else ()
         for chunk in batched(self._stale, _CHUNK_NOTES):
             accepted = _read_accepted(chunk, request.model_partition)
-            today = {item.note.sha256 for item in chunk}
+            today = {(item.note.path, item.note.sha256) for item in chunk}
             changes.load(
                 row["since"]
-                for row in accepted.values()
-                if row["accepted_note_sha256"] not in today
+                for (path, _gate), row in accepted.items()
+                if (path, row["accepted_note_sha256"]) not in today
             )
             for item in chunk:
                 for stale in self._wanted_of(item):
