@@ -68,6 +68,18 @@ class DraftPair:
     note: NoteText
     gate: Gate
 
+    @property
+    def note_path(self) -> str:
+        return self.note.path
+
+    @property
+    def gate_path(self) -> str:
+        return self.gate.path
+
+    @property
+    def gate_id(self) -> str:
+        return self.gate.gate_id
+
 
 @dataclass(frozen=True, slots=True)
 class NoteFacts:
