@@ -98,11 +98,7 @@ def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
     A process that is killed leaves the target empty. Tables that are not of reviews, such as the
     people who log in, are left as they are.
 
-    :raises SamePlace: source and target are one store.
-    :raises StoreMissing: there is no store to copy.
-    :raises TargetTaken, TargetDiffers: the target is not empty, and no copy of the source as it is.
-    :raises RowRefused: the target cannot hold a row.
-    :raises CopyNotVerified: what arrived is not what was sent.
+    :raises SamePlace, StoreMissing, TargetTaken, TargetDiffers, RowRefused, CopyNotVerified:
     """
     if place_of(request.source) == place_of(request.target):
         raise SamePlace(f"{request.source_named} and {request.target_named} name one store")
