@@ -299,6 +299,3 @@ class JobOutput(models.Model):
     class Meta:
         db_table = "review_job_outputs"
         constraints = [unique("review_job_output_once_per_text", "job content_sha256")]
-
-    def __str__(self) -> str:
-        return f"output of job {self.job_id}"
