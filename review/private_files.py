@@ -17,8 +17,6 @@ def make_private(folder: Path) -> None:
 
     `Path.mkdir` gives only the last one its mode: those above it would be as open as the umask lets
     them be. One that is there stays as it is.
-
-    :raises OSError: the system refuses.
     """
     missing = [folder]
     while not missing[-1].parent.exists():
@@ -30,10 +28,7 @@ def make_private(folder: Path) -> None:
 
 
 def replace_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
-    """Write a file over an older one by renaming it into place; nothing is fsynced.
-
-    :raises OSError: the system refuses; the older file is still there.
-    """
+    """Write a file over an older one by renaming it into place; nothing is fsynced."""
     with _draft_of(path, pieces, mode) as draft:
         draft.replace(path)
 
@@ -42,7 +37,6 @@ def create_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -
     """Write a file where nothing is, whole as soon as it is there; nobody's file is overwritten.
 
     :raises FileExistsError: something is there, a dangling link included.
-    :raises OSError: the system refuses.
     """
     with _draft_of(path, pieces, mode) as draft:
         try:
@@ -54,10 +48,7 @@ def create_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -
 
 
 def write_new(path: Path, pieces: Iterable[bytes], *, mode: int) -> None:
-    """Write a file where nothing is; a reader may see half of it.
-
-    :raises FileExistsError: something is there, a dangling link included.
-    """
+    """Write a file where nothing is; a reader may see half of it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, mode), "wb") as stream:
         stream.writelines(pieces)

@@ -119,8 +119,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         """`leaving` to the ending, on the rows and on `jobs`, which all end alike.
 
         False, with nothing said on `jobs`, when one was moved meanwhile: roll the transaction back.
-
-        :param also: other columns of these jobs.
         """
         fields: dict[str, Any] = {
             "status": ending.status,

@@ -18,11 +18,9 @@ class StoreLost(StoreRefused):
 
 
 def open_store(*, write: bool, make: bool = True) -> None:
-    """Make sure that the configured store can be used; a first one is made.
+    """Make sure, as `ensure_store` does, that the configured store can be used.
 
-    :param make: whether a missing one is made; else it is refused.
     :raises StoreLost: it is missing, and folders of jobs say that there was one.
-    :raises StoreRefused: as for `store.ensure_store`.
     """
     store.ensure_store(write=write, make=make, before_making=refuse_lost)
 
