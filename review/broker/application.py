@@ -36,10 +36,7 @@ class BrokerUnreachable(TryAgain):
 
 
 def make_application(config: Config) -> Celery:
-    """The application for this configuration; nothing is connected yet.
-
-    :raises NoBroker: there is none.
-    """
+    """The application for this configuration; nothing is connected yet."""
     if not config.broker_url:
         raise NoBroker(
             "no broker is configured",

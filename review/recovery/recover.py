@@ -160,7 +160,6 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     without any review, and no failure with all of them.
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
-    :raises ArtifactNotWritten: the system refused.
     """
     folders = run_folders(job, config=config)
     for folder in folders:
@@ -192,8 +191,6 @@ def replace_job(
 
     Pairs that are also in another open job are included: that was a deliberate choice when the old
     job was created.
-
-    :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
     """
     failure = RunnerFailure(FailureCode.REPLACED, reason)
     pairs, left_out = _pairs(job, corpus)

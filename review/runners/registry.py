@@ -10,7 +10,7 @@ from pathlib import Path
 
 from review.domain.paths import near_matches
 from review.errors import InputRejected
-from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.runners.spec import Access, Dialect, RunnerSpec
 from review.settings.config import Config
 from review.settings.file import ApiKind, ConfigRefused, RunnerOutput, RunnerSettings
 
@@ -95,8 +95,7 @@ def runner_names(config: Config) -> tuple[str, ...]:
 def find_runner(name: str, *, config: Config) -> RunnerSpec:
     """The runner of this name.
 
-    :raises UnknownRunner: there is none; near names are given.
-    :raises ConfigRefused: its declaration in `kb/review.toml` makes no runner.
+    :raises UnknownRunner, ConfigRefused: there is none, or its declaration makes none.
     """
     declared = config.runners.get(name)
     if declared is not None:
@@ -117,8 +116,6 @@ def installed_runner(
     """The runner with the full path of its program, found as a shell would.
 
     A program with a slash in its name is relative to the root of the repository.
-
-    :raises RunnerNotInstalled: it is not there.
     """
     if spec.in_process or spec.api is not None:
         return spec
@@ -151,7 +148,7 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
         closing=() if command else base.closing,
         environment={**base.environment, **settings.environment},
         writes_file=settings.output is RunnerOutput.FILE,
-        model=settings.model,
+        settings=settings,
     )
 
 
@@ -184,8 +181,7 @@ def _base_of_command(settings: RunnerSettings) -> RunnerSpec:
     if not reads_json and (settings.fields or settings.where or settings.join):
         raise _refused(settings, "fields", f"output {output.value!r} has none")
     access = [Access.READ, Access.WRITE, *([Access.EDIT] if settings.edits else [])]
-    reading = Reading(settings.fields, settings.where, settings.join)
-    return RunnerSpec(settings.name, dialect, access=dict.fromkeys(access, ()), reading=reading)
+    return RunnerSpec(settings.name, dialect, access=dict.fromkeys(access, ()))
 
 
 def _from_kind(settings: RunnerSettings) -> RunnerSpec:
@@ -202,8 +198,7 @@ def _from_kind(settings: RunnerSettings) -> RunnerSpec:
         # Says that a model is needed and that an effort can be given.
         options=("{model}",),
         effort_options=("{effort}",),
-        model=settings.model,
-        api=settings,
+        settings=settings,
     )
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from review.errors import UsageRefused
 from review.settings.file import PLACEHOLDERS, RunnerSettings
 
+_UNDECLARED = RunnerSettings(name="")
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 
 
@@ -40,19 +41,6 @@ class Dialect(StrEnum):
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Places of the values in a `json` or `jsonl` answer, as dotted paths (`message.content`).
-
-    :param where: only objects whose path has this value hold the answer.
-    :param join: the answer is all of them in order, not the last.
-    """
-
-    fields: Mapping[str, str] = field(default_factory=dict)
-    where: Mapping[str, str] = field(default_factory=dict)
-    join: bool = False
-
-
-@dataclass(frozen=True)
 class RunnerSpec:
     """Command line of one reviewer.
 
@@ -62,8 +50,7 @@ class RunnerSpec:
 
     :param writes_file: the review is expected in the file that the prompt names; else it is the
         CLI's final answer, and the worker may only read.
-    :param model: the model to name where only its partition is known, as the CLI calls it.
-    :param api: the settings of a model API, which is called instead of a command.
+    :param settings: its declaration in `kb/review.toml`; a model API is called by it alone.
     """
 
     name: str
@@ -75,15 +62,17 @@ class RunnerSpec:
     options: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    reading: Reading = field(default_factory=Reading)
     writes_file: bool = False
-    model: str = ""
-    api: RunnerSettings | None = None
+    settings: RunnerSettings = _UNDECLARED
 
     @property
     def in_process(self) -> bool:
         """True for the embedded reviewer, which starts no process."""
         return self.dialect is Dialect.IN_PROCESS
+
+    @property
+    def api(self) -> RunnerSettings | None:
+        return None if self.settings.kind is None else self.settings
 
     @property
     def review_access(self) -> Access:
@@ -99,8 +88,7 @@ class RunnerSpec:
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
         """Refuse options that this runner does not support, before anything is claimed or started.
 
-        :raises RunnerCannot: a model or effort is named that the command has no place for, or is
-            missing where the command needs it; or the runner cannot edit files.
+        :raises RunnerCannot: it has no place for a model or effort, or needs one, or cannot edit.
         """
         for word, value in (("model", model), ("effort", effort)):
             self._check_word(word, value)

@@ -38,11 +38,7 @@ Execution = Callable[[threading.Event], RunnerOutcome]
 
 @dataclass(frozen=True)
 class Executor:
-    """Makes the jobs of one runner ready.
-
-    :param timeout: of each run.
-    :param provider: of a model API, which is called instead of a command.
-    """
+    """Makes the jobs of one runner ready; a model API has a provider instead of a command."""
 
     spec: RunnerSpec
     provenance: Provenance

@@ -180,7 +180,6 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
 
     :param model: the model that will run them; says the partition when no job is named.
     :raises UsageRefused: they are for several partitions, and a runner runs for one.
-    :raises UnknownJob: none of the named jobs is there.
     """
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)

@@ -85,12 +85,11 @@ _DECLARED = {
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has ended, and all that its CLI left behind.
+    """A run that has ended or ran out of its `timeout` seconds, and all that its CLI left behind.
 
     :param file: the review file that the prompt asks for, when it was written during the run.
     :param last_message: what the CLI itself wrote to `{last_message}`.
     :param result: None when nobody saw it end.
-    :param timeout: seconds that it had.
     """
 
     spec: RunnerSpec
@@ -265,19 +264,19 @@ def read_llm(run: Run) -> Account:
 
 def read_fields(run: Run) -> Account:
     """The declared fields of JSON objects; the last of a field counts, or the joined answers."""
-    objects, reading = objects_in(run.stdout), run.spec.reading
-    fields = reading.fields
+    objects, settings = objects_in(run.stdout), run.spec.settings
+    fields: Mapping[str, str] = settings.fields
     answers = []
     for item in objects:
         answer = look(item, fields["answer"])
-        of_it = (_is(look(item, path), value) for path, value in reading.where.items())
+        of_it = (_is(look(item, path), value) for path, value in settings.where.items())
         if isinstance(answer, str) and all(of_it):
             answers.append(answer)
     places = {name: (read, fields[name]) for name, read in _DECLARED.items() if name in fields}
     told = gather(reversed(objects), places)
     error = _last(objects, lambda item: look(item, fields.get("error", "")) is not None)
     return Account(
-        answer=encoded("".join(answers if reading.join else answers[-1:])) if answers else None,
+        answer=encoded("".join(answers if settings.join else answers[-1:])) if answers else None,
         failure=_declared_failure(look(error, fields.get("error", ""))),
         models=(told.pop("model"),) if "model" in told else (),
         telemetry=told,

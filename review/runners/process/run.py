@@ -27,14 +27,12 @@ class ProgramNotStarted(ReviewError):
 
 @dataclass(frozen=True)
 class ProcessRequest:
-    """One program to run.
+    """One program to run, for at most `timeout` seconds.
 
     :param stdin_path: what it reads; None: nothing, at once at its end.
     :param stdout_path: written byte for byte by the program itself, after what is there.
-    :param timeout: seconds.
     :param max_bytes: what stdout and stderr each keep; more is cut off at the end.
-    :param mark: a variable of the environment, `NAME=value`, that is this run's alone: by it all
-        that the program starts is found.
+    :param mark: a variable, `NAME=value`, of this run alone: by it all that it starts is found.
     """
 
     argv: tuple[str, ...]
@@ -50,10 +48,9 @@ class ProcessRequest:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """Result of a program that ended.
+    """Result of a program that ended after `duration` seconds.
 
     :param exit_code: negative: the number of the signal that ended it; None: not known.
-    :param duration: seconds.
     """
 
     exit_code: int | None
