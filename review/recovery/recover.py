@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet
 
+from review.documents.base import from_row
 from review.domain.grouping import Group
 from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
@@ -19,17 +20,23 @@ from review.ingest.ingest import ingest_job
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoOutput
 from review.job_files import ArtifactStore
-from review.jobs.abandonment import abandoned_jobs, parent_is_alive
+from review.jobs.abandonment import abandoned_jobs, parent_is_alive, unanswered_jobs
 from review.jobs.board import require_job
 from review.jobs.factory import JobFactory
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.jobs.leases import new_lease
 from review.jobs.left_runs import left_outcomes, run_folders
 from review.jobs.mirror import rewrite_job_files
-from review.jobs.output_states import output_state
+from review.jobs.output_states import OutputState, output_state, output_states
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob
-from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
+from review.recovery.documents import (
+    LeftOutJson,
+    RecoverableJson,
+    RecoveredJson,
+    RecoveryJson,
+    RecoveryListJson,
+)
 from review.recovery.fail import close_job, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
@@ -308,4 +315,52 @@ def _refuse_closed(job: ReviewJob) -> None:
     raise JobClosed(
         f"job {job.pk} is {job.status} already{after}",
         hint="pairs that are stale are listed by the next selection",
+    )
+
+
+def list_recoverable(
+    *,
+    older_than: timedelta,
+    processes: Processes,
+    config: Config,
+    now: datetime,
+    job_ids: Collection[int] = (),
+) -> RecoveryListJson:
+    """List the jobs that need attention, oldest first; only those of `job_ids` if there are any."""
+    why = abandoned_jobs(older_than=older_than, processes=processes, now=now)
+    jobs = list(_annotated(ReviewJob.objects.open(), job_ids))
+    failed = list(_annotated(unanswered_jobs(), job_ids))
+    states = output_states([*jobs, *failed], config=config, processes=processes)
+    return RecoveryListJson(
+        abandoned=[_entry(job, why[job.pk], states[job.pk]) for job in jobs if job.pk in why],
+        ready=[
+            _entry(job, "its output is complete", states[job.pk])
+            for job in jobs
+            if states[job.pk].state == "complete"
+        ],
+        failed=[
+            _entry(job, f"{job.failure_code}: {job.failure_reason}", states[job.pk])
+            for job in failed
+        ],
+    )
+
+
+def _annotated(jobs: QuerySet[ReviewJob], job_ids: Collection[int]) -> QuerySet[ReviewJob]:
+    if job_ids:
+        jobs = jobs.filter(pk__in=job_ids)
+    waiting = Count("pairs", filter=~Q(pairs__status=PairStatus.COMPLETED))
+    return jobs.select_related("model_partition").annotate(waiting=waiting).order_by("pk")
+
+
+def _entry(job: ReviewJob, because: str, output: OutputState) -> RecoverableJson:
+    return from_row(
+        RecoverableJson,
+        job,
+        review_job_id=job.pk,
+        model_partition=job.model_partition.name,
+        pairs_without_review=job.waiting,  # type: ignore[attr-defined]
+        claimed_by=job.claimed_by or None,
+        because=because,
+        output=output.state,
+        output_detail=output.detail,
     )

@@ -19,16 +19,17 @@ import msgspec
 from review.private_files import make_private, replace_file
 from review.runners.cli.readers import Run
 from review.runners.outcome import RunnerFailure, RunnerOutcome
-from review.runners.process.environment import is_mark, new_mark, worker_environment
 from review.runners.process.run import (
     ProcessRequest,
     ProcessResult,
     ProgramNotStarted,
+    is_mark,
+    new_mark,
     run_process,
+    worker_environment,
 )
 from review.runners.process.table import kill_orphans
-from review.runners.registry import find_runner
-from review.runners.spec import Access, RunnerSpec
+from review.runners.registry import Access, RunnerSpec, find_runner
 from review.runners.verify import verify_run
 from review.settings.config import Config
 from review.vocabulary import FailureCode

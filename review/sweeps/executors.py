@@ -21,10 +21,10 @@ from review.models import Provenance, ReviewJob, ReviewPair
 from review.runners.api.provider import ApiProvider, ModelCall
 from review.runners.api.run import run_api
 from review.runners.outcome import RunnerOutcome
+from review.runners.registry import RunnerSpec
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
-from review.runners.spec import RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
 
 

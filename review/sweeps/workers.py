@@ -24,8 +24,7 @@ from review.knowledge_base.resolver import Linker
 from review.models import Provenance
 from review.runners.api.run import open_provider
 from review.runners.process.table import ProcessTable
-from review.runners.registry import find_runner, installed_runner
-from review.runners.spec import Access, RunnerSpec
+from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.beats import Beats
 from review.sweeps.executors import Executor

@@ -15,8 +15,7 @@ from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import duration, positive_int, text
 from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
-from review.recovery.recover import Recovered, RecoveryRequest, recover
-from review.recovery.recoverable import list_recoverable
+from review.recovery.recover import Recovered, RecoveryRequest, list_recoverable, recover
 from review.runners.process.table import ProcessTable
 from review.settings.config import Config
 from review.vocabulary import JobStatus

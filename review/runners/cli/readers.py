@@ -28,7 +28,7 @@ from review.runners.cli.json_output import (
 )
 from review.runners.outcome import Account, RunnerFailure
 from review.runners.process.run import ProcessResult
-from review.runners.spec import Access, Dialect, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 
 _Object = Mapping[str, Any]
 _SESSION: Places = {"session_id": (text, "session_id")}

@@ -10,7 +10,7 @@ from review.runners import verify as proving
 from review.runners.cli.readers import Run
 from review.runners.outcome import RunnerFailure
 from review.runners.process.run import ProcessResult
-from review.runners.spec import Access, Dialect, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import NOTES, TOKEN, Fake
 

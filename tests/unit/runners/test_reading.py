@@ -13,7 +13,7 @@ from review.runners.cli.error_texts import clean, failure_of
 from review.runners.cli.json_output import count, look, money, objects_in
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account
-from review.runners.spec import Access, Dialect, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 from review.runners.verify import holds_review
 from review.settings.file import RunnerSettings
 from review.vocabulary import FailureCode
