@@ -67,22 +67,6 @@ class RecoveryAction(StrEnum):
 
 
 @dataclass(frozen=True)
-class RecoveryRequest:
-    """A request to recover jobs.
-
-    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
-    :param older_than: how long a job may run until it is taken for abandoned.
-    """
-
-    action: RecoveryAction
-    actor: str
-    older_than: timedelta
-    job_ids: tuple[int, ...] = ()
-    reason: str = ""
-    dry_run: bool = False
-
-
-@dataclass(frozen=True)
 class Recovered:
     """The answer of a recovery, and the refusals as they were raised."""
 
@@ -98,31 +82,110 @@ _UNUSABLE: Mapping[str, str] = {
 }
 
 
-def recover(
-    request: RecoveryRequest,
-    *,
-    corpus: Corpus,
-    config: Config,
-    processes: Processes,
-    now: datetime,
-) -> Recovered:
-    """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
+@dataclass(frozen=True)
+class Recovery:
+    """A recovery of jobs.
 
-    Each job is one transaction, so a recovery that was killed is finished by the next.
+    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
+    :param older_than: how long a job may run until it is taken for abandoned.
     """
-    recovery = _Recovery(request, corpus, config, processes, now)
-    job_ids: Iterable[int] = dict.fromkeys(request.job_ids)
-    if not request.job_ids:
-        job_ids = abandoned_jobs(older_than=request.older_than, processes=processes, now=now)
-    answer = RecoveryJson(action=request.action, dry_run=request.dry_run, done=[], refused=[])
-    errors = []
-    for job_id in job_ids:
+
+    action: RecoveryAction
+    actor: str
+    older_than: timedelta
+    corpus: Corpus
+    config: Config
+    processes: Processes
+    now: datetime
+    job_ids: tuple[int, ...] = ()
+    reason: str = ""
+    dry_run: bool = False
+
+    def recover(self) -> Recovered:
+        """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
+
+        Each job is one transaction, so a recovery that was killed is finished by the next.
+        """
+        job_ids: Iterable[int] = dict.fromkeys(self.job_ids)
+        if not self.job_ids:
+            job_ids = abandoned_jobs(
+                older_than=self.older_than, processes=self.processes, now=self.now
+            )
+        answer = RecoveryJson(action=self.action, dry_run=self.dry_run, done=[], refused=[])
+        errors = []
+        for job_id in job_ids:
+            try:
+                answer.done.append(self._recover(require_job(job_id)))
+            except ReviewError as error:
+                errors.append(error)
+                answer.refused.append(RefusalJson.of(job_id, error))
+        return Recovered(answer, tuple(errors))
+
+    def _recover(self, job: ReviewJob) -> RecoveredJson:
+        """Recover one job, or say what would become of it."""
+        action, actor, reason = self.action, self.actor, self.reason
+        if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
+            here = job.parent_host == self.processes.host
+            raise ParentAlive(
+                f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
+                f" {'this host' if here else job.parent_host}, is alive",
+                hint="wait for it, or end that process first",
+            )
+        if action is not RecoveryAction.INGEST:
+            _refuse_closed(job)
+        if self.dry_run:
+            return self._preview(job)
+        telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
+        if action is RecoveryAction.INGEST:
+            request = IngestRequest(actor=actor, telemetry=telemetry)
+            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
+            return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
+        if action is RecoveryAction.REPLACE:
+            reason = reason or f"replaced by {actor}"
+            return replace_job(
+                job,
+                actor=actor,
+                reason=reason,
+                corpus=self.corpus,
+                config=self.config,
+                now=self.now,
+            )
+        failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
+        # From the state that was looked at: who claims or ingests it meanwhile has it.
+        leaving = JobStatus(job.status)
+        done = fail_job(
+            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
+        )
+        return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
+
+    def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
+        """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
-            answer.done.append(recovery.recover(require_job(job_id)))
-        except ReviewError as error:
-            errors.append(error)
-            answer.refused.append(RefusalJson.of(job_id, error))
-    return Recovered(answer, tuple(errors))
+            return collect_output(job, config=self.config).telemetry
+        except (UnknownRunner, ConfigRefused):
+            # Only an ingest needs to read it; the files stay for whoever declares the runner again.
+            if self.action is RecoveryAction.INGEST:
+                raise
+            return None
+
+    def _preview(self, job: ReviewJob) -> RecoveredJson:
+        if self.action is not RecoveryAction.INGEST:
+            is_replaced = self.action is RecoveryAction.REPLACE
+            left_out = _pairs(job, self.corpus)[1] if is_replaced else []
+            return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
+        output = output_state(job, config=self.config, processes=self.processes)
+        if output.state in _UNUSABLE:
+            raise NoOutput(
+                f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
+                hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
+                " with an output; a job without one is replaced or failed",
+            )
+        is_whole = output.state == "complete"
+        return RecoveredJson(
+            review_job_id=job.pk,
+            status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
+            problems=[output.detail] if output.detail else [],
+        )
 
 
 def orphaned_jobs(processes: Processes) -> list[int]:
@@ -215,81 +278,6 @@ def replace_job(
         left_out=left_out,
         problems=rewrite_job_files(job.pk, config=config),
     )
-
-
-@dataclass(frozen=True)
-class _Recovery:
-    request: RecoveryRequest
-    corpus: Corpus
-    config: Config
-    processes: Processes
-    now: datetime
-
-    def recover(self, job: ReviewJob) -> RecoveredJson:
-        """Recover one job, or say what would become of it."""
-        action, actor, reason = self.request.action, self.request.actor, self.request.reason
-        if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
-            here = job.parent_host == self.processes.host
-            raise ParentAlive(
-                f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
-                f" {'this host' if here else job.parent_host}, is alive",
-                hint="wait for it, or end that process first",
-            )
-        if action is not RecoveryAction.INGEST:
-            _refuse_closed(job)
-        if self.request.dry_run:
-            return self._preview(job)
-        telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
-        if action is RecoveryAction.INGEST:
-            request = IngestRequest(actor=actor, telemetry=telemetry)
-            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
-            return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
-        if action is RecoveryAction.REPLACE:
-            reason = reason or f"replaced by {actor}"
-            return replace_job(
-                job,
-                actor=actor,
-                reason=reason,
-                corpus=self.corpus,
-                config=self.config,
-                now=self.now,
-            )
-        failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
-        # From the state that was looked at: who claims or ingests it meanwhile has it.
-        leaving = JobStatus(job.status)
-        done = fail_job(
-            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
-        )
-        return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
-
-    def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
-        """End the remaining run of a dead parent, keep its output, and return its telemetry."""
-        try:
-            return collect_output(job, config=self.config).telemetry
-        except (UnknownRunner, ConfigRefused):
-            # Only an ingest needs to read it; the files stay for whoever declares the runner again.
-            if self.request.action is RecoveryAction.INGEST:
-                raise
-            return None
-
-    def _preview(self, job: ReviewJob) -> RecoveredJson:
-        if self.request.action is not RecoveryAction.INGEST:
-            is_replaced = self.request.action is RecoveryAction.REPLACE
-            left_out = _pairs(job, self.corpus)[1] if is_replaced else []
-            return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
-        output = output_state(job, config=self.config, processes=self.processes)
-        if output.state in _UNUSABLE:
-            raise NoOutput(
-                f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
-                hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
-                " with an output; a job without one is replaced or failed",
-            )
-        is_whole = output.state == "complete"
-        return RecoveredJson(
-            review_job_id=job.pk,
-            status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
-            problems=[output.detail] if output.detail else [],
-        )
 
 
 def _pairs(job: ReviewJob, corpus: Corpus) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:

@@ -15,7 +15,7 @@ from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.listing import add_listing_options, part_of, tail_lines
 from review.management.kit.options import duration, positive_int, text
 from review.recovery.documents import RecoveredJson, RecoveryJson, RecoveryListJson
-from review.recovery.recover import Recovered, RecoveryRequest, list_recoverable, recover
+from review.recovery.recover import Recovered, Recovery, list_recoverable
 from review.runners.process.table import ProcessTable
 from review.settings.config import Config
 from review.vocabulary import JobStatus
@@ -102,11 +102,15 @@ class Command(ReviewCommand):
         self.show(found, (*lines, *tail_lines(found.summary, found.next)))
 
     def _recover(self, options: dict[str, Any], config: Config) -> Recovered:
-        request = request_of(RecoveryRequest, options)
         with open_corpus(config) as corpus:
-            return recover(
-                request, corpus=corpus, config=config, processes=ProcessTable(), now=self.now
-            )
+            return request_of(
+                Recovery,
+                options,
+                corpus=corpus,
+                config=config,
+                processes=ProcessTable(),
+                now=self.now,
+            ).recover()
 
 
 def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:

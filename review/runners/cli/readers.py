@@ -46,7 +46,7 @@ _CLAUDE_TOKENS: Places = {
 }
 _CLAUDE_WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _CODEX_ENDINGS = ("turn.completed", "turn.failed")
-_CODEX_SESSION: Places = {"session_id": (text, "thread_id", "session_id")}
+_CODEX_SESSION: Places = {"session_id": (text, "thread_id")}
 _CODEX_TOKENS: Places = {
     "input_tokens": (count, "input_tokens"),
     "output_tokens": (count, "output_tokens"),
@@ -157,7 +157,7 @@ def read_codex(run: Run) -> Account:
     # Where the stream was cut, what was said last may be talk.
     reviews = [] if endings else [message for message in messages if _REVIEW in message]
     said = next(reversed(reviews or messages), None)
-    begins = [e for e in events if e["type"] in ("thread.started", "session.created")]
+    begins = [e for e in events if e["type"] == "thread.started"]
     # The usage of a thread is counted on from turn to turn: the last one is the sum.
     used = _last(endings, lambda event: "usage" in event).get("usage")
     return Account(
@@ -174,9 +174,7 @@ def read_codex(run: Run) -> Account:
 
 def _codex_message(event: _Object) -> str | None:
     item = table(event.get("item"))
-    # Builds of 2025 spelled the key `item_type`, and the kind `assistant_message`.
-    kind = item.get("type") or item.get("item_type")
-    if event["type"] != "item.completed" or kind not in ("agent_message", "assistant_message"):
+    if (event["type"], item.get("type")) != ("item.completed", "agent_message"):
         return None
     message = item.get("text")
     return message if isinstance(message, str) else None
@@ -199,7 +197,7 @@ def _codex_notices(events: Sequence[_Object]) -> Iterator[str]:
     """Errors that Codex went on from: it reconnects, or its event stream lags."""
     for event in events:
         item = table(event.get("item"))
-        place = item if "error" in (item.get("type"), item.get("item_type")) else event
+        place = item if item.get("type") == "error" else event
         if place is item or event["type"] == "error":
             yield text(place.get("message")) or text(place.get("text")) or ""
 
