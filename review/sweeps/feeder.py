@@ -6,19 +6,16 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from review.domain.grouping import Group, group_targets
-from review.domain.paths import lens_of
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
-from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED, FRESH, skipped_json
-from review.jobs.job_documents import CreatedJson, JobJson
+from review.jobs.create import CreateRequest, create_jobs
+from review.jobs.factory import ALREADY_QUEUED, FRESH
+from review.jobs.job_documents import CreatedJson, JobJson, SkippedJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
 from review.recovery.recover import replace_job
-from review.selection.documents import SELECTION_SCHEMA, TargetInput
+from review.selection.documents import TargetInput
 from review.selection.select import SelectionRequest
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
@@ -63,8 +60,8 @@ def _without_given_up(
     most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
     for chunk in batched(targets, _CHUNK):
-        texts = [
-            PairText(item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
+        texts: list[PairText] = [
+            (item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
             for item in chunk
         ]
         attempts = count_attempts(texts, model_partition=request.model_partition)
@@ -72,7 +69,7 @@ def _without_given_up(
             if attempts[text] < most:
                 kept.append(target)
             else:
-                tally.skip(skipped_json(target.note_path, target.gate_id, why))
+                tally.skip(SkippedJson(target.note_path, target.gate_id, why))
     return kept
 
 
@@ -80,14 +77,9 @@ def create_wanted(
     targets: Iterable[TargetInput], request: SweepRequest, *, worker: Worker, tally: Tally
 ) -> CreatedJson:
     """Create jobs for the targets, less those whose texts were tried often enough."""
-    selection = {
-        "schema": SELECTION_SCHEMA,
-        "model_partition": request.model_partition,
-        "targets": _without_given_up(targets, request, tally),
-    }
+    wanted = _without_given_up(targets, request, tally)
     to_create = CreateRequest(
-        selection=msgspec.json.encode(selection),
-        source="the selection",
+        model_partition=request.model_partition,
         grouping=request.grouping,
         actor=worker.actor,
         batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
@@ -97,7 +89,8 @@ def create_wanted(
         dry_run=request.dry_run,
     )
     created = retry_while_busy(
-        lambda: create_jobs(to_create, config=worker.config, now=worker.clock()), stop=worker.stop
+        lambda: create_jobs(wanted, to_create, config=worker.config, now=worker.clock()),
+        stop=worker.stop,
     )
     tally.add_problems(created.problems)
     return created
@@ -217,12 +210,5 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
     """The targets as they will share jobs."""
-    by_gate = request.grouping is Grouping.GATE
-    return group_targets(
-        targets,
-        grouping=request.grouping,
-        batch_size=request.batch_size or DEFAULT_BATCH_SIZE if by_gate else None,
-        note_of=lambda target: target.note_path,
-        gate_of=lambda target: target.gate_path,
-        lens_of=lambda target: lens_of(target.gate_id),
-    )
+    batch_size = request.batch_size if request.grouping is Grouping.GATE else None
+    return group_targets(targets, grouping=request.grouping, batch_size=batch_size)

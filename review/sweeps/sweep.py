@@ -15,11 +15,10 @@ from review.domain.paths import gate_id_of
 from review.errors import ReviewError
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
-from review.jobs.costs import estimate_cost, mean_cost
-from review.jobs.factory import ALREADY_QUEUED, skipped_json
-from review.jobs.job_documents import CreatedJson, PlannedJobJson
+from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
+from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
-from review.jobs.priced_estimates import priced_estimates
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.recover import orphaned_jobs, salvage_job
@@ -179,7 +178,7 @@ class _Sweep:
         gates_folder = self.worker.config.gates_folder
         for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
             gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
-            self.tally.skip(skipped_json(note_path, gate_id, ALREADY_QUEUED, job_id))
+            self.tally.skip(SkippedJson(note_path, gate_id, ALREADY_QUEUED, job_id))
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:

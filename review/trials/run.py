@@ -50,20 +50,14 @@ def create_trials(
             for number in range(len(result.decisions + result.open_job_ids), request.repeat):
                 rounds[number].append(pair)
     for groups in batched(_groups(rounds, request.batch_size), _JOBS_PER_TRANSACTION):
-        job_ids.update(factory.create(groups, purpose=JobPurpose.TRIAL).job_ids)
+        made, _skipped = factory.create(groups, purpose=JobPurpose.TRIAL)
+        job_ids.update(made)
     return sorted(job_ids)
 
 
 def _groups(rounds: Sequence[Sequence[DraftPair]], size: int) -> Iterator[Group[DraftPair]]:
     for pairs in rounds:
-        yield from group_targets(
-            pairs,
-            grouping=Grouping.GATE,
-            batch_size=size,
-            note_of=lambda pair: pair.note.path,
-            gate_of=lambda pair: pair.gate.path,
-            lens_of=lambda pair: pair.gate.lens,
-        )
+        yield from group_targets(pairs, grouping=Grouping.GATE, batch_size=size)
 
 
 def _note(case: GateCase) -> CachedNote:
