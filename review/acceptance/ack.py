@@ -196,8 +196,8 @@ def pin_texts(pairs: Sequence[DraftPair], *, now: datetime) -> list[dict[str, in
             {
                 "note_id": note.path_id,
                 "gate_id": gate.path_id,
-                "note_snapshot_id": note.snapshot_id,
-                "gate_snapshot_id": gate.snapshot_id,
+                "note_snapshot_id": note.pk,
+                "gate_snapshot_id": gate.pk,
             }
         )
     return pinned

@@ -24,7 +24,6 @@ from review.models import (
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
-    FileSnapshotKey,
     KbPath,
     ModelPartition,
     ReviewStore,
@@ -288,21 +287,21 @@ def _still_possible(
 
 def _acceptance(
     plan: CarryPlan,
-    keys: dict[tuple[str, str], FileSnapshotKey],
+    keys: dict[tuple[str, str], FileSnapshot],
     *,
     request: CarryRequest,
     now: datetime,
 ) -> Acceptance:
     row, event = plan.row, plan.row.event
     new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
-    note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
-    gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
+    note = new.get(plan.note_path, row.note_snapshot)
+    gate = new.get(plan.gate_path, row.gate_snapshot)
     acceptance = Acceptance(
         note_id=note.path_id,
         gate_id=gate.path_id,
         model_partition_id=row.model_partition_id,
-        note_snapshot_id=note.snapshot_id,
-        gate_snapshot_id=gate.snapshot_id,
+        note_snapshot_id=note.pk,
+        gate_snapshot_id=gate.pk,
         kind=AcceptanceKind.OVERRIDE,
         decision=Decision.PASS,
         text_read_at=now,

@@ -97,7 +97,7 @@ def override_acceptance(
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        partition = ModelPartition.objects.intern(request.model_partition)
+        partition, _ = ModelPartition.objects.get_or_create(name=request.model_partition)
         acceptances = [
             Acceptance(
                 **texts,
