@@ -23,7 +23,7 @@ from review.jobs.provenance import (
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
 from review.runners.api.run import open_provider
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.beats import Beats
@@ -116,7 +116,7 @@ def build_worker(
         spec, resolved.provenance, request.timeout, linker=linker, config=config, provider=provider
     )
     in_process = spec.in_process
-    parent = ProcessTable().me()
+    parent = Processes().me()
     return Worker(
         prepare=executor.prepare,
         in_process=in_process,

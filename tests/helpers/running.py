@@ -12,6 +12,7 @@ from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.documents import RecoveryJson
 from review.recovery.recover import Recovery, RecoveryAction
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 
@@ -22,7 +23,7 @@ LATER = NOW + 5 * HOURS
 
 
 @dataclass(frozen=True)
-class FakeProcesses:
+class FakeProcesses(Processes):
     """The processes of a host; only those in `alive` are there."""
 
     alive: Collection[int] = ()

@@ -16,7 +16,7 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import part_of, tail_lines
 from review.recovery.documents import RecoveryJson, RecoveryListJson
 from review.recovery.recover import Recovery, RecoveryAction, list_recoverable
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
 LIST = "list"
@@ -62,7 +62,7 @@ class Command(ReviewCommand):
             options["older_than"],
             corpus=self.corpus,
             config=self.config,
-            processes=ProcessTable(),
+            processes=Processes(),
             now=self.now,
             job_ids=tuple(options["job_ids"]),
             reason=options["reason"] or "",
@@ -80,7 +80,7 @@ class Command(ReviewCommand):
             require_job(job_id)
         found = list_recoverable(
             older_than=options["older_than"],
-            processes=ProcessTable(),
+            processes=Processes(),
             config=self.config,
             now=self.now,
             job_ids=options["job_ids"],

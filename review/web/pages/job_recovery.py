@@ -21,7 +21,7 @@ from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.recovery.documents import RecoveredJson, RecoveryJson
 from review.recovery.recover import Recovery, RecoveryAction
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from review.web.core.actions import SeeOther, actor, field, may, require_permission
 
@@ -102,7 +102,7 @@ def _recover(
             older_than=config.abandoned_after,
             corpus=corpus,
             config=config,
-            processes=ProcessTable(),
+            processes=Processes(),
             now=timezone.now(),
             job_ids=tuple(ids),
             reason=field(request, "reason", max_length=MAX_REASON),
