@@ -74,7 +74,7 @@ class LocalFolder:
             unfinished.rename(self._location / name)
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)
-            if self.exists_there(name):
+            if os.path.lexists(self._location / name):
                 return False
             raise
         return True
@@ -92,10 +92,6 @@ class LocalFolder:
         """Name the folders in it, hidden ones too."""
         with os.scandir(self._location) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-
-    def exists_there(self, name: str) -> bool:
-        """Return whether anything has this name, a dangling link included."""
-        return os.path.lexists(self._location / name)
 
     def leads_out(self, name: str) -> bool:
         """Return whether a link, at `name` or on the way there, leads out of the folder."""
@@ -160,10 +156,6 @@ class RemoteFolder:
     def leads_out(self, name: str) -> bool:
         del name
         return False
-
-    def exists_there(self, name: str) -> bool:
-        """Return whether a file, or a folder with a file in it, has this name."""
-        return bool(self._files(name)) or self._storage.exists(name)
 
     def _files(self, name: str) -> list[str]:
         try:

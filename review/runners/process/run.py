@@ -183,15 +183,8 @@ _KEPT = frozenset(
         "PROXY_RESOLVES_HOSTS", "CERT_STORE",
     )
 )  # fmt: skip
-# Our own: the store's address, the pages' secret key.
-_OURS_PREFIXES = ("COMMONPLACE_", "DJANGO_", "REVIEW_SWEEP_")
-# How the store's server is entered, where the address does not say it.
-_STORE = frozenset(
-    {
-        "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLCERT",
-        "PGUSER", "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE",
-    }
-)  # fmt: skip
+# Our own: the store's address and how its server is entered, the pages' secret key.
+_OURS_PREFIXES = ("COMMONPLACE_", "DJANGO_", "REVIEW_SWEEP_", "PG")
 # What ties git to a hook's repository.
 _GIT = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"}
@@ -215,6 +208,6 @@ def is_mark(text: object) -> bool:
 
 
 def _belongs_to_worker(name: str) -> bool:
-    is_ours = name in _GIT | _STORE or name.startswith(_OURS_PREFIXES)
+    is_ours = name in _GIT or name.startswith(_OURS_PREFIXES)
     is_harness = name in _HARNESS or name.startswith(_HARNESS_PREFIXES)
     return name in _KEPT or not (is_ours or is_harness)
