@@ -76,7 +76,7 @@ def typed_output(
     """Return reviews that came as data, by ordinal, as if they had been parsed."""
     return ParsedOutput(
         blocks={
-            ordinal: ParsedBlock(ordinal, render_typed_review(review).rstrip("\n"), review)
+            ordinal: ParsedBlock(render_typed_review(review).rstrip("\n"), review)
             for ordinal, review in reviews.items()
         },
         missing={
