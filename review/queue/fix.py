@@ -18,7 +18,6 @@ from review.errors import ReviewError
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.note_writer import NoteNotWritten, replace_note
-from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
@@ -229,7 +228,7 @@ class _Work:
             return _answer(path, FAILED, reason=reason)
         diff: TextDiff | None = None
         try:
-            after = read_note_text(path, outcome.text)
+            after = NoteText.of(path, outcome.text).text
             diff = unified_diff(draft.note.text, after, path=path)
             if outcome.text == draft.note.data:
                 return _answer(path, UNCHANGED)
