@@ -15,7 +15,7 @@ from review.models.jobs import (
     Provenance,
     ReviewJob,
 )
-from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
+from review.models.pairs import DecisionEvent, ReviewPair, ReviewText
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
 
@@ -39,7 +39,6 @@ __all__ = [
     "Lease",
     "ModelPartition",
     "NamedKeys",
-    "PairReview",
     "Provenance",
     "ReviewJob",
     "ReviewPair",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
@@ -28,35 +27,13 @@ from review.vocabulary import (
 UNDECIDED = (Decision.ERROR, Decision.UNKNOWN)
 
 
-@dataclass(frozen=True)
-class PairReview:
-    """The values of a parsed review of a pair, and why it was not accepted, if it was not."""
-
-    decision: Decision
-    source: DecisionSource | None
-    problem: str
-    not_accepted: NotAccepted | None
-    result_path: str
-
-
-# One guarded UPDATE: it names the states it leaves.
+# One guarded UPDATE: it names the states it leaves, and takes these attributes.
+_SAID = ("status", "decision", "decision_source", "problem", "not_accepted", "result_path")
 _COMPLETE = (
     "UPDATE review_pairs SET status = %s, decision = %s, decision_source = %s, problem = %s,"
     " not_accepted = %s, result_path = %s, reviewed_at = %s WHERE id = %s AND status IN (%s, %s)"
 )
 _WAITING = (PairStatus.PENDING.value, PairStatus.MISSING.value)
-
-
-def _completed_fields(review: PairReview) -> dict[str, str]:
-    """In the order of `_COMPLETE`."""
-    return {
-        "status": PairStatus.COMPLETED.value,
-        "decision": review.decision.value,
-        "decision_source": review.source.value if review.source else "",
-        "problem": review.problem,
-        "not_accepted": review.not_accepted.value if review.not_accepted else "",
-        "result_path": review.result_path,
-    }
 
 
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
@@ -80,29 +57,27 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         undecided = self.filter(decision__in=RawSQL(words, (), models.TextField()))  # noqa: S611
         return undecided.exclude(not_accepted=NotAccepted.TRIAL)
 
-    def complete(self, reviews: Sequence[tuple[ReviewPair, PairReview]], *, now: datetime) -> bool:
-        """Pending or missing pairs to `completed`, on the rows and in memory.
+    def complete(self, pairs: Sequence[ReviewPair], *, now: datetime) -> bool:
+        """Pending or missing pairs to `completed`, with what `pairs` say of their reviews.
 
         False when one of them was completed already: roll the transaction back.
         """
-        if not reviews:
+        if not pairs:
             return True
         connection = connections[self.db]
+        for pair in pairs:
+            pair.status, pair.reviewed_at = PairStatus.COMPLETED.value, now
         moment = connection.ops.adapt_datetimefield_value(now)
-        fields = [(pair, _completed_fields(review)) for pair, review in reviews]
         # Prepared once for all pairs of a job: half of an ingest's time went into making queries.
         with connection.cursor() as cursor:
             cursor.executemany(
                 _COMPLETE,
-                [(*values.values(), moment, pair.pk, *_WAITING) for pair, values in fields],
+                [
+                    (*(getattr(pair, name) for name in _SAID), moment, pair.pk, *_WAITING)
+                    for pair in pairs
+                ],
             )
-            if cursor.rowcount != len(reviews):
-                return False
-        for pair, values in fields:
-            for name, value in values.items():
-                setattr(pair, name, value)
-            pair.reviewed_at = now
-        return True
+            return bool(cursor.rowcount == len(pairs))
 
     def settle(self, pair_id: int, *, not_accepted: NotAccepted | None) -> int:
         """Say of a completed pair whether a person's decision on it was accepted."""
