@@ -3,13 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from review.acceptance.finding_states import refresh_finding_states
-from review.models import Acceptance, CurrentAcceptance, ReviewStore
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ModelPartition, ReviewStore
+from review.selection.note_cache import DraftPair, gate_snapshot
+from review.vocabulary import AcceptanceKind, Decision
 
 _Key = tuple[int, int, int]
 _Texts = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveOptions:
+    """In whose name acceptances move, and in which way."""
+
+    model_partition: str
+    actor: str
+    reason: str = ""
+    kind: AcceptanceKind = AcceptanceKind.ACK
+
+
+def accept_now(
+    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
+) -> list[bool]:
+    """Accept today's texts of pairs with a decision, on a review or none; False: superseded.
+
+    Call inside a transaction.
+    """
+    texts = [(pair.note.snapshot, gate_snapshot(pair.gate)) for pair, *_evidence in pairs]
+    keys = FileSnapshot.objects.take([text for both in texts for text in both], now=now)
+    partition = ModelPartition.objects.intern(options.model_partition)
+    rows = []
+    for both, (_pair, decision, review_pair_id) in zip(texts, pairs, strict=True):
+        note, gate = (keys[text.path, text.sha256] for text in both)
+        rows.append(
+            Acceptance(
+                note_id=note.path_id,
+                gate_id=gate.path_id,
+                model_partition_id=partition.pk,
+                note_snapshot_id=note.snapshot_id,
+                gate_snapshot_id=gate.snapshot_id,
+                kind=options.kind,
+                decision=decision,
+                review_pair_id=review_pair_id,
+                text_read_at=now,
+                actor=options.actor,
+                reason=options.reason,
+            )
+        )
+    superseded = accept(rows, now=now)
+    return [row not in superseded for row in rows]
 
 
 def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptance]:

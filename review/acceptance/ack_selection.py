@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -17,28 +17,25 @@ from review.acceptance.ack import (
     NoteEdited,
     add_acks,
     apply_acks,
-    evaluate_acks,
     refused_json,
 )
-from review.acceptance.documents import AcksJson, KeyJson, TrivialAcksJson
-from review.documents.base import NotThisDocument, decode
+from review.acceptance.documents import AcksJson, KeyJson, RefusedKeyJson, TrivialAcksJson
 from review.documents.problems import problem_json
 from review.domain.paths import gate_path_of, normalise_path
-from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.errors import Conflict, ReviewError, UsageRefused
 from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
 from review.jobs.provenance import canonical_partition
-from review.jobs.selection_input import BadTargets, PartitionNotConcrete
-from review.knowledge_base import Corpus, UnreadableFile
+from review.jobs.selection_input import BadTargets, read_targets
+from review.knowledge_base import Corpus
 from review.models import ReviewPair, batched
 from review.protocol.quote_location import quote_lines
-from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput, TargetJson
+from review.selection.documents import TargetInput, TargetJson
 from review.selection.note_cache import DraftPair, NoteCache
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, DispositionState, Staleness
 
-_Key = tuple[str, str]
 _CHUNK = 200
 _CHANGES = frozenset({Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGED.value})
 
@@ -135,17 +132,9 @@ def ack_trivial_changes(
     # All of them before the first write: the selection reads the store as it goes.
     trivial = [target for target in selection.targets() if is_trivial(target)]
     measured = [target for target in trivial if target.accepted_review_pair_id is not None]
-    gone = _deleted_quotes(corpus, measured)
-    acks = AcksJson(
-        model_partition=partition,
-        acked=[],
-        already_fresh=[],
-        refused=[
-            refused_json(target, gone[target.note_path, target.gate_path])
-            for target in measured
-            if (target.note_path, target.gate_path) in gone
-        ],
-    )
+    refused = list(_deleted_quotes(corpus, measured))
+    gone = {(item.note_path, item.gate_path) for item in refused}
+    acks = AcksJson(model_partition=partition, acked=[], already_fresh=[], refused=refused)
     _ack_as_listed(
         [target for target in measured if (target.note_path, target.gate_path) not in gone],
         options=AckOptions(
@@ -178,40 +167,21 @@ def read_ack_targets(request: AckInputRequest, *, config: Config) -> tuple[str, 
 
     :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input is none.
     """
-    source = request.source
-    document = decode(request.selection, SelectionInput, source=source)
-    if document.schema != SELECTION_SCHEMA:
-        raise NotThisDocument(
-            f"{source}: schema {document.schema!r}, expected {SELECTION_SCHEMA!r}",
-            hint="acks read what commonplace review_target_selector --json prints",
-        )
-    if document.model_partition is None:
-        raise PartitionNotConcrete(
-            f"{source}: model_partition is null: nothing is accepted for no model",
-            hint="select with --model PARTITION",
-        )
-    targets: list[AckTarget] = []
-    faults: list[str] = []
-    for index, raw in enumerate(document.targets):
-        try:
-            targets.append(_read_target(raw, config=config))
-        except (InputRejected, msgspec.DecodeError, UnicodeDecodeError) as error:
-            faults.append(f"targets[{index}]: {error}")
-    if faults:
-        raise BadTargets(f"{source}: {'; '.join(faults[:5])}", hint="nothing was written")
-    return canonical_partition(document.model_partition, config=config), targets
 
+    def read(raw: msgspec.Raw) -> AckTarget:
+        target = msgspec.json.decode(raw, type=AckTarget)
+        target.note_path = normalise_path(target.note_path)
+        target.gate_path = normalise_path(target.gate_path)
+        if target.gate_path != gate_path_of(target.gate_id, gates_folder=config.gates_folder):
+            raise BadTargets(f"gate_id {target.gate_id!r} is not the gate at {target.gate_path!r}")
+        if target.is_change and not (target.note_sha256 and target.gate_sha256):
+            raise BadTargets(
+                "note_sha256 and gate_sha256 say which texts were looked at; one is missing"
+            )
+        return target
 
-def _read_target(raw: msgspec.Raw, *, config: Config) -> AckTarget:
-    target = msgspec.json.decode(raw, type=AckTarget)
-    paths = (normalise_path(target.note_path), normalise_path(target.gate_path))
-    if paths[1] != gate_path_of(target.gate_id, gates_folder=config.gates_folder):
-        raise BadTargets(f"gate_id {target.gate_id!r} is not the gate at {target.gate_path!r}")
-    if target.is_change and not (target.note_sha256 and target.gate_sha256):
-        raise BadTargets(
-            "note_sha256 and gate_sha256 say which texts were looked at; one is missing"
-        )
-    return msgspec.structs.replace(target, note_path=paths[0], gate_path=paths[1])
+    partition, targets = read_targets(request.selection, read, source=request.source)
+    return canonical_partition(partition, config=config), targets
 
 
 def _ack_as_listed(
@@ -236,12 +206,9 @@ def _ack_as_listed(
                 answer.refused.append(refused_json(target, error))
             else:
                 acks.append(Ack(pair, target.accepted_review_pair_id))
-        if now is None:
-            add_acks(answer, evaluate_acks(acks, options=options))
-            continue
         with transaction.atomic():
-            done = apply_acks(acks, options=options, now=now)
-        add_acks(answer, done)
+            results = apply_acks(acks, options=options, now=now)
+        add_acks(answer, acks, results)
 
 
 def _pair_as_listed(
@@ -260,48 +227,39 @@ def _pair_as_listed(
     return pair
 
 
-def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[_Key, QuoteGone]:
-    """Return the refusals of targets with an open finding whose quote the change deletes.
+def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[RefusedKeyJson]:
+    """Yield the refusals of targets with an open finding whose quote the change deletes.
 
     A quote is deleted if it was in the reviewed text and is gone from its line; one that is in the
     note as often as before has moved.
     """
-    found: dict[_Key, QuoteGone] = {}
     reviews = ReviewPair.objects.select_related("note", "gate", "note_snapshot")
     for chunk in batched(targets, _CHUNK):
-        pairs = reviews.in_bulk([target.accepted_review_pair_id for target in chunk])
+        found = reviews.in_bulk([target.accepted_review_pair_id for target in chunk])
+        pairs = [found[target.accepted_review_pair_id or 0] for target in chunk]
         reader = FindingReader(
             corpus, digests={target.note_path: target.note_sha256 for target in chunk}
         )
-        judged = [(target, pairs[target.accepted_review_pair_id or 0]) for target in chunk]
         findings = reader.read_each(
             [
                 ReviewedPair.of(pair, note_path=target.note_path, gate_path=target.gate_path)
-                for target, pair in judged
+                for target, pair in zip(chunk, pairs, strict=True)
             ]
         )
-        for (target, pair), of_pair in zip(judged, findings, strict=True):
+        for target, pair, of_pair in zip(chunk, pairs, findings, strict=True):
             suspects = [
                 finding
                 for finding in of_pair
                 if finding.line_now is None and finding.status == DispositionState.OPEN
             ]
-            gone = [
-                finding
-                for finding in suspects
-                if _is_deleted(corpus, target.note_path, pair, finding.quote)
-            ]
-            if gone:
-                found[target.note_path, target.gate_path] = _quote_gone(target, gone[0])
-    return found
-
-
-def _is_deleted(corpus: Corpus, note_path: str, pair: ReviewPair, quote: str) -> bool:
-    try:
-        now = corpus.read_note(note_path).text
-    except UnreadableFile:
-        return False
-    return len(quote_lines(now, quote)) < len(quote_lines(pair.note_snapshot.text, quote))
+            now = corpus.read_note(target.note_path).text if suspects else ""
+            for finding in suspects:
+                places = [
+                    quote_lines(text, finding.quote) for text in (now, pair.note_snapshot.text)
+                ]
+                if len(places[0]) < len(places[1]):
+                    yield refused_json(target, _quote_gone(target, finding))
+                    break
 
 
 def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:

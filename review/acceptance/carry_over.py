@@ -18,7 +18,7 @@ from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJs
 from review.acceptance.finding_states import recompute_states
 from review.domain.paths import near_matches, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -81,24 +81,6 @@ class CarryRequest:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class PathMove:
-    """A file or folder that has another path now."""
-
-    old: str
-    new: str
-
-    def moved(self, path: str) -> str:
-        """Return the path after the move; its own if it did not move.
-
-        A folder can be moved into itself: what is at the new path was there all along.
-        """
-        into_itself = is_below(self.new, (self.old,))
-        if not is_below(path, (self.old,)) or (into_itself and is_below(path, (self.new,))):
-            return path
-        return f"{self.new}{path[len(self.old) :]}"
-
-
 def carry_over_acceptances(
     request: CarryRequest, *, corpus: Corpus, now: datetime
 ) -> CarryOverJson:
@@ -112,35 +94,45 @@ def carry_over_acceptances(
     :raises NothingToCarry: nothing is accepted at the old path.
     """
     old = normalise_path(request.old_path)
-    move = None if request.new_path is None else PathMove(old, normalise_path(request.new_path))
-    if move and move.old == move.new:
+    new = None if request.new_path is None else normalise_path(request.new_path)
+    if old == new:
         raise UsageRefused("the old and the new path are the same")
-    rows = _acceptances_at(old, request.model_partition)
-    if move:
-        paths = {path: move.moved(path) for row in rows for path in (row.note.path, row.gate.path)}
-        rows = [row for row in rows if any(paths[p] != p for p in (row.note.path, row.gate.path))]
-    if not rows:
+    wanted = [
+        CarryPlan(row, _moved(row.note.path, old, new), _moved(row.gate.path, old, new))
+        for row in _acceptances_at(old, request.model_partition)
+    ]
+    wanted = [plan for plan in wanted if new is None or plan.is_move]
+    if not wanted:
         raise _nothing(request, old)
     answer = CarryOverJson(
         dry_run=request.dry_run,
         old_path=old,
-        new_path=move.new if move else None,
+        new_path=new,
         carried=[],
         not_identical=[],
         refused=[],
     )
     notes = NoteCache(corpus)
-    for chunk in batched(rows, _CHUNK):
-        if move:
-            plans = _plans(chunk, move, notes=notes, corpus=corpus, request=request, answer=answer)
-        else:
-            plans = _retirements(chunk, old, corpus=corpus, answer=answer)
+    for chunk in batched(wanted, _CHUNK):
+        plans = _plans(chunk, old, notes=notes, corpus=corpus, request=request, answer=answer)
         with nullcontext() if request.dry_run else transaction.atomic():
             if not request.dry_run:
                 # First, so that no review of the path is accepted between the look and the write.
                 ReviewStore.objects.move_acceptances()
             _write(plans, request=request, answer=answer, now=now)
     return answer
+
+
+def _moved(path: str, old: str, new: str | None) -> str:
+    """Return the path after the move of a file or folder; its own if it did not move.
+
+    A folder can be moved into itself: what is at the new path was there all along.
+    """
+    if new is None or not is_below(path, (old,)):
+        return path
+    if is_below(new, (old,)) and is_below(path, (new,)):
+        return path
+    return f"{new}{path[len(old) :]}"
 
 
 def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAcceptance]:
@@ -176,29 +168,32 @@ def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAccep
 
 
 def _plans(
-    rows: Sequence[CurrentAcceptance],
-    move: PathMove,
+    wanted: Sequence[CarryPlan],
+    old: str,
     *,
     notes: NoteCache,
     corpus: Corpus,
     request: CarryRequest,
     answer: CarryOverJson,
 ) -> list[CarryPlan]:
+    """Read the texts at the new paths; the plans that are possible, the others are refused."""
     plans: list[CarryPlan] = []
-    for row in rows:
-        plan = CarryPlan(row, move.moved(row.note.path), move.moved(row.gate.path))
-        texts: list[SnapshotText] = []
+    for plan in wanted:
+        row = plan.row
         try:
-            if plan.note_path != row.note.path:
-                note = notes.note(plan.note_path).snapshot
-                texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
-            if plan.gate_path != row.gate.path:
-                gate = gate_snapshot(corpus.gate(plan.gate_path))
-                texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
-        except NotIdentical as error:
-            answer.not_identical.append(_not_carried(plan, error))
-        except UnreadableFile as error:
-            answer.refused.append(_not_carried(plan, error))
+            if request.new_path is None:
+                texts = [_nothing_left(row, old, corpus)]
+            else:
+                texts = []
+                if plan.note_path != row.note.path:
+                    note = notes.note(plan.note_path).snapshot
+                    texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
+                if plan.gate_path != row.gate.path:
+                    gate = gate_snapshot(corpus.gate(plan.gate_path))
+                    texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
+        except ReviewError as error:
+            told = answer.not_identical if isinstance(error, NotIdentical) else answer.refused
+            told.append(_not_carried(plan, error))
         else:
             plans.append(replace(plan, texts=tuple(texts)))
     return plans
@@ -218,22 +213,16 @@ def _accepted(text: SnapshotText, accepted: FileSnapshot, *, edited: bool) -> Sn
     return SnapshotText(text.path, accepted.content_sha256, accepted.text, accepted.byte_size)
 
 
-def _retirements(
-    rows: Sequence[CurrentAcceptance], path: str, *, corpus: Corpus, answer: CarryOverJson
-) -> list[CarryPlan]:
-    """Plan an empty text in place of the note or gate at `path` that is gone."""
-    gates = {gate.path for gate in corpus.gates.gates}
-    plans = []
-    for row in rows:
-        plan = CarryPlan(row, row.note.path, row.gate.path)
-        of_note = is_below(row.note.path, (path,))
-        file = row.note.path if of_note else row.gate.path
-        if is_there(corpus, file) if of_note else file in gates:
-            error = StillThere(f"{file} is there: only what is gone can be retired")
-            answer.refused.append(_not_carried(plan, error))
-        else:
-            plans.append(replace(plan, texts=(SnapshotText(file, EMPTY_SHA256, "", 0),)))
-    return plans
+def _nothing_left(row: CurrentAcceptance, path: str, corpus: Corpus) -> SnapshotText:
+    """Return an empty text in place of the note or gate at `path` that is gone.
+
+    :raises StillThere: it is not gone.
+    """
+    is_note = is_below(row.note.path, (path,))
+    file = row.note.path if is_note else row.gate.path
+    if is_there(corpus, file) if is_note else any(file == gate.path for gate in corpus.gates.gates):
+        raise StillThere(f"{file} is there: only what is gone can be retired")
+    return SnapshotText(file, EMPTY_SHA256, "", 0)
 
 
 def _write(
@@ -297,29 +286,25 @@ def _acceptance(
     new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
     note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
     gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
-    acceptance = Acceptance(
+    actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"
+    if request.new_path is None:
+        reason = request.reason or "retired: the file is gone"
+    elif event.review_pair_id is None:
+        actor, reason = event.actor, f"{event.reason} ({reason} by {actor})"
+    is_review = request.new_path is not None and event.review_pair_id is not None
+    return Acceptance(
         note_id=note.path_id,
         gate_id=gate.path_id,
         model_partition_id=row.model_partition_id,
         note_snapshot_id=note.snapshot_id,
         gate_snapshot_id=gate.snapshot_id,
-        kind=AcceptanceKind.OVERRIDE,
-        decision=Decision.PASS,
+        kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
+        decision=Decision.PASS if request.new_path is None else row.decision,
+        review_pair_id=event.review_pair_id if is_review else None,
         text_read_at=now,
-        actor=request.actor,
-        reason=request.reason or "retired: the file is gone",
+        actor=actor,
+        reason=reason,
     )
-    if request.new_path is None:
-        return acceptance
-    acceptance.decision = row.decision
-    acceptance.reason = f"carried over from {row.note.path} {row.gate.path}"
-    if event.review_pair_id is None:
-        acceptance.actor = event.actor
-        acceptance.reason = f"{event.reason} ({acceptance.reason} by {request.actor})"
-    else:
-        acceptance.kind = AcceptanceKind.CARRY_OVER
-        acceptance.review_pair_id = event.review_pair_id
-    return acceptance
 
 
 def _not_carried(plan: CarryPlan, error: ReviewError) -> NotCarriedJson:

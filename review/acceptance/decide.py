@@ -8,15 +8,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from review.acceptance.accept import accept, key_of
-from review.acceptance.ack import (
-    GateEdited,
-    NoteEdited,
-    Superseded,
-    key_json,
-    latest_decisions,
-    pin_texts,
-)
+from review.acceptance.accept import MoveOptions, accept, accept_now, key_of
+from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.domain.paths import gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
@@ -26,7 +19,6 @@ from review.models import (
     Acceptance,
     CurrentAcceptance,
     DecisionEvent,
-    ModelPartition,
     ReviewPair,
     ReviewStore,
 )
@@ -52,8 +44,8 @@ class PairOfAnotherModel(Conflict):
     """Another model than the partition's wrote the review: it is evidence, never an acceptance."""
 
 
-@dataclass(frozen=True)
-class OverrideRequest:
+@dataclass(frozen=True, kw_only=True)
+class OverrideRequest(MoveOptions):
     """The pairs of one note that a person accepts as they are, and why.
 
     :param gates: gate ids or paths; a bundle is none.
@@ -63,9 +55,7 @@ class OverrideRequest:
 
     note: str
     gates: tuple[str, ...]
-    model_partition: str
-    reason: str
-    actor: str
+    kind: AcceptanceKind = AcceptanceKind.OVERRIDE
     expect_note_sha256: str | None = None
     expect_gate_sha256: str | None = None
 
@@ -97,20 +87,7 @@ def override_acceptance(
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        partition = ModelPartition.objects.intern(request.model_partition)
-        acceptances = [
-            Acceptance(
-                **texts,
-                model_partition_id=partition.pk,
-                kind=AcceptanceKind.OVERRIDE,
-                decision=Decision.PASS,
-                text_read_at=now,
-                actor=request.actor,
-                reason=request.reason,
-            )
-            for texts in pin_texts(pairs, now=now)
-        ]
-        if accept(acceptances, now=now):
+        if not all(accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)):
             raise Superseded(
                 f"{note.path}: a later text was accepted in the meantime; nothing was written"
             )
@@ -132,11 +109,10 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
     """
     _require_words(reason=request.reason, actor=request.actor)
     pair = _require_pair(request.review_pair_id, config=config)
-    gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
     with transaction.atomic():
         # First: of two people deciding at once, the one whose event is later is accepted later.
         ReviewStore.objects.move_acceptances()
-        was = latest_decisions([pair.pk]).get(pair.pk, Decision(pair.decision))
+        earlier = pair.decision_events.order_by("pk").last()
         DecisionEvent.objects.create(
             pair=pair,
             decision=request.decision,
@@ -152,10 +128,10 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
         review_job_id=pair.job_id,
         note_path=pair.note.path,
         gate_path=pair.gate.path,
-        gate_id=gate_id,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
         model_partition=pair.job.model_partition.name,
         decision=request.decision.value,
-        was=was.value,
+        was=earlier.decision if earlier else pair.decision,
         accepted=not superseded,
         not_accepted_because=why_not and why_not.value,
     )
@@ -220,13 +196,8 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
 
 def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
     """Make acceptances of what rests on the review, and of the pair's own key if none does."""
-    events = Acceptance.objects.filter(review_pair=pair)
-    resting = CurrentAcceptance.objects.filter(
-        model_partition_id__in=events.values("model_partition_id"),
-        note_id__in=events.values("note_id"),
-        gate_id__in=events.values("gate_id"),
-        event__review_pair=pair,
-    ).select_related("event")
+    events = Acceptance.objects.filter(review_pair=pair).order_by("pk")
+    found = [event for event in events if event.pk == _current_event(event)]
     own = Acceptance(
         model_partition_id=pair.job.model_partition_id,
         note_id=pair.note_id,
@@ -236,7 +207,6 @@ def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
         kind=AcceptanceKind.FULL_REVIEW,
         text_read_at=pair.job.created_at,
     )
-    found = [row.event for row in resting.order_by("pk")]
     if key_of(own) not in map(key_of, found):
         found.append(own)
     for acceptance in found:
@@ -245,3 +215,12 @@ def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
         acceptance.decision = request.decision
         acceptance.actor, acceptance.reason = request.actor, request.reason
     return found
+
+
+def _current_event(event: Acceptance) -> int | None:
+    """Return the event that counts for the key of an event."""
+    partition, note, gate = key_of(event)
+    rows = CurrentAcceptance.objects.filter(
+        model_partition_id=partition, note_id=note, gate_id=gate
+    )
+    return rows.values_list("event_id", flat=True).first()

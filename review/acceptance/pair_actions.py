@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -44,13 +44,7 @@ class Pick:
 
 
 def ack_picks(
-    picks: Sequence[Pick],
-    *,
-    actor: str,
-    reason: str,
-    corpus: Corpus,
-    config: Config,
-    now: datetime,
+    picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
 ) -> list[AcksJson]:
     """Ack exactly the texts that were shown; one answer per model partition.
 
@@ -93,13 +87,9 @@ def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[byte
     targets: dict[str, list[dict[str, Any]]] = {}
     for pick in picks:
         target = {
-            "note_path": pick.note_path,
+            **asdict(pick),
             "gate_path": gate_path_of(pick.gate_id, gates_folder=config.gates_folder),
-            "gate_id": pick.gate_id,
             "reason": reason,
-            "reasons": [reason],
-            "note_sha256": pick.note_sha256,
-            "gate_sha256": pick.gate_sha256,
             "accepted_review_pair_id": pick.review_pair_id,
         }
         targets.setdefault(pick.model_partition, []).append(target)

@@ -77,7 +77,7 @@ class _Reading:
         self._agents = labels.precision(lambda actor: not is_person(actor))
         self._cells = sorted(filter(self._is_wanted, cells | set(self._people)))
         self._cases = {
-            (result.gate.sha256, result.model_partition): (result.hits, result.false_alarms)
+            (result.gate_sha256, result.model_partition): (result.hits, result.false_alarms)
             for result in read_gate_results(corpus, gates)
         }
 

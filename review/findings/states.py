@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
@@ -148,9 +148,14 @@ def _rows(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
     return found
 
 
-def latest_decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
-    """Return the latest disposition of each finding that has one."""
-    return {
-        fingerprint: Decided(DispositionState(row.state), row.note_sha256, row.at)
-        for fingerprint, row in Disposition.objects.latest_of(fingerprints).items()
-    }
+def latest_decided(
+    fingerprints: Iterable[str], dispositions: Any = Disposition.objects
+) -> dict[str, Decided]:
+    """Return the last disposition of each finding that has one."""
+    found: dict[str, Decided] = {}
+    for chunk in batched(sorted(set(fingerprints)), 500):
+        rows = dispositions.filter(fingerprint__in=chunk).order_by("pk")
+        columns = ("fingerprint", "state", "note_sha256", "at")
+        for fingerprint, state, *when in rows.values_list(*columns):
+            found[fingerprint] = Decided(DispositionState(state), *when)
+    return found

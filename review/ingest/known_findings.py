@@ -65,7 +65,9 @@ class KnownFindings:
         rows = [row for row in found if row[:2] in keys]
         self._read_texts(row[-1] for row in rows)
         for note_id, gate_id, *known, text_id in rows:
-            self._found[note_id, gate_id].append(KnownFinding(*known, self._texts[text_id]))
+            self._found[note_id, gate_id].append(
+                KnownFinding(*known, note_text=self._texts[text_id])
+            )
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
         for chunk in batched(sorted(set(snapshot_ids) - self._texts.keys()), 500):

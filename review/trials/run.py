@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -42,28 +42,30 @@ def create_trials(
         request.model_partition, corpus=corpus, config=config, actor=request.actor, now=now
     )
     results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
-    job_ids = {job for gate in results for case in gate.results for job in case.open_job_ids}
+    job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
+    gates = {gate.path: gate for gate in request.gates}
     rounds: list[list[DraftPair]] = [[] for _ in range(request.repeat)]
-    for gate in results:
-        for result in gate.results:
-            pair = DraftPair(_note(result.case), gate.gate)
-            for number in range(len(result.decisions + result.open_job_ids), request.repeat):
+    for result in results:
+        gate = gates[result.gate_path]
+        for case, of_case in zip(corpus.cases(gate).cases, result.cases, strict=True):
+            pair = DraftPair(_note(case), gate)
+            for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
-    for groups in batched(_groups(rounds, request.batch_size), _JOBS_PER_TRANSACTION):
-        job_ids.update(factory.create(groups, purpose=JobPurpose.TRIAL).job_ids)
+    groups = (group for pairs in rounds for group in _groups(pairs, request.batch_size))
+    for some in batched(groups, _JOBS_PER_TRANSACTION):
+        job_ids.update(factory.create(some, purpose=JobPurpose.TRIAL).job_ids)
     return sorted(job_ids)
 
 
-def _groups(rounds: Sequence[Sequence[DraftPair]], size: int) -> Iterator[Group[DraftPair]]:
-    for pairs in rounds:
-        yield from group_targets(
-            pairs,
-            grouping=Grouping.GATE,
-            batch_size=size,
-            note_of=lambda pair: pair.note.path,
-            gate_of=lambda pair: pair.gate.path,
-            lens_of=lambda pair: pair.gate.lens,
-        )
+def _groups(pairs: Sequence[DraftPair], size: int) -> Iterable[Group[DraftPair]]:
+    return group_targets(
+        pairs,
+        grouping=Grouping.GATE,
+        batch_size=size,
+        note_of=lambda pair: pair.note.path,
+        gate_of=lambda pair: pair.gate.path,
+        lens_of=lambda pair: pair.gate.lens,
+    )
 
 
 def _note(case: GateCase) -> CachedNote:
