@@ -64,10 +64,9 @@ class KnownFindings:
         found: list[tuple[Any, ...]] = [*stored, *_carried(notes, gates)]
         rows = [row for row in found if row[:2] in keys]
         self._read_texts(row[-1] for row in rows)
-        for note_id, gate_id, *known, text_id in rows:
-            self._found[note_id, gate_id].append(
-                KnownFinding(*known, note_text=self._texts[text_id])
-            )
+        for note_id, gate_id, mark, quote, text, severity, line, text_id in rows:
+            known = KnownFinding(mark, quote, text, severity, line, self._texts[text_id])
+            self._found[note_id, gate_id].append(known)
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
         for chunk in batched(sorted(set(snapshot_ids) - self._texts.keys()), 500):
