@@ -11,6 +11,7 @@ from django.db.models import Max
 
 from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
+from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
 from review.domain.paths import gate_id_of, near_matches
 from review.errors import Conflict, InputRejected, UsageRefused
@@ -91,19 +92,17 @@ def dispose_finding(
             if near
             else "commonplace warn_selector lists them",
         )
-    digest = digests_of(corpus, NoteList((), ()), [finding.note_path]).get(finding.note_path, "")
-    row = _disposition(fingerprint, request, note_sha256=digest, now=now)
+    digests = digests_of(corpus, NoteList((), ()), [finding.note_path])
+    row = _disposition(fingerprint, request, digests.get(finding.note_path), now=now)
     with transaction.atomic():
         ReviewStore.objects.take_turn()
         earlier = Disposition.objects.latest_of([fingerprint]).get(fingerprint)
         _store([row])
-    return DisposedJson(
+    return from_row(
+        DisposedJson,
+        finding,
         fingerprint=fingerprint,
-        note_path=finding.note_path,
-        gate_path=finding.gate_path,
         gate_id=gate_id_of(finding.gate_path, gates_folder=config.gates_folder),
-        severity=finding.severity,
-        text=finding.text,
         disposition=row.state,
         was=earlier.state if earlier is not None else None,
         reason=row.reason,
@@ -149,9 +148,9 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(request.findings)
         moved = [
-            _disposition(item, request, note_sha256=digests.get(notes[item], ""), now=now)
+            _disposition(item, request, digests.get(notes[item]), now=now)
             for item, shown_id in request.findings.items()
-            if (latest[item].pk if item in latest else 0) == shown_id
+            if _last_id(latest, item) == shown_id
         ]
         _store(moved)
     return _triaged(request.findings, moved, latest, now=now)
@@ -177,7 +176,7 @@ def dispose_matching(
             hint="go back, look at the new number and confirm it",
         )
     latest = Disposition.objects.latest_of(fingerprints)
-    shown = {item: latest[item].pk if item in latest else 0 for item in fingerprints}
+    shown = {item: _last_id(latest, item) for item in fingerprints}
     return dispose_findings(replace(request, findings=shown), config=config, now=now)
 
 
@@ -191,24 +190,28 @@ def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
         rows = list(Disposition.objects.filter(at=at, actor=actor).order_by("pk"))
         if not rows:
             raise NothingToUndo("there is nothing of yours to take back")
-        latest = Disposition.objects.latest_of(row.fingerprint for row in rows)
+        marks = [row.fingerprint for row in rows]
+        latest = Disposition.objects.latest_of(marks)
         counting = [row for row in rows if latest[row.fingerprint].pk == row.pk]
-        earlier = _earlier(counting)
-        _store(
-            [_restored(row, earlier.get(row.fingerprint), actor=actor, now=now) for row in counting]
-        )
-    return _triaged([row.fingerprint for row in rows], counting, latest, now=now)
+        # Nobody else can decide between two rows of one action.
+        earlier = Disposition.objects.filter(pk__lt=rows[0].pk).latest_of(marks)
+        _store([_restored(row, earlier.get(row.fingerprint), actor, now) for row in counting])
+    return _triaged(marks, counting, latest, now=now)
+
+
+def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
+    return latest[fingerprint].pk if fingerprint in latest else 0
 
 
 def _disposition(
-    fingerprint: str, request: DispositionRequest, *, note_sha256: str, now: datetime
+    fingerprint: str, request: DispositionRequest, note_sha256: str | None, *, now: datetime
 ) -> Disposition:
     return Disposition(
         fingerprint=fingerprint,
         state=request.state,
         reason=request.reason,
         actor=request.actor,
-        note_sha256=note_sha256,
+        note_sha256=note_sha256 or "",
         at=now,
     )
 
@@ -226,8 +229,8 @@ def _triaged(
     now: datetime,
 ) -> Triaged:
     done = {row.fingerprint: None for row in moved}
-    others = [item for item in fingerprints if item not in done and item in latest]
-    return Triaged(at=now, moved=tuple(done), not_moved=tuple(latest[item] for item in others))
+    others = [latest[item] for item in fingerprints if item not in done and item in latest]
+    return Triaged(at=now, moved=tuple(done), not_moved=tuple(others))
 
 
 def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
@@ -236,9 +239,7 @@ def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
     for chunk in batched(fingerprints, 500):
         rows = FindingState.objects.filter(fingerprint__in=chunk)
         notes.update(rows.values_list("fingerprint", "note_path"))
-    for fingerprint in fingerprints:
-        if fingerprint in notes:
-            continue
+    for fingerprint in set(fingerprints) - notes.keys():
         finding = find_finding(fingerprint)
         if finding is None:
             raise UnknownFinding(
@@ -248,36 +249,26 @@ def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
     return notes
 
 
-def _earlier(rows: Sequence[Disposition]) -> dict[str, Disposition]:
-    """Return the disposition before each of the rows, for those that have one."""
-    found: dict[str, Disposition] = {}
-    for chunk in batched(rows, 500):
-        undone = {row.fingerprint: row.pk for row in chunk}
-        for row in Disposition.objects.filter(fingerprint__in=undone).order_by("pk"):
-            if row.pk < undone[row.fingerprint]:
-                found[row.fingerprint] = row
-    return found
-
-
 def _restored(
-    row: Disposition, earlier: Disposition | None, *, actor: str, now: datetime
+    row: Disposition, earlier: Disposition | None, actor: str, now: datetime
 ) -> Disposition:
     """Return what held before `row`: the earlier disposition, or open if it was not in force."""
-    holds = earlier is not None and _state_by(earlier, row) == earlier.state
+    kept = earlier if earlier and _was_in_force(earlier, row) else None
     return Disposition(
         fingerprint=row.fingerprint,
-        state=earlier.state if earlier and holds else DispositionState.OPEN,
-        reason=earlier.reason if earlier and holds else _UNDONE,
+        state=kept.state if kept else DispositionState.OPEN,
+        reason=kept.reason if kept else _UNDONE,
         actor=actor,
-        note_sha256=earlier.note_sha256 if earlier and holds else row.note_sha256,
+        note_sha256=(kept or row).note_sha256,
         at=now,
     )
 
 
-def _state_by(earlier: Disposition, row: Disposition) -> DispositionState:
+def _was_in_force(earlier: Disposition, row: Disposition) -> bool:
     decided = Decided(DispositionState(earlier.state), earlier.note_sha256, earlier.at)
     states = FindingState.objects.filter(fingerprint=row.fingerprint)
     read_at = states.aggregate(last=Max("text_read_at"))["last"]
     if read_at is None:
-        return decided.state
-    return finding_state(decided, text_read_at=read_at, note_sha256=row.note_sha256).state
+        return True
+    now = finding_state(decided, text_read_at=read_at, note_sha256=row.note_sha256)
+    return now.state == decided.state
