@@ -24,7 +24,7 @@ from review.documents.problems import problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.findings.documents import QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import ReviewedPair, read_findings_now
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, read_targets
 from review.knowledge_base import Corpus
@@ -237,15 +237,12 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[R
     for chunk in batched(targets, _CHUNK):
         found = reviews.in_bulk([target.accepted_review_pair_id for target in chunk])
         pairs = [found[target.accepted_review_pair_id or 0] for target in chunk]
-        reader = FindingReader(
-            corpus, digests={target.note_path: target.note_sha256 for target in chunk}
-        )
-        findings = reader.read_each(
-            [
-                ReviewedPair.of(pair, note_path=target.note_path, gate_path=target.gate_path)
-                for target, pair in zip(chunk, pairs, strict=True)
-            ]
-        )
+        reviewed = [
+            ReviewedPair(pair, target.note_path, target.gate_path)
+            for target, pair in zip(chunk, pairs, strict=True)
+        ]
+        digests = {target.note_path: target.note_sha256 for target in chunk}
+        findings = read_findings_now(corpus, reviewed, digests=digests)
         for target, pair, of_pair in zip(chunk, pairs, findings, strict=True):
             suspects = [
                 finding

@@ -15,6 +15,7 @@ from review.domain.statistics import Agreement, Proportion
 from review.models import JoinedKeys, NamedKeys, ReviewPair
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision
 
+_Keys = frozenset[int]  # of texts of notes
 # A gate and its text, and the two partitions.
 AgreementKey = tuple[int, int, int, int]
 
@@ -58,10 +59,9 @@ def read_decisions(gates: Collection[int] | None = None) -> Decisions:
             found.flips[cell] = Proportion(flips, len(repeated))
             flagging = frozenset(key for key in flagged if flagged[key] >= passed[key])
             judged.append((partition, flagging, frozenset(passed | flagged)))
-        for (one, *of_one), (other, *of_other) in combinations(judged, 2):
-            table = _table(*of_one, *of_other)
-            if table.n:
-                found.tables[gate, text, one, other] = table
+        for one, other in combinations(judged, 2):
+            if table := _table(one[1:], other[1:]):
+                found.tables[gate, text, one[0], other[0]] = table
     return found
 
 
@@ -69,13 +69,10 @@ def _counted(joined: str | None) -> Counter[int]:
     return Counter(map(int, joined.split(","))) if joined else Counter()
 
 
-def _table(
-    flagged: frozenset[int],
-    judged: frozenset[int],
-    flagged2: frozenset[int],
-    judged2: frozenset[int],
-) -> Agreement:
-    """Compare what two partitions flag, of the notes that both judged; all are keys of texts."""
+def _table(one: tuple[_Keys, _Keys], other: tuple[_Keys, _Keys]) -> Agreement | None:
+    """Compare what two partitions flag, of the notes that both judged; None: they share none."""
+    (flagged, judged), (flagged2, judged2) = one, other
     shared, both = judged & judged2, len(flagged & flagged2)
     first, second = len(flagged & shared) - both, len(flagged2 & shared) - both
-    return Agreement(both, first, second, len(shared) - both - first - second)
+    rest = len(shared) - both - first - second
+    return Agreement(both, first, second, rest) if shared else None

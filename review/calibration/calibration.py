@@ -16,9 +16,10 @@ from review.calibration.documents import (
     GroupRecordJson,
     ShareJson,
 )
-from review.calibration.labels import Cell, Labels, count_findings, is_person
+from review.calibration.labels import NONE, Cell, Labels, count_findings, is_person
 from review.calibration.outcomes import read_addressed
 from review.calibration.standings import Standings
+from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
@@ -28,7 +29,6 @@ from review.vocabulary import ACCEPTING_DECISIONS
 
 _DIGITS = 4
 _SIGNIFICANT = 0.05
-_NONE = Proportion(0, 0)
 # Of a text of a gate by key: its digest, and whether it is the one on disk.
 _Digests = Mapping[int, tuple[str, bool]]
 _TableKey = tuple[str, str, str, str, str]
@@ -68,8 +68,7 @@ class _Reading:
         if request.gates:
             self._gates = set(KbPath.objects.ids(gate.path for gate in gates).values())
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
-        labels = Labels()
-        self._findings, self._addressed = count_findings(), read_addressed()
+        labels, self._findings, self._addressed = Labels(), count_findings(), read_addressed()
         self._decisions = read_decisions(self._gates) if request.with_agreement else None
         cells = {*self._findings, *(self._decisions.counts if self._decisions else ())}
         self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
@@ -82,9 +81,8 @@ class _Reading:
         }
 
     def document(self) -> CalibrationJson:
-        texts = FileSnapshot.objects.filter(
-            pk__in=NamedKeys({cell.gate_text for cell in self._cells})
-        )
+        keys = NamedKeys({cell.gate_text for cell in self._cells})
+        texts = FileSnapshot.objects.filter(pk__in=keys)
         digests = {
             key: (sha256, self._now.get(path) == sha256)
             for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
@@ -104,22 +102,20 @@ class _Reading:
         return is_of_gate and (not named or self._partitions[cell.partition] in named)
 
     def _gate(self, cell: Cell, sha256: str, is_now: bool) -> GateRecordJson:
-        cases = self._cases.get((sha256, self._partitions[cell.partition]))
+        partition = self._partitions[cell.partition]
+        hits, false_alarms = self._cases.get((sha256, partition), (None, None))
         standing, gate_id = self._standings.of(cell), self._standings.gate_id(cell.gate)
+        precision = round(standing.belief.mean, _DIGITS)
         return GateRecordJson(
             gate_id=gate_id,
             lens=self._standings.lens(cell.gate),
             gate_sha256=sha256,
             is_now=is_now,
-            model_partition=self._partitions[cell.partition],
+            model_partition=partition,
             muted=self._config.muted.get(gate_id),
-            estimate=EstimateJson(
-                precision=round(standing.belief.mean, _DIGITS),
-                borrowed_from=standing.borrowed_from,
-                weight=standing.weight,
-            ),
-            hits=cases[0] if cases else None,
-            false_alarms=cases[1] if cases else None,
+            estimate=from_row(EstimateJson, standing, precision=precision),
+            hits=hits,
+            false_alarms=false_alarms,
             **self._record([cell]),
         )
 
@@ -131,25 +127,22 @@ class _Reading:
 
     def _record(self, cells: Collection[Cell]) -> dict[str, Any]:
         def added(book: Mapping[Cell, Proportion]) -> Proportion:
-            return sum((book[cell] for cell in cells if cell in book), _NONE)
+            return sum((book[cell] for cell in cells if cell in book), NONE)
 
-        decided = self._decisions
-        counts = (
-            [decided.counts[cell] for cell in cells if cell in decided.counts] if decided else []
-        )
-        return {
+        record = {
             "findings": sum(self._findings[cell] for cell in cells),
             "word": added(self._people).word,
             "people": _share(added(self._people)),
             "agents": _share(added(self._agents)),
             "addressed": _share(added(self._addressed)),
-            "decisions": {
-                word.value: sum(count[word] for count in counts) for word in ACCEPTING_DECISIONS
-            }
-            if decided
-            else None,
-            "flips": _share(added(decided.flips)) if decided else None,
+            "decisions": None,
+            "flips": None,
         }
+        if decided := self._decisions:
+            counts = [decided.counts[cell] for cell in cells if cell in decided.counts]
+            words = {word.value: sum(n[word] for n in counts) for word in ACCEPTING_DECISIONS}
+            record |= {"decisions": words, "flips": _share(added(decided.flips))}
+        return record
 
     def _agreements(self, found: Decisions, digests: _Digests) -> list[AgreementJson]:
         tables: dict[_TableKey, Agreement] = {}
@@ -192,13 +185,8 @@ def _agreement(
 
 
 def _share(found: Proportion) -> ShareJson:
-    return ShareJson(
-        k=found.k,
-        n=found.n,
-        share=_rounded(found.value),
-        low=round(found.low, _DIGITS),
-        high=round(found.high, _DIGITS),
-    )
+    low, high = round(found.low, _DIGITS), round(found.high, _DIGITS)
+    return from_row(ShareJson, found, share=_rounded(found.value), low=low, high=high)
 
 
 def _rounded(value: float | None) -> float | None:

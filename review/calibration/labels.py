@@ -13,6 +13,7 @@ from review.models import Disposition, Finding, FindingState
 from review.vocabulary import DispositionState, NotAccepted
 
 PEOPLE = "human:"
+NONE = Proportion(0, 0)
 _SETTLED = (DispositionState.FIXED, DispositionState.REJECTED)
 
 
@@ -59,12 +60,11 @@ class Labels:
             for name, state, actor in self._said
             if is_judge(actor)
         }
-        found: dict[Cell, Proportion] = {}
+        found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
         for name, state in last.items():
             if state in _SETTLED:
-                one = Proportion(int(state == DispositionState.FIXED), 1)
                 for cell in self._cells[name]:
-                    found[cell] = found.get(cell, Proportion(0, 0)) + one
+                    found[cell] += Proportion(int(state == DispositionState.FIXED), 1)
         return found
 
     def _read_others(self, wanted: Collection[str]) -> Mapping[str, str]:
@@ -73,14 +73,10 @@ class Labels:
         :return: the fingerprint of a moved finding to the one under which it was reported.
         """
         same: dict[str, str] = {}
-        if not wanted:
-            return same
         rows = FindingState.objects.filter(
             fingerprint__in=Disposition.objects.values("fingerprint")
-        )
-        for name, reported, *cell in rows.values_list(
-            "fingerprint", "finding__fingerprint", *_CELL
-        ):
+        ).values_list("fingerprint", "finding__fingerprint", *_CELL)
+        for name, reported, *cell in rows if wanted else ():
             if name in wanted:
                 same[name] = reported or name
                 self._cells[same[name]].add(Cell(*cell))

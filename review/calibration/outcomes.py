@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
 
 from django.db.models import OuterRef, Subquery
 
-from review.calibration.labels import Cell
+from review.calibration.labels import NONE, Cell
 from review.domain.statistics import Proportion
 from review.models import FileSnapshot, Finding, NamedKeys, ReviewPair, batched
 from review.vocabulary import QUEUED_DECISIONS, NotAccepted, PairStatus
@@ -36,28 +36,21 @@ def read_addressed() -> dict[Cell, Proportion]:
         "pair__note_snapshot_id", "next", "fingerprint", "quote", "note_line",
         "pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id",
     )  # fmt: skip
-    found: dict[Cell, Proportion] = {}
+    found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
     followed = rows.filter(next__isnull=False).order_by("pk").values_list(*columns)
     for chunk in batched(list(followed), _AT_ONCE):
-        following = {row[1] for row in chunk}
-        repeated = set(
-            Finding.objects.filter(pair_id__in=NamedKeys(following)).values_list(
-                "pair_id", "fingerprint"
-            )
-        )
-        later = ReviewPair.objects.filter(pk__in=NamedKeys(following))
+        following = NamedKeys({row[1] for row in chunk})
+        listed = Finding.objects.filter(pair_id__in=following)
+        repeated = set(listed.values_list("pair_id", "fingerprint"))
+        later = ReviewPair.objects.filter(pk__in=following)
         text_after = dict(later.values_list("pk", "note_snapshot_id"))
-        texts = _texts({row[0] for row in chunk} | set(text_after.values()))
+        keys = NamedKeys({row[0] for row in chunk} | set(text_after.values()))
+        texts = dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
         for before, pair_id, name, quote, line, *cell in chunk:
             changed = _is_changed(texts[before], texts[text_after[pair_id]], quote, line)
-            one = Proportion(int(changed and (pair_id, name) not in repeated), 1)
-            found[Cell(*cell)] = found.get(Cell(*cell), Proportion(0, 0)) + one
+            addressed = changed and (pair_id, name) not in repeated
+            found[Cell(*cell)] += Proportion(int(addressed), 1)
     return found
-
-
-def _texts(keys: Collection[int]) -> dict[int, str]:
-    rows = FileSnapshot.objects.filter(pk__in=NamedKeys(keys))
-    return dict(rows.values_list("pk", "text"))
 
 
 def _is_changed(before: str, after: str, quote: str, line: int) -> bool:

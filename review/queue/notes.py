@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -12,6 +13,7 @@ from review.knowledge_base import Gate, NoteList
 from review.knowledge_base.gate_catalog import GateCatalog
 from review.knowledge_base.opening import open_corpus
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
+from review.selection.path_filters import within
 from review.settings.config import Config
 from review.vocabulary import DispositionState
 
@@ -107,3 +109,12 @@ def gate_keys(gates: Collection[Gate]) -> tuple[dict[int, str], list[int]]:
         if digests[paths[path_id]] == sha256
     ]
     return paths, texts
+
+
+def values_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
+    """Return the values of a column in rows whose path is at or below one of these paths."""
+    if not paths:  # the filter is not set
+        return []
+    is_wanted = within(paths)
+    found = FindingState.objects.order_by().values_list(path, value).distinct()
+    return [kept for found_path, kept in found if is_wanted(found_path)] or [0]

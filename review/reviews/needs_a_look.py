@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of, lens_of
 from review.findings.documents import LookJson, LooksJson, QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import ReviewedPair, read_findings_now
 from review.knowledge_base import Corpus
 from review.models import (
     Acceptance,
@@ -53,12 +53,8 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     )
     listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    found = FindingReader(corpus, digests=digests).read_each(
-        [
-            ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path)
-            for pair in pairs
-        ]
-    )
+    reviewed = [ReviewedPair(pair, pair.note.path, pair.gate.path) for pair in pairs]
+    found = read_findings_now(corpus, reviewed, digests=digests)
     kept = [
         (pair, findings)
         for pair, findings in zip(pairs, found, strict=True)

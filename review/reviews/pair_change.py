@@ -10,7 +10,7 @@ from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import ReviewedPair, read_findings_now
 from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote
@@ -175,9 +175,9 @@ def _findings(
     pair = row.event.review_pair
     if pair is None:
         return []
-    reviewed = ReviewedPair.of(pair, note_path=row.note.path, gate_path=row.gate.path)
+    reviewed = ReviewedPair(pair, row.note.path, row.gate.path)
     digests = {row.note.path: note_sha256} if note_sha256 else {}
-    found = FindingReader(corpus, digests=digests).read_each([reviewed])[0]
+    found = read_findings_now(corpus, [reviewed], digests=digests)[0]
     return [
         QuotedFinding(
             finding,

@@ -11,7 +11,7 @@ from review.documents.base import from_row, timestamp
 from review.domain.paths import gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import ReviewedPair, read_findings_now
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,
@@ -181,11 +181,8 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
 
 def _findings(shown: Sequence[_Shown], corpus: Corpus) -> list[list[QueueFindingJson]]:
     digests = {path: _digest(path, corpus.read_note) or "" for path in {s.note_path for s in shown}}
-    reviewed = [
-        ReviewedPair.of(item.pair, note_path=item.note_path, gate_path=item.gate_path)
-        for item in shown
-    ]
-    return FindingReader(corpus, digests=digests).read_each(reviewed)
+    reviewed = [ReviewedPair(item.pair, item.note_path, item.gate_path) for item in shown]
+    return read_findings_now(corpus, reviewed, digests=digests)
 
 
 def _review_json(
