@@ -57,16 +57,6 @@ class AckInputRequest:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class TrivialAckRequest:
-    """The scope to look at, with a partition, and in whose name to ack."""
-
-    scope: SelectionRequest
-    actor: str
-    reason: str = ""
-    dry_run: bool = False
-
-
 class AckTarget(TargetInput):
     """A target of a selection, with all its reasons and the review it rested on then."""
 
@@ -115,7 +105,13 @@ def ack_selection(
 
 
 def ack_trivial_changes(
-    request: TrivialAckRequest, *, corpus: Corpus, now: datetime
+    scope: SelectionRequest,
+    *,
+    actor: str,
+    reason: str = "",
+    dry_run: bool = False,
+    corpus: Corpus,
+    now: datetime,
 ) -> TrivialAcksJson:
     """Ack the pairs of which only the note changed, and that trivially.
 
@@ -125,10 +121,10 @@ def ack_trivial_changes(
     :raises UsageRefused: no partition, or no gates are named.
     :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
     """
-    partition = request.scope.model_partition
+    partition = scope.model_partition
     if partition is None:
         raise UsageRefused("say whose acceptances to move: --model PARTITION")
-    selection = select_targets(corpus, replace(request.scope, reasons=(Staleness.NOTE_CHANGED,)))
+    selection = select_targets(corpus, replace(scope, reasons=(Staleness.NOTE_CHANGED,)))
     # All of them before the first write: the selection reads the store as it goes.
     trivial = [target for target in selection.targets() if is_trivial(target)]
     measured = [target for target in trivial if target.accepted_review_pair_id is not None]
@@ -140,15 +136,15 @@ def ack_trivial_changes(
         options=AckOptions(
             model_partition=partition,
             kind=AcceptanceKind.AUTO_ACK,
-            actor=request.actor,
-            reason=request.reason,
+            actor=actor,
+            reason=reason,
         ),
         answer=acks,
         corpus=corpus,
-        now=None if request.dry_run else now,
+        now=None if dry_run else now,
     )
     return TrivialAcksJson(
-        dry_run=request.dry_run,
+        dry_run=dry_run,
         model_partition=partition,
         acked=acks.acked,
         left=[

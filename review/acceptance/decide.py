@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -60,16 +60,6 @@ class OverrideRequest(MoveOptions):
     expect_gate_sha256: str | None = None
 
 
-@dataclass(frozen=True)
-class DecisionRequest:
-    """A person's decision about a review; `decision` is pass, warn or fail."""
-
-    review_pair_id: int
-    decision: Decision
-    reason: str
-    actor: str
-
-
 def override_acceptance(
     request: OverrideRequest, *, corpus: Corpus, now: datetime
 ) -> OverriddenJson:
@@ -99,28 +89,25 @@ def override_acceptance(
     )
 
 
-def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> DecisionSetJson:
-    """Decide a completed pair; the decision is kept, and accepted unless it is superseded.
+def set_decision(
+    pair_id: int, decision: Decision, *, reason: str, actor: str, config: Config, now: datetime
+) -> DecisionSetJson:
+    """Decide a completed pair as pass, warn or fail; the decision is kept, and accepted unless it is superseded.
 
     What the pair's texts were acked to or carried over to keeps its texts and takes the decision.
 
     :raises UsageRefused: no reason or no actor is given.
     :raises UnknownPair, PairNotCompleted, PairOfTrial, PairOfAnotherModel: there is no review to decide.
     """
-    _require_words(reason=request.reason, actor=request.actor)
-    pair = _require_pair(request.review_pair_id, config=config)
+    _require_words(reason=reason, actor=actor)
+    pair = _require_pair(pair_id, config=config)
     with transaction.atomic():
         # First: of two people deciding at once, the one whose event is later is accepted later.
         ReviewStore.objects.move_acceptances()
         earlier = pair.decision_events.order_by("pk").last()
-        DecisionEvent.objects.create(
-            pair=pair,
-            decision=request.decision,
-            actor=request.actor,
-            reason=request.reason,
-            at=now,
-        )
-        superseded = accept(_decided(pair, request), now=now)
+        said = {"decision": decision, "actor": actor, "reason": reason}
+        DecisionEvent.objects.create(pair=pair, at=now, **said)
+        superseded = accept(_decided(pair, said), now=now)
         why_not = NotAccepted.SUPERSEDED if superseded else None
         ReviewPair.objects.settle(pair.pk, not_accepted=why_not)
     return DecisionSetJson(
@@ -130,7 +117,7 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
         gate_path=pair.gate.path,
         gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
         model_partition=pair.job.model_partition.name,
-        decision=request.decision.value,
+        decision=decision.value,
         was=earlier.decision if earlier else pair.decision,
         accepted=not superseded,
         not_accepted_because=why_not and why_not.value,
@@ -194,7 +181,7 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     return pair
 
 
-def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
+def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
     """Make acceptances of what rests on the review, and of the pair's own key if none does."""
     events = Acceptance.objects.filter(review_pair=pair).order_by("pk")
     found = [event for event in events if event.pk == _current_event(event)]
@@ -210,10 +197,9 @@ def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
     if key_of(own) not in map(key_of, found):
         found.append(own)
     for acceptance in found:
-        acceptance.pk = None
-        acceptance.review_pair = pair
-        acceptance.decision = request.decision
-        acceptance.actor, acceptance.reason = request.actor, request.reason
+        acceptance.pk, acceptance.review_pair = None, pair
+        for name, value in said.items():
+            setattr(acceptance, name, value)
     return found
 
 

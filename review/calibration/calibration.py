@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from review.calibration.agreement import Decisions, read_decisions
@@ -24,6 +23,7 @@ from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
+from review.trials.documents import GateResultJson
 from review.trials.results import read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
@@ -34,57 +34,61 @@ _Digests = Mapping[int, tuple[str, bool]]
 _TableKey = tuple[str, str, str, str, str]
 
 
-@dataclass(frozen=True)
-class CalibrationRequest:
-    """A selection of calibration records; an empty filter keeps all.
-
-    :param gates: gate ids, paths and bundles.
-    :param with_agreement: read every review, for decisions, flips and agreement.
-    """
-
-    gates: tuple[str, ...] = ()
-    partitions: tuple[str, ...] = ()
-    with_agreement: bool = False
-
-
 def read_calibration(
-    corpus: Corpus, request: CalibrationRequest, *, config: Config
+    corpus: Corpus,
+    *,
+    gates: Sequence[str] = (),
+    partitions: Collection[str] = (),
+    with_agreement: bool = False,
+    config: Config,
 ) -> CalibrationJson:
     """Read the track record of gates, by gate text and partition, by lens and by partition.
 
+    :param gates: gate ids, paths and bundles; none is all, as of `partitions`.
+    :param with_agreement: read every review, for decisions, flips and agreement.
     :raises UnknownGate, AmbiguousGate: a name does not resolve.
     """
-    return _Reading(corpus, request, config).document()
+    found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
+    keys = set(KbPath.objects.ids(gate.path for gate in found).values()) if gates else None
+    decisions = read_decisions(keys) if with_agreement else None
+    reading = _Reading(config, decisions, read_gate_results(corpus, found))
+    reading.select(keys, partitions)
+    return reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
 
 
 class _Reading:
     """The store's counts by cell, and their conversion to records."""
 
-    def __init__(self, corpus: Corpus, request: CalibrationRequest, config: Config) -> None:
-        self._now = {gate.path: gate.sha256 for gate in corpus.gates.gates}
-        self._config, self._request = config, request
-        gates = corpus.gates.resolve(request.gates) if request.gates else corpus.gates.gates
-        self._gates: set[int] | None = None
-        if request.gates:
-            self._gates = set(KbPath.objects.ids(gate.path for gate in gates).values())
+    def __init__(
+        self, config: Config, decisions: Decisions | None, cases: Iterable[GateResultJson]
+    ) -> None:
+        self._config, self._decisions = config, decisions
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
         labels, self._findings, self._addressed = Labels(), count_findings(), read_addressed()
-        self._decisions = read_decisions(self._gates) if request.with_agreement else None
         cells = {*self._findings, *(self._decisions.counts if self._decisions else ())}
         self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
         self._people = self._standings.people
         self._agents = labels.precision(lambda actor: not is_person(actor))
-        self._cells = sorted(filter(self._is_wanted, cells | set(self._people)))
+        self._cells = sorted(cells | set(self._people))
         self._cases = {
             (result.gate_sha256, result.model_partition): (result.hits, result.false_alarms)
-            for result in read_gate_results(corpus, gates)
+            for result in cases
         }
 
-    def document(self) -> CalibrationJson:
+    def select(self, gates: Collection[int] | None, partitions: Collection[str]) -> None:
+        """Keep the cells of these gates and partitions; None and none are all."""
+        self._cells = [
+            cell
+            for cell in self._cells
+            if (gates is None or cell.gate in gates)
+            and (not partitions or self._partitions[cell.partition] in partitions)
+        ]
+
+    def document(self, gates_now: Mapping[str, str]) -> CalibrationJson:
         keys = NamedKeys({cell.gate_text for cell in self._cells})
         texts = FileSnapshot.objects.filter(pk__in=keys)
         digests = {
-            key: (sha256, self._now.get(path) == sha256)
+            key: (sha256, gates_now.get(path) == sha256)
             for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
         }
         gates = [self._gate(cell, *digests[cell.gate_text]) for cell in self._cells]
@@ -95,11 +99,6 @@ class _Reading:
             partitions=self._groups(lambda cell: self._partitions[cell.partition]),
             agreement=self._agreements(self._decisions, digests) if self._decisions else None,
         )
-
-    def _is_wanted(self, cell: Cell) -> bool:
-        named = self._request.partitions
-        is_of_gate = self._gates is None or cell.gate in self._gates
-        return is_of_gate and (not named or self._partitions[cell.partition] in named)
 
     def _gate(self, cell: Cell, sha256: str, is_now: bool) -> GateRecordJson:
         partition = self._partitions[cell.partition]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime
 
-from review.acceptance.decide import DecisionRequest, PairOfAnotherModel, set_decision
+from review.acceptance.decide import PairOfAnotherModel, set_decision
 from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of
 from review.ingest.parse import read_review
@@ -70,8 +70,10 @@ def reread_reviews(
             decided.append(document)
             continue
         with suppress(PairOfAnotherModel):
-            request = DecisionRequest(pair_id, decision, reason=REASON, actor=actor)
-            decided.append(from_row(RereadJson, set_decision(request, config=config, now=now)))
+            done = set_decision(
+                pair_id, decision, reason=REASON, actor=actor, config=config, now=now
+            )
+            decided.append(from_row(RereadJson, done))
     return RereadReviewsJson(
         dry_run=dry_run, decided=decided, still_unknown=len(pair_ids) - len(decided)
     )

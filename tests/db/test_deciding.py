@@ -9,7 +9,6 @@ import pytest
 from review.acceptance.ack import AckRequest, Superseded, ack_gate_review, read_pair_states
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.acceptance.decide import (
-    DecisionRequest,
     OverrideRequest,
     PairNotCompleted,
     PairOfAnotherModel,
@@ -71,8 +70,8 @@ def override(root, *gates: str, now=LATER, **overrides):
 
 def decide(root, pair_id: int, decision: Decision = Decision.PASS, now=LATER, **overrides):
     fields = {"reason": "I read it", "actor": "human:ana"}
-    request = DecisionRequest(review_pair_id=pair_id, decision=decision, **fields | overrides)
-    return set_decision(request, config=make_config(root), now=now)
+    config = make_config(root)
+    return set_decision(pair_id, decision, **fields | overrides, config=config, now=now)
 
 
 class TestOverride:

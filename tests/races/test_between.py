@@ -12,7 +12,7 @@ import pytest
 
 from review.acceptance import carry_over as carrying
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
-from review.acceptance.decide import DecisionRequest, set_decision
+from review.acceptance.decide import set_decision
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest, JobMoved
@@ -60,8 +60,8 @@ class TestCarryOver:
         return carry_over_acceptances(request, corpus=open_corpus(root), now=LATER)
 
     def decide(self, root, pair):
-        request = DecisionRequest(pair, Decision.FAIL, reason="it lies", actor="human:d")
-        set_decision(request, config=make_config(root), now=LATER)
+        said = {"reason": "it lies", "actor": "human:d"}
+        set_decision(pair, Decision.FAIL, **said, config=make_config(root), now=LATER)
 
     def test_does_not_carry_a_decision_that_was_taken_back_meanwhile(self, root, pair, monkeypatch):
         after(monkeypatch, carrying, "_plans", lambda: self.decide(root, pair))

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings
-from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_changes
+from review.acceptance.ack_selection import ack_trivial_changes
 from review.acceptance.documents import TrivialAcksJson
 from review.errors import ExitCode
 from review.knowledge_base.opening import open_corpus
@@ -45,11 +45,15 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         scope = selection_request(options)
-        request = TrivialAckRequest(
-            scope, options["actor"], options["reason"] or "", options["dry_run"]
-        )
         with open_corpus(settings.current()) as corpus:
-            result = ack_trivial_changes(request, corpus=corpus, now=self.now)
+            result = ack_trivial_changes(
+                scope,
+                actor=options["actor"],
+                reason=options["reason"] or "",
+                dry_run=options["dry_run"],
+                corpus=corpus,
+                now=self.now,
+            )
         if self.as_json:
             self.write_json(result)
         else:

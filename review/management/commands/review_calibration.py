@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings, store
-from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.calibration import read_calibration
 from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
@@ -59,13 +59,14 @@ class Command(ReviewCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         config = settings.current()
-        request = CalibrationRequest(
-            gates=tuple(options["gates"]),
-            partitions=tuple(options["model"]),
-            with_agreement=options["agreement"],
-        )
         with open_corpus(config) as corpus:
-            document = read_calibration(corpus, request, config=config)
+            document = read_calibration(
+                corpus,
+                gates=options["gates"],
+                partitions=options["model"],
+                with_agreement=options["agreement"],
+                config=config,
+            )
         self.show(document, _lines(document))
         unknown = list(unknown_partitions(options["model"], config=config))
         for line in unknown:

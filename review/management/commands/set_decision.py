@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings
-from review.acceptance.decide import DecisionRequest, set_decision
+from review.acceptance.decide import set_decision
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.command import ReviewCommand
 from review.management.kit.options import positive_int, text, word
-from review.vocabulary import ACCEPTING_DECISIONS
+from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
 
 class Command(ReviewCommand):
@@ -47,8 +47,14 @@ class Command(ReviewCommand):
         parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = request_of(DecisionRequest, options)
-        result = set_decision(request, config=settings.current(), now=self.now)
+        result = set_decision(
+            options["review_pair_id"],
+            Decision(options["decision"]),
+            reason=options["reason"],
+            actor=options["actor"],
+            config=settings.current(),
+            now=self.now,
+        )
         accepted = "accepted" if result.accepted else "not accepted"
         what = f"{result.decision} (was {result.was}), {accepted}"
         self.show(result, [f"{what}: {result.note_path} {result.gate_id}"])
