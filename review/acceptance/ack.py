@@ -147,12 +147,12 @@ def apply_acks(
 
     :param now: None only evaluates them.
     """
+    if now is not None:
+        # First, so that an ingest that comes in between is either seen or waits.
+        ReviewStore.objects.move_acceptances()
     results = evaluate_acks(acks, options=options)
-    if now is None or not any(isinstance(result, Review) for result in results):
-        return results  # nothing is written, not even the lock taken
-    # Before the evaluation that counts: an ingest that comes in between is either seen or waits.
-    ReviewStore.objects.move_acceptances()
-    results = evaluate_acks(acks, options=options)
+    if now is None:
+        return results
     reviews = [(n, result) for n, result in enumerate(results) if isinstance(result, Review)]
     pairs = [(acks[n].pair, review.decision, review.review_pair_id) for n, review in reviews]
     for (n, _review), accepted in zip(reviews, accept_now(pairs, options, now=now), strict=True):

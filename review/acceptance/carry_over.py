@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -26,7 +26,7 @@ from review.models import (
     FileSnapshot,
     FileSnapshotKey,
     KbPath,
-    ModelPartition,
+    NamedKeys,
     ReviewStore,
     SnapshotText,
     batched,
@@ -112,14 +112,14 @@ def carry_over_acceptances(
         not_identical=[],
         refused=[],
     )
-    notes = NoteCache(corpus)
+    work = _Carrying(request, old, corpus, now, NoteCache(corpus), answer)
     for chunk in batched(wanted, _CHUNK):
-        plans = _plans(chunk, old, notes=notes, corpus=corpus, request=request, answer=answer)
+        plans = work.plans(chunk)
         with nullcontext() if request.dry_run else transaction.atomic():
             if not request.dry_run:
                 # First, so that no review of the path is accepted between the look and the write.
                 ReviewStore.objects.move_acceptances()
-            _write(plans, request=request, answer=answer, now=now)
+            work.write(plans)
     return answer
 
 
@@ -138,177 +138,150 @@ def _moved(path: str, old: str, new: str | None) -> str:
 def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAcceptance]:
     """Return what is accepted for notes or gates at `path` or below it, without what is retired."""
     names = KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
-    path_ids = [key for key, name in names if is_below(name, (path,))]
-    # The index starts with the partition.
-    partitions = ModelPartition.objects.all()
-    if model_partition is not None:
-        partitions = partitions.filter(name=model_partition)
-    accepted = (
-        CurrentAcceptance.objects.filter(
-            model_partition_id__in=list(partitions.values_list("pk", flat=True))
-        )
+    keys = NamedKeys(key for key, name in names if is_below(name, (path,)))
+    related = ("model_partition", "note", "gate", "note_snapshot", "gate_snapshot")
+    rows = (
+        CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
         .exclude(_RETIRED)
-        .select_related(
-            "model_partition",
-            "note",
-            "gate",
-            "note_snapshot",
-            "gate_snapshot",
-            "event__review_pair",
-        )
+        .select_related(*related, "event__review_pair")
         .defer("note_snapshot__text", "gate_snapshot__text")
     )
-    found: dict[int, CurrentAcceptance] = {}
-    for chunk in batched(path_ids, _CHUNK):
-        for at_path in (Q(note_id__in=chunk), Q(gate_id__in=chunk)):
-            found |= {row.pk: row for row in accepted.filter(at_path)}
-    return sorted(
-        found.values(), key=lambda row: (row.note.path, row.gate.path, row.model_partition_id)
-    )
+    if model_partition is not None:
+        rows = rows.of_partition(model_partition)
+    return sorted(rows, key=lambda row: (row.note.path, row.gate.path, row.model_partition_id))
 
 
-def _plans(
-    wanted: Sequence[CarryPlan],
-    old: str,
-    *,
-    notes: NoteCache,
-    corpus: Corpus,
-    request: CarryRequest,
-    answer: CarryOverJson,
-) -> list[CarryPlan]:
-    """Read the texts at the new paths; the plans that are possible, the others are refused."""
-    plans: list[CarryPlan] = []
-    for plan in wanted:
-        row = plan.row
-        try:
-            if request.new_path is None:
-                texts = [_nothing_left(row, old, corpus)]
+@dataclass(frozen=True)
+class _Carrying:
+    request: CarryRequest
+    old: str
+    corpus: Corpus
+    now: datetime
+    notes: NoteCache
+    answer: CarryOverJson
+
+    def plans(self, wanted: Iterable[CarryPlan]) -> list[CarryPlan]:
+        """Read the texts at the new paths; the plans that are possible, the others are refused."""
+        plans: list[CarryPlan] = []
+        for plan in wanted:
+            try:
+                is_move = self.request.new_path is not None
+                read = self._moved_texts if is_move else self._nothing_left
+                texts = tuple(read(plan))
+            except ReviewError as error:
+                self._refuse(plan, error)
             else:
-                texts = []
-                if plan.note_path != row.note.path:
-                    note = notes.note(plan.note_path).snapshot
-                    texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
-                if plan.gate_path != row.gate.path:
-                    gate = gate_snapshot(corpus.gate(plan.gate_path))
-                    texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
-        except ReviewError as error:
-            told = answer.not_identical if isinstance(error, NotIdentical) else answer.refused
-            told.append(_not_carried(plan, error))
-        else:
-            plans.append(replace(plan, texts=tuple(texts)))
-    return plans
+                plans.append(replace(plan, texts=texts))
+        return plans
 
-
-def _accepted(text: SnapshotText, accepted: FileSnapshot, *, edited: bool) -> SnapshotText:
-    """Return the accepted text under its new path.
-
-    :raises NotIdentical: the file is another text, and edited ones are not carried.
-    """
-    if text.sha256 == accepted.content_sha256:
-        return text
-    if not edited:
-        raise NotIdentical(
-            f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+    def write(self, plans: Sequence[CarryPlan]) -> None:
+        """Accept what is still possible, with the dispositions; nothing in a dry run."""
+        is_move, now = self.request.new_path is not None, self.now
+        current = list(self._still_possible(plans, is_move=is_move))
+        decided = carried_dispositions(current) if is_move else []
+        if not self.request.dry_run:
+            texts = [text for plan in current for text in plan.texts]
+            keys = FileSnapshot.objects.take(texts, now=now)
+            accept([self._acceptance(plan, keys) for plan in current], now=now)
+            Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
+            recompute_states(row.fingerprint for _plan, row in decided)
+        copied = Counter(plan.key for plan, _row in decided)
+        (self.answer.carried if is_move else self.answer.retired).extend(
+            CarriedJson(
+                **_names(plan),
+                decision=plan.row.decision,
+                review_pair_id=plan.row.event.review_pair_id,
+                dispositions=copied[plan.key],
+            )
+            for plan in current
         )
-    return SnapshotText(text.path, accepted.content_sha256, accepted.text, accepted.byte_size)
 
+    def _moved_texts(self, plan: CarryPlan) -> Iterator[SnapshotText]:
+        """Yield the accepted texts of the files that moved, under their new paths.
 
-def _nothing_left(row: CurrentAcceptance, path: str, corpus: Corpus) -> SnapshotText:
-    """Return an empty text in place of the note or gate at `path` that is gone.
+        :raises NotIdentical: a file is another text, and edited ones are not carried.
+        :raises UnreadableFile: one is not there.
+        """
+        row, moved = plan.row, []
+        if plan.note_path != row.note.path:
+            moved.append((self.notes.note(plan.note_path).snapshot, row.note_snapshot))
+        if plan.gate_path != row.gate.path:
+            moved.append((gate_snapshot(self.corpus.gate(plan.gate_path)), row.gate_snapshot))
+        for text, accepted in moved:
+            sha256 = accepted.content_sha256
+            if text.sha256 == sha256:
+                yield text
+            elif self.request.edited:
+                yield SnapshotText(text.path, sha256, accepted.text, accepted.byte_size)
+            else:
+                raise NotIdentical(
+                    f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+                )
 
-    :raises StillThere: it is not gone.
-    """
-    is_note = is_below(row.note.path, (path,))
-    file = row.note.path if is_note else row.gate.path
-    if is_there(corpus, file) if is_note else any(file == gate.path for gate in corpus.gates.gates):
-        raise StillThere(f"{file} is there: only what is gone can be retired")
-    return SnapshotText(file, EMPTY_SHA256, "", 0)
+    def _nothing_left(self, plan: CarryPlan) -> Iterator[SnapshotText]:
+        """Yield an empty text in place of the note or gate that is gone.
 
+        :raises StillThere: it is not gone.
+        """
+        row = plan.row
+        is_note = is_below(row.note.path, (self.old,))
+        file = row.note.path if is_note else row.gate.path
+        gates = (gate.path for gate in self.corpus.gates.gates)
+        if is_there(self.corpus, file) if is_note else file in gates:
+            raise StillThere(f"{file} is there: only what is gone can be retired")
+        yield SnapshotText(file, EMPTY_SHA256, "", 0)
 
-def _write(
-    plans: Sequence[CarryPlan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
-) -> None:
-    is_move = request.new_path is not None
-    current = _still_possible(plans, answer, is_move=is_move)
-    decided = carried_dispositions(current) if is_move else []
-    if not request.dry_run:
-        keys = FileSnapshot.objects.take([text for plan in current for text in plan.texts], now=now)
-        accept([_acceptance(plan, keys, request=request, now=now) for plan in current], now=now)
-        Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
-        recompute_states(row.fingerprint for _plan, row in decided)
-    copied = Counter(plan.key for plan, _row in decided)
-    (answer.carried if is_move else answer.retired).extend(
-        CarriedJson(
-            **_names(plan),
-            decision=plan.row.decision,
-            review_pair_id=plan.row.event.review_pair_id,
-            dispositions=copied[plan.key],
+    def _still_possible(self, plans: Sequence[CarryPlan], *, is_move: bool) -> Iterator[CarryPlan]:
+        """Yield the plans whose new key is free and whose acceptance is still the current one."""
+        taken = CurrentAcceptance.objects.filter(
+            model_partition_id__in={plan.key[0] for plan in plans},
+            note__path__in={plan.note_path for plan in plans},
+            gate__path__in={plan.gate_path for plan in plans},
+        ).exclude(_RETIRED)
+        taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
+        unmoved = CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
+        event_ids = set(unmoved.values_list("event_id", flat=True))
+        for plan in plans:
+            name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
+            if is_move and plan.key in taken_keys:
+                self._refuse(plan, AlreadyAccepted(f"{name} has an acceptance already"))
+            elif plan.row.event_id not in event_ids:
+                message = f"{name}: it was decided anew meanwhile; run it again"
+                self._refuse(plan, AcceptanceMoved(message))
+            else:
+                yield plan
+
+    def _acceptance(
+        self, plan: CarryPlan, keys: dict[tuple[str, str], FileSnapshotKey]
+    ) -> Acceptance:
+        row, event, request = plan.row, plan.row.event, self.request
+        new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
+        note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
+        gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
+        actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"
+        if request.new_path is None:
+            reason = request.reason or "retired: the file is gone"
+        elif event.review_pair_id is None:
+            actor, reason = event.actor, f"{event.reason} ({reason} by {actor})"
+        is_review = request.new_path is not None and event.review_pair_id is not None
+        return Acceptance(
+            note_id=note.path_id,
+            gate_id=gate.path_id,
+            model_partition_id=row.model_partition_id,
+            note_snapshot_id=note.snapshot_id,
+            gate_snapshot_id=gate.snapshot_id,
+            kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
+            decision=Decision.PASS if request.new_path is None else row.decision,
+            review_pair_id=event.review_pair_id if is_review else None,
+            text_read_at=self.now,
+            actor=actor,
+            reason=reason,
         )
-        for plan in current
-    )
 
-
-def _still_possible(
-    plans: Sequence[CarryPlan], answer: CarryOverJson, *, is_move: bool
-) -> list[CarryPlan]:
-    """Return the plans whose new key is free and whose acceptance is still the current one."""
-    taken = CurrentAcceptance.objects.filter(
-        model_partition_id__in={plan.key[0] for plan in plans},
-        note__path__in={plan.note_path for plan in plans},
-        gate__path__in={plan.gate_path for plan in plans},
-    ).exclude(_RETIRED)
-    taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
-    unmoved = CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
-    event_ids = set(unmoved.values_list("event_id", flat=True))
-    found = []
-    for plan in plans:
-        name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
-        error: ReviewError
-        if is_move and plan.key in taken_keys:
-            error = AlreadyAccepted(f"{name} has an acceptance already")
-        elif plan.row.event_id not in event_ids:
-            error = AcceptanceMoved(f"{name}: it was decided anew meanwhile; run it again")
-        else:
-            found.append(plan)
-            continue
-        answer.refused.append(_not_carried(plan, error))
-    return found
-
-
-def _acceptance(
-    plan: CarryPlan,
-    keys: dict[tuple[str, str], FileSnapshotKey],
-    *,
-    request: CarryRequest,
-    now: datetime,
-) -> Acceptance:
-    row, event = plan.row, plan.row.event
-    new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
-    note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
-    gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
-    actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"
-    if request.new_path is None:
-        reason = request.reason or "retired: the file is gone"
-    elif event.review_pair_id is None:
-        actor, reason = event.actor, f"{event.reason} ({reason} by {actor})"
-    is_review = request.new_path is not None and event.review_pair_id is not None
-    return Acceptance(
-        note_id=note.path_id,
-        gate_id=gate.path_id,
-        model_partition_id=row.model_partition_id,
-        note_snapshot_id=note.snapshot_id,
-        gate_snapshot_id=gate.snapshot_id,
-        kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
-        decision=Decision.PASS if request.new_path is None else row.decision,
-        review_pair_id=event.review_pair_id if is_review else None,
-        text_read_at=now,
-        actor=actor,
-        reason=reason,
-    )
-
-
-def _not_carried(plan: CarryPlan, error: ReviewError) -> NotCarriedJson:
-    return NotCarriedJson(**_names(plan), code=code_of(error), message=error.message)
+    def _refuse(self, plan: CarryPlan, error: ReviewError) -> None:
+        is_edited = isinstance(error, NotIdentical)
+        told = self.answer.not_identical if is_edited else self.answer.refused
+        told.append(NotCarriedJson(**_names(plan), code=code_of(error), message=error.message))
 
 
 def _names(plan: CarryPlan) -> dict[str, str]:

@@ -64,7 +64,7 @@ class TestCarryOver:
         set_decision(pair, Decision.FAIL, **said, config=make_config(root), now=LATER)
 
     def test_does_not_carry_a_decision_that_was_taken_back_meanwhile(self, root, pair, monkeypatch):
-        after(monkeypatch, carrying, "_plans", lambda: self.decide(root, pair))
+        after(monkeypatch, carrying._Carrying, "plans", lambda: self.decide(root, pair))
 
         answer = self.carry(root)
 
@@ -72,7 +72,7 @@ class TestCarryOver:
         assert current("b.md") is None
 
     def test_carries_what_counts_when_it_is_run_again(self, root, pair, monkeypatch):
-        after(monkeypatch, carrying, "_plans", lambda: self.decide(root, pair))
+        after(monkeypatch, carrying._Carrying, "plans", lambda: self.decide(root, pair))
         self.carry(root)
 
         answer = self.carry(root)
