@@ -15,9 +15,8 @@ from review.calibration.documents import (
     GroupRecordJson,
     ShareJson,
 )
-from review.calibration.labels import NONE, Cell, Labels, count_findings, is_person
+from review.calibration.labels import NONE, Cell, Labels, Standings, count_findings, is_person
 from review.calibration.outcomes import read_addressed
-from review.calibration.standings import Standings
 from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus

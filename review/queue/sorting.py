@@ -9,8 +9,7 @@ from enum import StrEnum
 from django.db.models import Case, Count, Value, When
 from django.db.models.expressions import Combinable
 
-from review.calibration.labels import Cell, Labels
-from review.calibration.standings import Standing, Standings
+from review.calibration.labels import Cell, Labels, Standing, Standings
 from review.domain.statistics import NOISY
 from review.models import FindingState, NamedKeys
 from review.vocabulary import DispositionState, Severity
