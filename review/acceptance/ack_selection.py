@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -44,19 +44,6 @@ class QuoteGone(Conflict):
     """The change deletes the quote of an open finding, which may be fixed: an ack cannot tell."""
 
 
-@dataclass(frozen=True)
-class AckInputRequest:
-    """A selection whose changed pairs are to be acked.
-
-    :param source: what a message calls the input.
-    """
-
-    selection: bytes
-    source: str
-    actor: str
-    reason: str = ""
-
-
 class AckTarget(TargetInput):
     """A target of a selection, with all its reasons and the review it rested on then."""
 
@@ -73,33 +60,31 @@ _Target = TypeVar("_Target", AckTarget, TargetJson)
 
 
 def ack_selection(
-    request: AckInputRequest, *, corpus: Corpus, config: Config, now: datetime
+    partition: str,
+    targets: Sequence[AckTarget],
+    *,
+    actor: str,
+    reason: str = "",
+    corpus: Corpus,
+    now: datetime,
 ) -> AcksJson:
     """Ack the note-changed and gate-changed targets whose two files still have the listed hashes.
 
     The others are refused by name and do not hold these up. A changed gate is accepted: whoever
     passes its hash has seen it.
 
-    :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input is none; nothing was written.
+    :param targets: as `read_ack_targets` returns them.
     """
-    partition, targets = read_ack_targets(request, config=config)
-    options = AckOptions(
-        model_partition=partition,
-        actor=request.actor,
-        reason=request.reason,
-        accept_gate_change=True,
-    )
-    answer = AcksJson(
-        model_partition=partition,
-        acked=[],
-        already_fresh=[],
-        ignored=sum(not item.is_change for item in targets),
-    )
     changes = {
         (item.note_path, item.gate_path, item.note_sha256, item.gate_sha256): item
         for item in targets
         if item.is_change
     }
+    ignored = sum(not item.is_change for item in targets)
+    answer = AcksJson(model_partition=partition, acked=[], already_fresh=[], ignored=ignored)
+    options = AckOptions(
+        model_partition=partition, actor=actor, reason=reason, accept_gate_change=True
+    )
     _ack_as_listed(list(changes.values()), options=options, answer=answer, corpus=corpus, now=now)
     return answer
 
@@ -158,9 +143,12 @@ def ack_trivial_changes(
     )
 
 
-def read_ack_targets(request: AckInputRequest, *, config: Config) -> tuple[str, list[AckTarget]]:
+def read_ack_targets(
+    selection: bytes, *, source: str, config: Config
+) -> tuple[str, list[AckTarget]]:
     """The partition and the targets of a selection.
 
+    :param source: what a message calls the input.
     :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input is none.
     """
 
@@ -176,7 +164,7 @@ def read_ack_targets(request: AckInputRequest, *, config: Config) -> tuple[str, 
             )
         return target
 
-    partition, targets = read_targets(request.selection, read, source=request.source)
+    partition, targets = read_targets(selection, read, source=source)
     return canonical_partition(partition, config=config), targets
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.acceptance.ack_selection import ack_selection, read_ack_targets
 from review.acceptance.documents import AcksJson
 from review.domain.paths import gate_path_of
 from review.errors import UsageRefused
@@ -55,9 +55,10 @@ def ack_picks(
     """
     return [
         ack_selection(
-            AckInputRequest(selection=selection, source=_SOURCE, actor=actor, reason=reason),
+            *read_ack_targets(selection, source=_SOURCE, config=config),
+            actor=actor,
+            reason=reason,
             corpus=corpus,
-            config=config,
             now=now,
         )
         for selection in _selections(picks, Staleness.NOTE_CHANGED.value, config)

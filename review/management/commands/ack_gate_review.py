@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from review import settings
 from review.acceptance.ack import AckRequest, ack_gate_review
-from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.acceptance.ack_selection import ack_selection, read_ack_targets
 from review.acceptance.documents import AcksJson
 from review.errors import ExitCode, UsageRefused
 from review.knowledge_base.opening import open_corpus
@@ -69,13 +69,15 @@ class Command(ReviewCommand):
         config = settings.current()
         with open_corpus(config) as corpus:
             if options["input"]:
-                given = request_of(
-                    AckInputRequest,
-                    options,
-                    selection=self.read_input(options["input"]),
-                    source=options["input"],
+                name = options["input"]
+                selection = self.read_input(name)
+                result = ack_selection(
+                    *read_ack_targets(selection, source=name, config=config),
+                    actor=options["actor"],
+                    reason=options["reason"],
+                    corpus=corpus,
+                    now=self.now,
                 )
-                result = ack_selection(given, corpus=corpus, config=config, now=self.now)
             else:
                 request = request_of(AckRequest, options, model_partition=options["model"])
                 result = ack_gate_review(request, corpus=corpus, now=self.now)
