@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from review.acceptance.finding_states import refresh_finding_states
-from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ModelPartition, ReviewStore
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    FileSnapshot,
+    ModelPartition,
+    ReviewJob,
+    ReviewPair,
+    ReviewStore,
+)
 from review.selection.note_cache import DraftPair, gate_snapshot
 from review.vocabulary import AcceptanceKind, Decision
 
@@ -55,6 +63,21 @@ def accept_now(
         )
     superseded = accept(rows, now=now)
     return [row not in superseded for row in rows]
+
+
+def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
+    """Make the acceptance of the texts that a pair's review judged, as yet without a decision."""
+    return Acceptance(
+        note_id=pair.note_id,
+        gate_id=pair.gate_id,
+        model_partition_id=job.model_partition_id,
+        note_snapshot_id=pair.note_snapshot_id,
+        gate_snapshot_id=pair.gate_snapshot_id,
+        kind=AcceptanceKind.FULL_REVIEW,
+        decision=pair.decision,
+        review_pair=pair,
+        text_read_at=job.created_at,
+    )
 
 
 def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptance]:

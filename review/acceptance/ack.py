@@ -97,10 +97,6 @@ class PairState:
     review: Review | None = None
 
 
-# The review that is carried on, or the refusal; None: the pair is fresh.
-AckResult = Review | ReviewError | None
-
-
 def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> AcksJson:
     """Ack pairs of one note: all of them, or none and the reasons.
 
@@ -114,67 +110,52 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",
             hint="it was edited since you read it: look at the change again",
         )
-    acks = [Ack(DraftPair(note, gate)) for gate in gates]
+    answer = AcksJson(model_partition=request.model_partition, acked=[], already_fresh=[])
     with transaction.atomic():
-        results = apply_acks(acks, options=request, now=now)
-        if errors := [result for result in results if isinstance(result, ReviewError)]:
+        acks = [Ack(DraftPair(note, gate)) for gate in gates]
+        if errors := apply_acks(acks, answer, options=request, now=now):
             message = "; ".join(error.message for error in errors)
             raise type(errors[0])(f"{message}; nothing was acked", hint=errors[0].hint)
-    answer = AcksJson(model_partition=request.model_partition, acked=[], already_fresh=[])
-    add_acks(answer, acks, results)
     return answer
 
 
-def evaluate_acks(acks: Sequence[Ack], *, options: AckOptions) -> list[AckResult]:
-    """Return the result that each ack would have; nothing is written."""
-    states = read_pair_states(
-        {(pair.note.path, pair.gate.path) for pair, _expected in acks},
-        model_partition=options.model_partition,
-    )
-    found: list[AckResult] = []
-    for ack in acks:
-        state = states[ack.pair.note.path, ack.pair.gate.path]
-        current = Digests(note=ack.pair.note.sha256, gate=ack.pair.gate.sha256)
-        is_stale = staleness_reasons(current=current, accepted=state.accepted)
-        found.append((_refusal(ack, state, options=options) or state.review) if is_stale else None)
-    return found
-
-
 def apply_acks(
-    acks: Sequence[Ack], *, options: AckOptions, now: datetime | None
-) -> list[AckResult]:
-    """Ack the pairs that can be; the others are refused by name. Call inside a transaction.
+    acks: Sequence[Ack], answer: AcksJson, *, options: AckOptions, now: datetime | None
+) -> list[ReviewError]:
+    """Ack the pairs that can be, and add the results to the answer; return the refusals.
+
+    Call inside a transaction.
 
     :param now: None only evaluates them.
     """
     if now is not None:
         # First, so that an ingest that comes in between is either seen or waits.
         ReviewStore.objects.move_acceptances()
-    results = evaluate_acks(acks, options=options)
-    if now is None:
-        return results
-    reviews = [(n, result) for n, result in enumerate(results) if isinstance(result, Review)]
-    pairs = [(acks[n].pair, review.decision, review.review_pair_id) for n, review in reviews]
-    for (n, _review), accepted in zip(reviews, accept_now(pairs, options, now=now), strict=True):
-        if not accepted:
-            name = _name(acks[n].pair)
-            results[n] = Superseded(
-                f"{name}: a later text was accepted in the meantime; select again"
-            )
-    return results
-
-
-def add_acks(answer: AcksJson, acks: Sequence[Ack], results: Sequence[AckResult]) -> None:
-    """Add the results of acks to a document."""
-    for (pair, _expected), result in zip(acks, results, strict=True):
-        key = key_json(pair)
-        if isinstance(result, ReviewError):
-            answer.refused.append(refused_json(key, result))
-        elif result is None:
-            answer.already_fresh.append(key)
+    states = read_pair_states(
+        {(pair.note.path, pair.gate.path) for pair, _expected in acks},
+        model_partition=options.model_partition,
+    )
+    stale: list[tuple[DraftPair, Decision, int | None]] = []
+    refused: list[tuple[DraftPair, ReviewError]] = []
+    for ack in acks:
+        pair, state = ack.pair, states[ack.pair.note.path, ack.pair.gate.path]
+        current = Digests(note=pair.note.sha256, gate=pair.gate.sha256)
+        if not staleness_reasons(current=current, accepted=state.accepted):
+            answer.already_fresh.append(key_json(pair))
+        elif refusal := _refusal(ack, state, options=options):
+            refused.append((pair, refusal))
+        elif state.review:
+            stale.append((pair, state.review.decision, state.review.review_pair_id))
+    accepted = [True] * len(stale) if now is None else accept_now(stale, options, now=now)
+    for (pair, decision, pair_id), is_accepted in zip(stale, accepted, strict=True):
+        if is_accepted:
+            names = (pair.note.path, pair.gate.path, pair.gate.gate_id)
+            answer.acked.append(AckedJson(*names, pair_id or 0, decision.value))
         else:
-            review = (result.review_pair_id, result.decision.value)
-            answer.acked.append(AckedJson(key.note_path, key.gate_path, key.gate_id, *review))
+            late = "a later text was accepted in the meantime; select again"
+            refused.append((pair, Superseded(f"{_name(pair)}: {late}")))
+    answer.refused += [refused_json(key_json(pair), error) for pair, error in refused]
+    return [error for _pair, error in refused]
 
 
 def key_json(pair: DraftPair) -> KeyJson:

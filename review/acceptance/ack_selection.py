@@ -15,7 +15,6 @@ from review.acceptance.ack import (
     AckOptions,
     GateEdited,
     NoteEdited,
-    add_acks,
     apply_acks,
     refused_json,
 )
@@ -191,8 +190,7 @@ def _ack_as_listed(
             else:
                 acks.append(Ack(pair, target.accepted_review_pair_id))
         with transaction.atomic():
-            results = apply_acks(acks, options=options, now=now)
-        add_acks(answer, acks, results)
+            apply_acks(acks, answer, options=options, now=now)
 
 
 def _pair_as_listed(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from review.acceptance.accept import MoveOptions, accept, accept_now, key_of
+from review.acceptance.accept import MoveOptions, accept, accept_now, key_of, of_review
 from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.domain.paths import gate_id_of
@@ -185,19 +185,11 @@ def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
     """Make acceptances of what rests on the review, and of the pair's own key if none does."""
     events = Acceptance.objects.filter(review_pair=pair).order_by("pk")
     found = [event for event in events if event.pk == _current_event(event)]
-    own = Acceptance(
-        model_partition_id=pair.job.model_partition_id,
-        note_id=pair.note_id,
-        gate_id=pair.gate_id,
-        note_snapshot_id=pair.note_snapshot_id,
-        gate_snapshot_id=pair.gate_snapshot_id,
-        kind=AcceptanceKind.FULL_REVIEW,
-        text_read_at=pair.job.created_at,
-    )
+    own = of_review(pair.job, pair)
     if key_of(own) not in map(key_of, found):
         found.append(own)
     for acceptance in found:
-        acceptance.pk, acceptance.review_pair = None, pair
+        acceptance.pk = None
         for name, value in said.items():
             setattr(acceptance, name, value)
     return found

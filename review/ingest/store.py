@@ -6,12 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from review.acceptance.accept import accept
+from review.acceptance.accept import accept, of_review
 from review.domain.paths import sha256_hex
 from review.ingest.load import Intake
 from review.ingest.request import IngestRequest, JobMoved
 from review.models import (
-    Acceptance,
     Claim,
     Evidence,
     Finding,
@@ -21,7 +20,7 @@ from review.models import (
     ReviewPair,
     ReviewText,
 )
-from review.vocabulary import AcceptanceKind, JobStatus, NotAccepted, PairStatus
+from review.vocabulary import JobStatus, NotAccepted, PairStatus
 
 
 def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
@@ -33,11 +32,9 @@ def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: dat
     findings = [finding for intake in intakes for finding in intake.findings]
     Finding.objects.bulk_create(findings, batch_size=100)
     taken = [(intake, pair) for intake in intakes for pair in intake.said]
-    acceptances = [
-        _acceptance(intake.job, pair, actor=request.actor)
-        for intake, pair in taken
-        if not pair.not_accepted
-    ]
+    acceptances = [of_review(intake.job, pair) for intake, pair in taken if not pair.not_accepted]
+    for acceptance in acceptances:
+        acceptance.actor = request.actor
     superseded = {item.review_pair_id for item in accept(acceptances, now=now)}
     for _intake, pair in taken:
         if pair.pk in superseded:
@@ -111,18 +108,3 @@ def _is_as_it_was(intake: Intake) -> bool:
 def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:
     defaults = {"raw": raw, "at": now}
     JobOutput.objects.get_or_create(job=job, content_sha256=sha256_hex(raw), defaults=defaults)
-
-
-def _acceptance(job: ReviewJob, pair: ReviewPair, *, actor: str) -> Acceptance:
-    return Acceptance(
-        note_id=pair.note_id,
-        gate_id=pair.gate_id,
-        model_partition_id=job.model_partition_id,
-        note_snapshot_id=pair.note_snapshot_id,
-        gate_snapshot_id=pair.gate_snapshot_id,
-        kind=AcceptanceKind.FULL_REVIEW,
-        decision=pair.decision,
-        review_pair_id=pair.pk,
-        text_read_at=job.created_at,
-        actor=actor,
-    )
