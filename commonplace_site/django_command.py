@@ -13,7 +13,7 @@ from review import store
 from review.errors import ExitCode, StoreRefused
 from review.store.errors import MIGRATE, StoreNewer, StoreOlder
 from review.store.opening import checks_without_reviews, says_no_table
-from review.upkeep.open_store import open_store, refuse_lost
+from review.upkeep.open_store import open_store
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
 # They take one of any version, and SQLite would leave an empty file where none is.
@@ -55,7 +55,8 @@ def run(name: str, arguments: Sequence[str]) -> int:
 
 
 def _migrate(arguments: Sequence[str]) -> None:
-    store.prepare_migration(before_making=refuse_lost)
+    with suppress(StoreOlder):
+        open_store(write=True)
     with checks_without_reviews():
         _execute("migrate", arguments)
 

@@ -108,8 +108,8 @@ def set_decision(
         said = {"decision": decision, "actor": actor, "reason": reason}
         DecisionEvent.objects.create(pair=pair, at=now, **said)
         superseded = accept(_decided(pair, said), now=now)
-        why_not = NotAccepted.SUPERSEDED if superseded else None
-        ReviewPair.objects.settle(pair.pk, not_accepted=why_not)
+        why_not = NotAccepted.SUPERSEDED.value if superseded else ""
+        ReviewPair.objects.completed().filter(pk=pair.pk).update(not_accepted=why_not)
     return DecisionSetJson(
         review_pair_id=pair.pk,
         review_job_id=pair.job_id,
@@ -120,7 +120,7 @@ def set_decision(
         decision=decision.value,
         was=earlier.decision if earlier else pair.decision,
         accepted=not superseded,
-        not_accepted_because=why_not and why_not.value,
+        not_accepted_because=why_not or None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from review.acceptance.accept import accept, of_review
@@ -11,10 +12,9 @@ from review.domain.paths import sha256_hex
 from review.ingest.load import Intake
 from review.ingest.request import IngestRequest, JobMoved
 from review.models import (
-    Claim,
-    Evidence,
     Finding,
     JobEvent,
+    JobMove,
     JobOutput,
     ReviewJob,
     ReviewPair,
@@ -39,7 +39,7 @@ def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: dat
     for _intake, pair in taken:
         if pair.pk in superseded:
             pair.not_accepted = NotAccepted.SUPERSEDED.value
-    if not ReviewPair.objects.complete([pair for _intake, pair in taken], now=now):
+    if taken and not ReviewPair.objects.complete([pair for _intake, pair in taken], now=now):
         raise JobMoved(f"a pair of {_named(intakes)} was completed by another process")
     ReviewText.objects.bulk_create(
         [ReviewText(pair=pair, text=intake.texts[pair.pk]) for intake, pair in taken]
@@ -57,42 +57,34 @@ def _named(intakes: Sequence[Intake]) -> str:
 
 def _move_jobs(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
     """Move jobs with one statement for all whose rows get the same."""
-    events = [
-        JobEvent(
-            job=intake.job,
-            from_status=intake.job.status,
-            to_status=intake.ending.status,
-            actor=request.actor,
-            note=intake.ending.reason or "ingested",
-            at=now,
-        )
-        for intake in intakes
-    ]
+    moves = []
     groups: defaultdict[object, list[Intake]] = defaultdict(list)
     for intake in intakes:
-        job = intake.job
-        key = (job.status, job.started_at is None, intake.ending, intake.self_reported_model)
+        job, ending = intake.job, intake.ending
+        moves.append(JobMove(job.pk, job.status, ending.status, ending.reason or "ingested"))
+        key = (job.status, job.started_at is None, ending, intake.self_reported_model)
         groups[key].append(intake)
     # First, so that a job somebody else moved stops us before any other write.
     for alike in groups.values():
         if not _move(alike, request, now=now):
             raise JobMoved(f"{_named(alike)} was moved by another process; look at it again")
-    JobEvent.objects.record(events)
+    JobEvent.objects.record(moves, actor=request.actor, now=now)
 
 
 def _move(alike: Sequence[Intake], request: IngestRequest, *, now: datetime) -> bool:
     first = alike[0]
     leaving = JobStatus(first.job.status)
-    claims = request.provenance is not None and first.job.started_at is None
+    also: dict[str, object] = {}
+    if first.self_reported_model:
+        also["self_reported_model"] = first.self_reported_model
+    if request.provenance is not None and first.job.started_at is None:
+        also |= {"started_at": now, "claimed_by": request.actor, **asdict(request.provenance)}
     moved = ReviewJob.objects.held_by(request.lease).close(
         [intake.job for intake in alike],
         leaving=leaving,
         ending=first.ending,
-        evidence=Evidence(
-            telemetry=dict(request.telemetry) if request.telemetry is not None else None,
-            self_reported_model=first.self_reported_model,
-        ),
-        claim=Claim(request.provenance, request.actor) if request.provenance and claims else None,
+        telemetry=request.telemetry,
+        also=also,
         now=now,
     )
     # A failed job can be left for failed again: then it is the pairs that tell of another ingest.

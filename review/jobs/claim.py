@@ -22,7 +22,7 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, Lease, NamedKeys, Provenance, ReviewJob
+from review.models import JobEvent, JobMove, Lease, NamedKeys, Provenance, ReviewJob
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus
 
@@ -126,17 +126,8 @@ def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> l
                 claimed.append(job_id)
             if len(claimed) == request.limit:
                 break
-        JobEvent.objects.record(
-            JobEvent(
-                job_id=job_id,
-                from_status=JobStatus.QUEUED,
-                to_status=JobStatus.RUNNING,
-                actor=request.actor,
-                note="claimed",
-                at=now,
-            )
-            for job_id in claimed
-        )
+        moves = (JobMove(pk, JobStatus.QUEUED, JobStatus.RUNNING, "claimed") for pk in claimed)
+        JobEvent.objects.record(moves, actor=request.actor, now=now)
     return claimed
 
 

@@ -23,6 +23,7 @@ from review.models import (
     FileSnapshot,
     FileSnapshotKey,
     JobEvent,
+    JobMove,
     KbPath,
     ModelPartition,
     ReviewJob,
@@ -175,17 +176,8 @@ class JobFactory:
     def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
         ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
         ReviewPair.objects.bulk_create([pair for _job, pairs, _prompt in jobs for pair in pairs])
-        JobEvent.objects.record(
-            JobEvent(
-                job_id=job.pk,
-                from_status="",
-                to_status=JobStatus.QUEUED,
-                actor=self._actor,
-                note="created",
-                at=self._now,
-            )
-            for job, _pairs, _prompt in jobs
-        )
+        moves = (JobMove(job.pk, "", JobStatus.QUEUED, "created") for job, _pairs, _prompt in jobs)
+        JobEvent.objects.record(moves, actor=self._actor, now=self._now)
         store_id = ReviewStore.objects.identity()
         folders, written = ArtifactStore(self._config), []
         try:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import F
+from django.db.models import F, Q
+
+from review.models.expressions import check
 
 
 class InternedQuerySet(models.QuerySet["KbPath"]):
@@ -39,9 +41,7 @@ class KbPath(models.Model):
 
     class Meta:
         db_table = "review_paths"
-        constraints = [
-            models.CheckConstraint(condition=~models.Q(path=""), name="review_path_not_empty"),
-        ]
+        constraints = [check("review_path_not_empty", ~Q(path=""))]
 
     def __str__(self) -> str:
         return self.path
@@ -62,9 +62,7 @@ class ModelPartition(models.Model):
 
     class Meta:
         db_table = "review_model_partitions"
-        constraints = [
-            models.CheckConstraint(condition=~models.Q(name=""), name="review_partition_not_empty"),
-        ]
+        constraints = [check("review_partition_not_empty", ~Q(name=""))]
 
     def __str__(self) -> str:
         return self.name
@@ -111,9 +109,7 @@ class ReviewStore(models.Model):
 
     class Meta:
         db_table = "review_store"
-        constraints = [
-            models.CheckConstraint(condition=models.Q(pk=1), name="review_store_is_one_row"),
-        ]
+        constraints = [check("review_store_is_one_row", Q(pk=1))]
 
     def __str__(self) -> str:
         return self.store_id

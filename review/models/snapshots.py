@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 
+from review.models.expressions import check, unique
 from review.models.paths import KbPath
 
 _T = TypeVar("_T")
@@ -99,16 +100,9 @@ class FileSnapshot(models.Model):
     class Meta:
         db_table = "review_file_snapshots"
         constraints = [
-            models.UniqueConstraint(
-                fields=["path", "content_sha256"], name="review_snapshot_once_per_text"
-            ),
-            models.CheckConstraint(
-                condition=Exact(Length("content_sha256"), 64),
-                name="review_snapshot_sha256_is_64_long",
-            ),
-            models.CheckConstraint(
-                condition=Q(byte_size__gte=0), name="review_snapshot_size_not_negative"
-            ),
+            unique("review_snapshot_once_per_text", "path content_sha256"),
+            check("review_snapshot_sha256_is_64_long", Exact(Length("content_sha256"), 64)),
+            check("review_snapshot_size_not_negative", Q(byte_size__gte=0)),
         ]
 
     def __str__(self) -> str:

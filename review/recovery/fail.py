@@ -18,7 +18,7 @@ from review.job_files import ArtifactStore
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import rewrite_job_files
-from review.models import Ending, Evidence, JobEvent, Lease, ReviewJob, ReviewPair
+from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.settings.config import Config
 from review.vocabulary import FailureCode, JobStatus
@@ -122,20 +122,14 @@ def move_to_failed(
         [job],
         leaving=request.leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
-        evidence=Evidence(None if request.telemetry is None else dict(request.telemetry)),
+        telemetry=request.telemetry,
         now=now,
     )
     if not moved:
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
     ReviewPair.objects.mark_missing(job.pk, reasons=reasons)
-    JobEvent.objects.create(
-        job=job,
-        from_status=request.leaving,
-        to_status=JobStatus.FAILED,
-        actor=request.actor,
-        note=failure.reason,
-        at=now,
-    )
+    move = JobMove(job.pk, request.leaving, JobStatus.FAILED, failure.reason)
+    JobEvent.objects.record([move], actor=request.actor, now=now)
 
 
 def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:

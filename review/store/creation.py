@@ -32,10 +32,7 @@ class StoreAmongNotes(InputRejected):
 
 
 def prepare_file(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make an empty SQLite database at `path`, which is missing or empty, unless another process did.
-
-    :raises StoreFolderMissing, StoreAmongNotes, StoreNotOpened: it cannot be made there.
-    """
+    """Make an empty SQLite database at `path`, which is missing or empty, unless another process did."""
     _refuse_place(path, using)
     try:
         make_private(path.parent)
@@ -85,11 +82,10 @@ def _refuse_place(path: Path, using: str) -> None:
             f"the store {path} would lie in the knowledge base; nothing was made",
             hint=f"let {setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
         )
-    folder = path.parent
     reports = config and Path(os.path.realpath(config.root / settings.REPORTS_FOLDER))
-    if not folder.exists() and folder != reports:
+    if not path.parent.exists() and path.parent != reports:
         raise StoreFolderMissing(
-            f"there is no folder {folder} for the store {path.name}; nothing was made",
+            f"there is no folder {path.parent} for the store {path.name}; nothing was made",
             hint=f"make it first, or correct {setting_of(using)}",
         )
 
@@ -119,8 +115,8 @@ def _migrate(using: str) -> None:
     except _RAISED_BY_DJANGO as error:
         # What Django tried after the database had refused something: a full disk, no permission.
         cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, DatabaseError) and not isinstance(cause, _RAISED_BY_DJANGO):
-                raise cause from cause.__cause__
+        while isinstance(cause, _RAISED_BY_DJANGO):
             cause = cause.__context__
+        if isinstance(cause, DatabaseError):
+            raise cause from cause.__cause__
         raise

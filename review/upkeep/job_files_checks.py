@@ -19,6 +19,8 @@ from review.vocabulary import OPEN_JOB_STATUSES, JobNote
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)
 _JOBS_AT_ONCE = 25
+_ASIDE = "were set aside and can be deleted"
+_UNCOMMITTED = "of jobs that were not made in the end: the next of that id moves it aside"
 _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
@@ -35,53 +37,45 @@ def check_prompts(config: Config, *, repair: bool) -> CheckResult:
         data = _read_job_file(files, job.prompt_path)
         if data is not None and sha256_hex(data) == job.prompt_sha256:
             continue
-        can = restore_prompt(job, corpus=corpus, config=config, write=repair)
+        made = render_job_prompt(job, linker=corpus.linker, config=config)
+        can = made is not None and (not repair or _written(files, job.prompt_path, made))
         wrong = "is missing" if data is None else "was altered"
         (restorable if can else lost).append(f"job {job.pk}: {job.prompt_path} {wrong}")
+    without = "open jobs without the prompt they were made with;"
     if lost:
-        return check_faults(
-            "prompts",
-            lost,
-            fine="",
-            wrong="open jobs without the prompt they were made with;"
-            " commonplace recover_review_jobs --action replace makes new ones",
-        )
+        replace = "commonplace recover_review_jobs --action replace makes new ones"
+        return check_faults("prompts", lost, fine="", wrong=f"{without} {replace}")
     return check_faults(
         "prompts",
         restorable,
         fine=f"{jobs.count()} open jobs have their prompts",
         wrong="prompts of open jobs were written again"
         if repair
-        else "open jobs without the prompt they were made with; --repair writes it again",
+        else f"{without} --repair writes it again",
         state=CheckState.REPAIRED if repair else CheckState.REPAIRABLE,
     )
 
 
 def check_result_files(config: Config, *, repair: bool) -> CheckResult:
     """Compare result files and manifests with the rows, from which they can be written again."""
-    files, wrong, lasting, number = ArtifactStore(config), [], [], 0
+    name, files, wrong, lasting, number = "job-files", ArtifactStore(config), [], [], 0
     for job_id, differing in _differing_jobs(files, config):
         number += 1
         if repair and differing:
             failures = rewrite_job_files(job_id, config=config)
             lasting += [f"job {job_id}: {failure}" for failure in failures]
         for path, how in differing.items():
+            fault = f"job {job_id}: {path} {how}"
             if files.is_out_of_reach(path):
-                lasting.append(
-                    f"job {job_id}: {path} {how}: a link on its way leads out; remove it"
-                )
+                lasting.append(f"{fault}: a link on its way leads out; remove it")
             else:
-                wrong.append(f"job {job_id}: {path} {how}")
+                wrong.append(fault)
     if lasting:
-        return check_faults(
-            "job-files", lasting, fine="", wrong="files of jobs cannot be written again"
-        )
+        return check_faults(name, lasting, fine="", wrong="files of jobs cannot be written again")
     if repair and wrong:
-        return CheckResult(
-            "job-files", CheckState.REPAIRED, f"{len(wrong)} files were written again"
-        )
+        return CheckResult(name, CheckState.REPAIRED, f"{len(wrong)} files were written again")
     return check_faults(
-        "job-files",
+        name,
         wrong,
         fine=f"the files of {number} jobs mirror the store",
         wrong="files of jobs are missing or differ; --repair writes them again",
@@ -95,14 +89,15 @@ def check_folders(config: Config) -> CheckResult:
     names = files.folders()
     store = ReviewStore.objects.get(pk=1)
     known = set(ReviewJob.objects.values_list("pk", flat=True))
-    aside = uncommitted = 0
+    left = {_ASIDE: 0, _UNCOMMITTED: 0}
     others: set[str] = set()
     for name in names:
-        owner, number = files.owner(name), _job_number(name)
+        owner, found = files.owner(name), _JOB_FOLDER.fullmatch(name)
+        number = int(found[1]) if found else 0
         if _SET_ASIDE.search(name):
-            aside += 1
+            left[_ASIDE] += 1
         elif owner == store.store_id and number >= store.next_job_id:
-            uncommitted += 1
+            left[_UNCOMMITTED] += 1
         elif not number:
             faults.append(f"{name}: not the name of a job's folder")
         elif owner not in ("", store.store_id):
@@ -113,33 +108,20 @@ def check_folders(config: Config) -> CheckResult:
             )
         elif number not in known:
             faults.append(f"{name}: this store has no such job")
-    left = f"; {aside} were set aside and can be deleted" if aside else ""
-    if uncommitted:
-        left += (
-            f"; {uncommitted} of jobs that were not made in the end: the next of that id moves it"
-            " aside"
+    also = "".join(f"; {count} {what}" for what, count in left.items() if count)
+    advice = "look into them, then delete them"
+    if others:  # the folders of a lost store may be all that is left of it
+        advice = (
+            f"delete none of the store {', '.join(sorted(others))} before that store is found: see"
+            " where COMMONPLACE_REVIEW_DB points, and look for a copy; what it held may be nowhere"
+            " else"
         )
     return check_faults(
         "job-folders",
         faults,
-        fine=f"{len(names)} folders, all of this store's jobs{left}",
-        wrong=f"folders that no job of this store knows; {_advice(sorted(others))}{left}",
+        fine=f"{len(names)} folders, all of this store's jobs{also}",
+        wrong=f"folders that no job of this store knows; {advice}{also}",
     )
-
-
-def _advice(others: list[str]) -> str:
-    """Say what to do about them: those of a lost store may be all that is left of it."""
-    if not others:
-        return "look into them, then delete them"
-    return (
-        f"delete none of the store {', '.join(others)} before that store is found: see where"
-        " COMMONPLACE_REVIEW_DB points, and look for a copy; what it held may be nowhere else"
-    )
-
-
-def _job_number(name: str) -> int:
-    found = _JOB_FOLDER.fullmatch(name)
-    return int(found[1]) if found else 0
 
 
 def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int, dict[str, str]]]:
@@ -149,19 +131,18 @@ def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int,
     rows = jobs.values_list("pk", flat=True).iterator(chunk_size=1000)
     for job_ids in batched(rows, _JOBS_AT_ONCE):
         for kept in load_job_files(job_ids, config=config):
-            job_id, is_open = kept.job.pk, kept.job.status in OPEN_JOB_STATUSES
-            wrong = _wrong_files(job_id, kept.documents(), files, is_open=is_open)
-            yield job_id, dict(wrong)
+            yield kept.job.pk, dict(_wrong_files(kept.job, kept.documents(), files))
 
 
 def _wrong_files(
-    job_id: int, documents: Iterator[tuple[str, str]], files: ArtifactStore, *, is_open: bool
+    job: ReviewJob, documents: Iterator[tuple[str, str]], files: ArtifactStore
 ) -> Iterator[tuple[str, str]]:
+    is_open = job.status in OPEN_JOB_STATUSES
     for path, text in documents:
         data = _read_job_file(files, path)
         if data is None:
             yield path, "is missing"
-        elif data != text.encode("utf-8", "replace") and not (is_open and _names(data, job_id)):
+        elif data != text.encode("utf-8", "replace") and not (is_open and _names(data, job.pk)):
             yield path, "differs"
 
 
@@ -182,14 +163,9 @@ def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
         return None
 
 
-def restore_prompt(job: ReviewJob, *, corpus: Corpus, config: Config, write: bool) -> bool:
-    """Render the job's prompt again, and write it; return False if it cannot be made or written."""
-    data = render_job_prompt(job, linker=corpus.linker, config=config)
-    if data is None:
+def _written(files: ArtifactStore, path: str, data: bytes) -> bool:
+    try:
+        files.write_bytes(path, data)
+    except ArtifactNotWritten:
         return False
-    if write:
-        try:
-            ArtifactStore(config).write_bytes(job.prompt_path, data)
-        except ArtifactNotWritten:
-            return False
     return True

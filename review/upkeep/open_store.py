@@ -8,6 +8,7 @@ from pathlib import Path
 
 from review import settings, store
 from review.errors import StoreRefused
+from review.store.sqlite.file import companions_of, has_content
 
 _JOB_FOLDER = re.compile(r"review-job-[0-9]+", re.ASCII)
 
@@ -40,7 +41,7 @@ def refuse_lost() -> None:
         names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
         owner = next(filter(None, map(files.owner, names)), "")
         # Another process may have made the store, and the folders of its first jobs, meanwhile.
-        if owner and not store.exists(Path(config.database)):
+        if owner and not has_content(Path(config.database)):
             folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
             raise StoreLost(
                 f"there is no store at {config.database}, but {folders} of jobs in {place},"
@@ -59,7 +60,7 @@ def _places_of_jobs(config: settings.Config) -> list[Path]:
 
 
 def _hint(config: settings.Config, place: Path) -> str:
-    left = store.companions_of(Path(config.database))
+    left = companions_of(Path(config.database))
     first = f"move {' and '.join(file.name for file in left)} away, then " if left else ""
     return (
         "see that COMMONPLACE_REVIEW_DB names the store (a path or a postgres:// URL);"

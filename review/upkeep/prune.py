@@ -13,6 +13,7 @@ from review.job_files import ArtifactStore, OutputNotReadable, folder_name
 from review.models import (
     Acceptance,
     JobEvent,
+    JobMove,
     JobOutput,
     ReviewJob,
     ReviewPair,
@@ -54,8 +55,9 @@ def prune_job_files(config: Config, pruning: Pruning) -> CheckResult:
         jobs = [job for job in closed if not _holds_new_output(job, files)]
         kept += len(closed) - len(jobs)
         if pruning.remove:
-            # First, so that a kill in between leaves no job whose files are missed.
-            JobEvent.objects.record(_event(job, pruning) for job in jobs)
+            # Recorded first, so that a kill in between leaves no job whose files are missed.
+            moves = (JobMove(job.pk, job.status, job.status, JobNote.PRUNED) for job in jobs)
+            JobEvent.objects.record(moves, actor=pruning.actor, now=pruning.now)
             files.discard_folders(job.pk for job in jobs)
         found += [f"job {job.pk} ({job.status})" for job in jobs]
     why = f"; {kept} more hold an output that was never taken in, and stay" if kept else ""
@@ -75,8 +77,7 @@ def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
     # Of a removal that was killed half-way, the manifest may be gone.
     begun = set(JobEvent.objects.filter(note=JobNote.PRUNED).values_list("job_id", flat=True))
     for job in _wanted(pruning).order_by("pk").iterator(chunk_size=500):
-        name = folder_name(job.pk)
-        if name in there:
+        if (name := folder_name(job.pk)) in there:
             owner = files.owner(name)
             if owner == store_id or (not owner and job.pk in begun):
                 yield job
@@ -109,14 +110,3 @@ def _holds_new_output(job: ReviewJob, files: ArtifactStore) -> bool:
     if data is None or not data.strip():
         return False
     return not JobOutput.objects.filter(job=job, content_sha256=sha256_hex(data)).exists()
-
-
-def _event(job: ReviewJob, pruning: Pruning) -> JobEvent:
-    return JobEvent(
-        job=job,
-        from_status=job.status,
-        to_status=job.status,
-        actor=pruning.actor,
-        note=JobNote.PRUNED.value,
-        at=pruning.now,
-    )

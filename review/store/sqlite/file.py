@@ -18,15 +18,15 @@ _ID_OFFSET = 68
 
 COMPANIONS = ("-wal", "-journal", "-shm")
 
-# The configured settings of stores that were opened read-only, by alias.
-_configured: dict[str, dict[str, Any]] = {}
+_configured: dict[str, dict[str, Any]] = {}  # of stores that were opened read-only, by alias
 
 
 def file_of(using: str) -> Path | None:
-    """The file of the store under this alias; None for a URI, which was opened already."""
+    """The file of the store under this alias; None on a server, or for a URI, which is open."""
     name = str(connections[using].settings_dict["NAME"])
     is_uri = name.startswith("file:") or name == ":memory:"
-    return None if is_uri else Path(os.path.realpath(name))
+    is_file = connections[using].vendor == "sqlite" and not is_uri
+    return Path(os.path.realpath(name)) if is_file else None
 
 
 def open_file(path: Path, *, write: bool, using: str) -> None:
@@ -34,7 +34,7 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
 
     :raises StoreReadOnly, StoreNotOpened: then it cannot be written, or read.
     """
-    if _writable(path):
+    if is_writable(path):
         return
     if write:
         raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
@@ -44,7 +44,7 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
     settings = connections[using].settings_dict
-    _configured[using] = {name: settings[name] for name in ("NAME", "OPTIONS")}
+    _configured[using] = settings.copy()
     # Without the write lock that IMMEDIATE takes at BEGIN.
     options = settings["OPTIONS"] | {"transaction_mode": "DEFERRED"}
     settings.update(NAME=read_only_uri(path), OPTIONS=options)
@@ -60,10 +60,7 @@ def recheck_store(using: str = DEFAULT_DB_ALIAS) -> None:
 
 
 def has_content(path: Path) -> bool:
-    """Return whether there is a file that is not empty.
-
-    :raises StoreNotOpened: it cannot be looked at, or is no file.
-    """
+    """Return whether there is a file that is not empty; refuse what is no file."""
     try:
         info = path.stat()
     except FileNotFoundError:
@@ -102,7 +99,7 @@ def read_only_uri(path: Path) -> str:
     return f"{path.as_uri()}?mode=ro" + ("" if _has_log(path) else "&immutable=1")
 
 
-def _writable(path: Path) -> bool:
+def is_writable(path: Path) -> bool:
     # The folder too: a write makes files beside the store.
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 

@@ -85,11 +85,9 @@ def _context(
         "event": row.event,
         "note_path": row.note.path,
         "model_partition": wanted.model_partition,
-        "note_html": _html(
-            change.note, mark_findings((item.finding, item.line) for item in change.findings)
-        ),
+        "note_html": _html(change.note, mark_findings(change.findings)),
         "gate_html": _html(change.gate, []),
-        "loose": [item.finding for item in change.findings if item.line is None],
+        "loose": [finding for finding, line in change.findings if line is None],
         "against": wanted.against.value,
         "against_url": filters.url(
             against=None if wanted.against is Against.REVIEWED else Against.REVIEWED.value

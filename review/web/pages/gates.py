@@ -112,7 +112,7 @@ def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
     document = shown.document
     text = shown.gate.text if shown.gate else ""
     if not shown.gate and document.texts:
-        text = snapshot_text(document.texts[0].snapshot_id).text
+        text = snapshot_text(document.texts[0].snapshot_id)
     return {
         "filters": filters,
         "shown": shown,

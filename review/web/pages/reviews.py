@@ -17,7 +17,7 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
-from review.reviews.texts import ReviewPart, StoredText, snapshot_text, text_of_review
+from review.reviews.texts import ReviewPart, snapshot_text, text_of_review
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, require_permission, required
@@ -66,11 +66,8 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config) -> dict[str, Any]:
     part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
     by_lines = filters.one("as") == _LINES
-    text = (
-        StoredText(shown.text)
-        if part is ReviewPart.REVIEW
-        else text_of_review(shown.review_pair_id, part)
-    )
+    is_review = part is ReviewPart.REVIEW
+    text = shown.text if is_review else text_of_review(shown.review_pair_id, part)
     marks = (
         mark_findings((item, item.line) for item in shown.findings)
         if part is ReviewPart.NOTE
@@ -82,17 +79,17 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
     look = Look(
         link_to=None if part is ReviewPart.GATE else links,
         # A review's own headings begin at the third level (the prompt's template).
-        headings=(0, 3) if part is ReviewPart.REVIEW else (2, 3),
+        headings=(0, 3) if is_review else (2, 3),
         flavour=links.flavour,
     )
     return {
         "filters": filters,
         "review": shown,
         "part": part.value,
-        "text": text,
-        "html": render_plain(text.text, quotes=marks)
+        "judged": {ReviewPart.NOTE: shown.note, ReviewPart.GATE: shown.gate}.get(part),
+        "html": render_plain(text, quotes=marks)
         if by_lines
-        else render_markdown(text.text, line_anchors=True, quotes=marks, look=look),
+        else render_markdown(text, line_anchors=True, quotes=marks, look=look),
         "by_lines": by_lines,
         "undecided": shown.decision not in ACCEPTING_DECISIONS,
         "choices": [word.value for word in ACCEPTING_DECISIONS],
@@ -153,10 +150,10 @@ def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
     return _raw(snapshot_text(snapshot_id))
 
 
-def _raw(found: StoredText) -> HttpResponse:
+def _raw(text: str) -> HttpResponse:
     """The bytes of a text, as plain text and nothing else."""
     # `nosniff` comes with every answer; without it a browser might take these bytes for a page.
-    data = found.text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "surrogatepass")
     return HttpResponse(data, content_type="text/plain; charset=utf-8")
 
 
