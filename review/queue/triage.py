@@ -15,7 +15,7 @@ from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
 from review.domain.paths import gate_id_of, near_matches
 from review.errors import Conflict, InputRejected, UsageRefused
-from review.findings.lookup import find_finding, known_fingerprints
+from review.findings.lookup import FoundFinding, find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition, FindingState, ReviewStore, batched
@@ -72,17 +72,42 @@ class Triaged:
     not_moved: tuple[Disposition, ...]
 
 
-def dispose_finding(
-    fingerprint: str, request: DispositionRequest, *, corpus: Corpus, config: Config, now: datetime
-) -> DisposedJson:
-    """Append a disposition for one finding, whatever was decided about it before.
+def dispose_each(
+    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
+) -> list[DisposedJson]:
+    """Append the disposition of each answer, whatever was decided before; or of none.
 
     :raises UsageRefused: no actor is given.
-    :raises UnknownFinding: no finding has this fingerprint; near ones are named.
+    :raises UnknownFinding: no finding has a fingerprint; near ones are named.
     """
-    if not request.actor.strip():
+    if not actor.strip():
         raise UsageRefused("a person's decision needs to say whose it is: --actor A")
-    fingerprint = fingerprint.strip().lower()
+    found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
+    digests = digests_of(corpus, NoteList((), ()), {item.note_path for item in found.values()})
+    rows = []
+    for answer in answers:
+        digest = digests.get(found[answer.fingerprint].note_path)
+        rows.append(_disposition(answer, actor, digest, now=now))
+    with transaction.atomic():
+        ReviewStore.objects.take_turn()
+        latest = Disposition.objects.latest_of(found)
+        _store(rows)
+    return [
+        from_row(
+            DisposedJson,
+            found[row.fingerprint],
+            fingerprint=row.fingerprint,
+            gate_id=gate_id_of(found[row.fingerprint].gate_path, gates_folder=config.gates_folder),
+            disposition=row.state,
+            was=latest[row.fingerprint].state if row.fingerprint in latest else None,
+            reason=row.reason,
+            note_sha256=row.note_sha256,
+        )
+        for row in rows
+    ]
+
+
+def _require_finding(fingerprint: str) -> FoundFinding:
     finding = find_finding(fingerprint)
     if finding is None:
         near = near_matches(fingerprint, known_fingerprints())
@@ -92,42 +117,7 @@ def dispose_finding(
             if near
             else "commonplace warn_selector lists them",
         )
-    digests = digests_of(corpus, NoteList((), ()), [finding.note_path])
-    row = _disposition(fingerprint, request, digests.get(finding.note_path), now=now)
-    with transaction.atomic():
-        ReviewStore.objects.take_turn()
-        earlier = Disposition.objects.latest_of([fingerprint]).get(fingerprint)
-        _store([row])
-    return from_row(
-        DisposedJson,
-        finding,
-        fingerprint=fingerprint,
-        gate_id=gate_id_of(finding.gate_path, gates_folder=config.gates_folder),
-        disposition=row.state,
-        was=earlier.state if earlier is not None else None,
-        reason=row.reason,
-        note_sha256=row.note_sha256,
-    )
-
-
-def dispose_each(
-    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
-) -> list[DisposedJson]:
-    """Append the disposition of each answer, or of none.
-
-    :raises UnknownFinding: a fingerprint is unknown; nothing is recorded.
-    """
-    with transaction.atomic():
-        return [
-            dispose_finding(
-                answer.fingerprint,
-                DispositionRequest(state=answer.state, actor=actor, reason=answer.reason),
-                corpus=corpus,
-                config=config,
-                now=now,
-            )
-            for answer in answers
-        ]
+    return finding
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
@@ -148,7 +138,12 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(request.findings)
         moved = [
-            _disposition(item, request, digests.get(notes[item]), now=now)
+            _disposition(
+                FixAnswer(item, request.state, request.reason),
+                request.actor,
+                digests.get(notes[item]),
+                now=now,
+            )
             for item, shown_id in request.findings.items()
             if _last_id(latest, item) == shown_id
         ]
@@ -204,13 +199,13 @@ def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
 
 
 def _disposition(
-    fingerprint: str, request: DispositionRequest, note_sha256: str | None, *, now: datetime
+    answer: FixAnswer, actor: str, note_sha256: str | None, *, now: datetime
 ) -> Disposition:
     return Disposition(
-        fingerprint=fingerprint,
-        state=request.state,
-        reason=request.reason,
-        actor=request.actor,
+        fingerprint=answer.fingerprint,
+        state=answer.state,
+        reason=answer.reason,
+        actor=actor,
         note_sha256=note_sha256 or "",
         at=now,
     )
@@ -254,14 +249,9 @@ def _restored(
 ) -> Disposition:
     """Return what held before `row`: the earlier disposition, or open if it was not in force."""
     kept = earlier if earlier and _was_in_force(earlier, row) else None
-    return Disposition(
-        fingerprint=row.fingerprint,
-        state=kept.state if kept else DispositionState.OPEN,
-        reason=kept.reason if kept else _UNDONE,
-        actor=actor,
-        note_sha256=(kept or row).note_sha256,
-        at=now,
-    )
+    state, reason = (kept.state, kept.reason) if kept else (DispositionState.OPEN, _UNDONE)
+    answer = FixAnswer(row.fingerprint, DispositionState(state), reason)
+    return _disposition(answer, actor, (kept or row).note_sha256, now=now)
 
 
 def _was_in_force(earlier: Disposition, row: Disposition) -> bool:

@@ -62,7 +62,8 @@ class Command(ReviewCommand):
     def _answers(self, options: dict[str, Any]) -> list[FixAnswer]:
         if options["state"]:
             state = DispositionState(options["state"])
-            return [FixAnswer(options["fingerprint"], state, options["reason"] or "")]
+            fingerprint = options["fingerprint"].strip().lower()
+            return [FixAnswer(fingerprint, state, options["reason"] or "")]
         text = decode_output(self.read_input("-"))
         return read_fix_answers(text, source="standard input")
 
