@@ -20,7 +20,6 @@ from review.selection.note_cache import DraftPair, gate_snapshot
 from review.vocabulary import AcceptanceKind, Decision
 
 _Key = tuple[int, int, int]
-_Texts = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +89,15 @@ def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptan
         return []
     # First, so that two transactions move acceptances one after the other on every database.
     ReviewStore.objects.move_acceptances()
-    current = _current_texts(acceptances)
+    rows = CurrentAcceptance.objects.filter(
+        model_partition_id__in={item.model_partition_id for item in acceptances},
+        note_id__in={item.note_id for item in acceptances},
+        gate_id__in={item.gate_id for item in acceptances},
+    )
+    columns = ("model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+    read = rows.values_list(*columns, "event__text_read_at")
+    # By key: the texts of the current acceptance, and when they were read.
+    current = {row[:3]: (row[3:5], row[5]) for row in read}
     accepted: list[Acceptance] = []
     superseded: list[Acceptance] = []
     for item in acceptances:
@@ -111,20 +118,3 @@ def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptan
 def key_of(acceptance: Acceptance) -> _Key:
     """Return the key that has one current acceptance."""
     return (acceptance.model_partition_id, acceptance.note_id, acceptance.gate_id)
-
-
-def _current_texts(acceptances: Sequence[Acceptance]) -> dict[_Key, tuple[_Texts, datetime]]:
-    """Return the texts of each key's current acceptance, and when they were read."""
-    rows = CurrentAcceptance.objects.filter(
-        model_partition_id__in={item.model_partition_id for item in acceptances},
-        note_id__in={item.note_id for item in acceptances},
-        gate_id__in={item.gate_id for item in acceptances},
-    ).values_list(
-        "model_partition_id",
-        "note_id",
-        "gate_id",
-        "note_snapshot_id",
-        "gate_snapshot_id",
-        "event__text_read_at",
-    )
-    return {row[:3]: (row[3:5], row[5]) for row in rows}

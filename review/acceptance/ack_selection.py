@@ -23,7 +23,7 @@ from review.documents.problems import problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.findings.documents import QueueFindingJson
-from review.findings.states import ReviewedPair, read_findings_now
+from review.findings.states import read_findings_now
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, read_targets
 from review.knowledge_base import Corpus
@@ -220,7 +220,7 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[R
         found = reviews.in_bulk([target.accepted_review_pair_id for target in chunk])
         pairs = [found[target.accepted_review_pair_id or 0] for target in chunk]
         reviewed = [
-            ReviewedPair(pair, target.note_path, target.gate_path)
+            (pair, target.note_path, target.gate_path)
             for target, pair in zip(chunk, pairs, strict=True)
         ]
         digests = {target.note_path: target.note_sha256 for target in chunk}

@@ -183,8 +183,16 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
 
 def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
     """Make acceptances of what rests on the review, and of the pair's own key if none does."""
-    events = Acceptance.objects.filter(review_pair=pair).order_by("pk")
-    found = [event for event in events if event.pk == _current_event(event)]
+    found = [
+        event
+        for event in Acceptance.objects.filter(review_pair=pair).order_by("pk")
+        if CurrentAcceptance.objects.filter(
+            model_partition_id=event.model_partition_id,
+            note_id=event.note_id,
+            gate_id=event.gate_id,
+            event=event,
+        )
+    ]
     own = of_review(pair.job, pair)
     if key_of(own) not in map(key_of, found):
         found.append(own)
@@ -193,12 +201,3 @@ def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
         for name, value in said.items():
             setattr(acceptance, name, value)
     return found
-
-
-def _current_event(event: Acceptance) -> int | None:
-    """Return the event that counts for the key of an event."""
-    partition, note, gate = key_of(event)
-    rows = CurrentAcceptance.objects.filter(
-        model_partition_id=partition, note_id=note, gate_id=gate
-    )
-    return rows.values_list("event_id", flat=True).first()

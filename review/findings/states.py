@@ -16,6 +16,10 @@ from review.models import Disposition, FileSnapshot, Finding, NamedKeys, ReviewP
 from review.protocol.quote_location import follow_quote, quote_lines
 from review.vocabulary import DispositionState
 
+# A pair, loaded with its paths and note snapshot, and the paths of the note and gate whose
+# acceptance rests on it: others than its own if it was carried over.
+ReviewedPair = tuple[ReviewPair, str, str]
+
 
 class QuoteNow(NamedTuple):
     """Return the line of a quote in the current note; None if it is gone or unknown."""
@@ -64,16 +68,6 @@ class QuoteFinder:
             return ""
 
 
-class ReviewedPair(NamedTuple):
-    """A pair, loaded with paths and note snapshot, as the evidence of an acceptance of a note and
-    gate: other paths than its own if it was carried over.
-    """
-
-    pair: ReviewPair
-    note_path: str
-    gate_path: str
-
-
 def read_findings_now(
     corpus: Corpus, pairs: Sequence[ReviewedPair], *, digests: Mapping[str, str]
 ) -> list[list[QueueFindingJson]]:
@@ -82,11 +76,11 @@ def read_findings_now(
     :param digests: those of the notes on disk, by path; only notes that changed are read.
     """
     quotes = QuoteFinder(corpus)
-    keys = {each.pair.pk for each in pairs}
+    keys = {pair.pk for pair, _note_path, _gate_path in pairs}
     rows: defaultdict[int, list[Finding]] = defaultdict(list)
     for row in Finding.objects.filter(pair_id__in=NamedKeys(keys)).order_by("pair", "ordinal"):
         rows[row.pair_id].append(row)
-    found = [_reported(rows[each.pair.pk], each) for each in pairs]
+    found = [_reported(rows[each[0].pk], each) for each in pairs]
     decided = latest_decided(finding.fingerprint for findings in found for finding in findings)
     # When the text that a pair's reviewer read was taken; an ack since then does not move it.
     jobs = ReviewPair.objects.filter(pk__in=NamedKeys(keys))

@@ -20,34 +20,26 @@ from review.vocabulary import DispositionState
 # So few notes are scanned in a time that nobody notices; 25,000 take half a second.
 SMALL_BASE = 2_000
 MAX_AGE = timedelta(seconds=60)
-_ROOTS_KEPT = 4
 
 # Gives the digests of notes by path; a note that is gone has none.
 DigestReader = Callable[[Collection[str]], Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class FilesNow:
-    """The notes and gates as they were at one moment."""
-
-    notes: NoteList
-    gates: GateCatalog
-    looked_at: datetime
-
-
+# The notes and gates as they were at a moment.
+FilesNow = tuple[NoteList, GateCatalog, datetime]
 _looks: dict[str, FilesNow] = {}
 
 
 def files_now(config: Config, *, now: datetime) -> FilesNow:
     """The files as they are; of a large base as they were at most a minute ago."""
     key = f"{config.root}\0{config.index_path}\0{config.note_roots}\0{config.excludes}"
-    known = _looks.get(key)
-    if known and len(known.notes.notes) > SMALL_BASE and now - known.looked_at < MAX_AGE:
-        return known
-    if len(_looks) >= _ROOTS_KEPT:
-        _looks.clear()
+    if known := _looks.get(key):
+        notes, _gates, looked_at = known
+        if len(notes.notes) > SMALL_BASE and now - looked_at < MAX_AGE:
+            return known
+    _looks.clear()
     with open_corpus(config) as corpus:
-        found = _looks[key] = FilesNow(corpus.notes(), corpus.gates, now)
+        found = _looks[key] = (corpus.notes(), corpus.gates, now)
     return found
 
 

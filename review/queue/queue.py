@@ -388,12 +388,12 @@ class Queue:
 
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
     """Return the queue as a page shows it."""
-    look = files_now(config, now=now)
+    notes, gates, looked_at = files_now(config, now=now)
 
     def digests(paths: Collection[str]) -> Mapping[str, str]:
         with open_corpus(config) as corpus:
-            return digests_of(corpus, look.notes, paths)
+            return digests_of(corpus, notes, paths)
 
-    queue = Queue(wanted, gates=look.gates, digests_of=digests, muted=config.muted, now=now)
-    queue.looked_at = look.looked_at
+    queue = Queue(wanted, gates=gates, digests_of=digests, muted=config.muted, now=now)
+    queue.looked_at = looked_at
     return queue

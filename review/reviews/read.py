@@ -11,7 +11,7 @@ from review.documents.base import from_row, timestamp
 from review.domain.paths import gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
-from review.findings.states import ReviewedPair, read_findings_now
+from review.findings.states import read_findings_now
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,
@@ -83,7 +83,7 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
     else:
         shown, unreviewed = _of_note(request, current, config)
     digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
-    reviewed = [ReviewedPair(pair, note, gate) for pair, note, gate, *_rest in shown]
+    reviewed = [(pair, note, gate) for pair, note, gate, *_rest in shown]
     findings = read_findings_now(corpus, reviewed, digests=digests)
     return RenderedJson(
         reviews=[
