@@ -130,7 +130,7 @@ def apply_acks(
     """
     if now is not None:
         # First, so that an ingest that comes in between is either seen or waits.
-        ReviewStore.objects.move_acceptances()
+        ReviewStore.objects.take_turn()
     states = read_pair_states(
         {(pair.note.path, pair.gate.path) for pair, _expected in acks},
         model_partition=options.model_partition,

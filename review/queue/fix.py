@@ -25,7 +25,7 @@ from review.queue.entries import read_warn_queue
 from review.queue.fix_prompt import NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
-from review.runners.run import RunRequest, run_edit, scratch_folder
+from review.runners.run import RunRequest, run_cli, scratch_folder
 from review.selection.path_filters import named_places
 from review.settings.config import Config
 from review.sweeps.documents import FixJson
@@ -184,8 +184,9 @@ class _Work:
                 effort=resolved.provenance.runner_effort,
                 timeout=self.request.timeout.total_seconds(),
                 reading=draft.reading,
+                edits=True,
             )
-            return run_edit(run_request, stop=self.policy.stop)
+            return run_cli(run_request, stop=self.policy.stop)
 
     def _settle(self, draft: _Draft, outcome: RunnerOutcome) -> None:
         """Check what came back, and apply it if asked to."""

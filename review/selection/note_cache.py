@@ -34,6 +34,18 @@ class DraftPair:
     note: CachedNote
     gate: Gate
 
+    @property
+    def note_path(self) -> str:
+        return self.note.path
+
+    @property
+    def gate_path(self) -> str:
+        return self.gate.path
+
+    @property
+    def gate_id(self) -> str:
+        return self.gate.gate_id
+
 
 class NoteCache:
     """Reads notes through the corpus, each once."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from review.domain.applicability import NoteKind
-from review.domain.grouping import Group, group_targets
+from review.domain.grouping import group_targets
 from review.jobs.factory import JobFactory
 from review.knowledge_base import Corpus, Gate, GateCase
 from review.models import batched
@@ -51,21 +52,14 @@ def create_trials(
             pair = DraftPair(_note(case), gate)
             for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
-    groups = (group for pairs in rounds for group in _groups(pairs, request.batch_size))
-    for some in batched(groups, _JOBS_PER_TRANSACTION):
-        job_ids.update(factory.create(some, purpose=JobPurpose.TRIAL).job_ids)
-    return sorted(job_ids)
-
-
-def _groups(pairs: Sequence[DraftPair], size: int) -> Iterable[Group[DraftPair]]:
-    return group_targets(
-        pairs,
-        grouping=Grouping.GATE,
-        batch_size=size,
-        note_of=lambda pair: pair.note.path,
-        gate_of=lambda pair: pair.gate.path,
-        lens_of=lambda pair: pair.gate.lens,
+    groups = chain.from_iterable(
+        group_targets(pairs, grouping=Grouping.GATE, batch_size=request.batch_size)
+        for pairs in rounds
     )
+    for some in batched(groups, _JOBS_PER_TRANSACTION):
+        made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
+        job_ids.update(made)
+    return sorted(job_ids)
 
 
 def _note(case: GateCase) -> CachedNote:

@@ -1,25 +1,19 @@
-"""`set_decision`: a person says how a review decided that could not be read."""
+"""Say what a completed review decided, in the name of whoever read it; the pair is accepted with
+that. What the parser read is kept beside it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings
 from review.acceptance.decide import set_decision
 from review.errors import ExitCode
+from review.management.kit.arguments import option
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import positive_int, text, word
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
 
 class Command(ReviewCommand):
-    help = (
-        "Say what a completed review decided, in the name of whoever read it; the pair is accepted "
-        "with that. What the parser read is kept beside it."
-    )
-    schema = "set-decision/1"
     examples = (
         "commonplace set_decision --review-pair-id 31 --as warn --reason 'it describes one' --actor human:ana",
     )
@@ -27,24 +21,17 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "no review to decide, another model's review, or superseded (the decision is kept)",
         ExitCode.INPUT_REJECTED: "no such pair",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--review-pair-id",
-            type=positive_int,
-            required=True,
-            metavar="N",
-            help="whose review is decided",
-        )
-        parser.add_argument(
-            "--as",
+    arguments = {
+        "--review-pair-id N": option("whose review is decided", required=True),
+        "--as": option(
+            "what its review decides",
+            [decision.value for decision in ACCEPTING_DECISIONS],
             dest="decision",
-            choices=[decision.value for decision in ACCEPTING_DECISIONS],
             required=True,
-            help="what its review decides",
-        )
-        parser.add_argument("--reason", type=text, required=True, metavar="R", help="why")
-        parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
+        ),
+        "--reason R": option("why", required=True),
+        "--actor A": option("who decides", required=True),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         result = set_decision(
@@ -52,7 +39,7 @@ class Command(ReviewCommand):
             Decision(options["decision"]),
             reason=options["reason"],
             actor=options["actor"],
-            config=settings.current(),
+            config=self.config,
             now=self.now,
         )
         accepted = "accepted" if result.accepted else "not accepted"

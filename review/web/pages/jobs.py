@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, get_args
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
@@ -18,23 +20,23 @@ from msgspec import UNSET
 
 from review import settings
 from review.acceptance.pair_actions import Pick
-from review.jobs.board import (
-    JobFilter,
-    JobRow,
-    count_jobs_by_kind,
-    job_rows,
-    newest_job_ids,
-    require_job,
-    show_jobs,
-)
+from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
+from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model
 from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
+from review.vocabulary import (
+    OPEN_JOB_STATUSES,
+    Decision,
+    FailureCode,
+    Grouping,
+    JobStatus,
+    PairStatus,
+)
 from review.web.core.actions import SeeOther, require_permission
 from review.web.core.cached import recoverable
 from review.web.core.filters import (
@@ -68,8 +70,19 @@ _FILES: tuple[JobFile, ...] = get_args(JobFile)
 class ShownJob:
     """A job of the list, and why it needs attention: words of `NEEDS`."""
 
-    row: JobRow
+    job: JobJson
     needs: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """The note of a job for one note, the gate of a job for one gate."""
+        first = self.job.pairs[0]
+        return first.note_path if self.job.grouping == Grouping.NOTE else first.gate_id
+
+    @property
+    def decisions(self) -> list[tuple[str, int]]:
+        counts = Counter(pair.decision for pair in self.job.pairs)
+        return [(word, counts[word]) for word in Decision.values if counts[word]]
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
@@ -77,9 +90,10 @@ def jobs(request: HttpRequest) -> HttpResponse:
     needing = _needing() if filters.all("needs") else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
     place = read_place(filters, int)
-    ids = newest_job_ids(
-        _wanted(filters, needing), before=int(place[0]) if place else None, limit=size + 1
-    )
+    found = _wanted(filters, needing).reverse()
+    if place:
+        found = found.filter(pk__lt=int(place[0]))
+    ids = list(found.values_list("pk", flat=True)[: size + 1])
     part = paged(ids, size=size, key=lambda job_id: (job_id,), filters=filters)
     return page(
         request,
@@ -97,14 +111,14 @@ def _list_document(part: Paged[int]) -> JobListJson:
     return document
 
 
-def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
+def _wanted(filters: Filters, needing: dict[str, list[int]]) -> QuerySet[ReviewJob]:
     needs = filters.all("needs")
-    return JobFilter(
-        statuses=tuple(JobStatus(word) for word in filters.all("status")),
+    return find_jobs(
+        statuses=filters.all("status"),
         partitions=filters.all("partition"),
-        failure_codes=tuple(FailureCode(word) for word in filters.all("code")),
+        failure_codes=filters.all("code"),
         lenses=filters.all("lens"),
-        job_ids=tuple(job for need in needs for job in needing[need]) if needs else None,
+        job_ids=[job for need in needs for job in needing[need]] if needs else None,
     )
 
 
@@ -127,8 +141,8 @@ def _list_context(
     return {
         "paged": part,
         "rows": [
-            ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
-            for row in job_rows(part.items, gates_folder=settings.current().gates_folder)
+            ShownJob(job, tuple(need for need, ids in needing.items() if job.review_job_id in ids))
+            for job in show_jobs(part.items, gates_folder=settings.current().gates_folder)
         ],
         "filters": filters,
         "facets": _facets(filters, needing),
@@ -136,14 +150,14 @@ def _list_context(
 
 
 def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
-    counts = count_jobs_by_kind()
+    counts = count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
     codes = {code: label(code) for code in FailureCode.values}
     return [
-        make_facet(filters, "status", "Status", dict(counts.statuses)),
+        make_facet(filters, "status", "Status", counts["status"]),
         make_facet(filters, "needs", "Needs attention", dict(needs), labels=NEEDS),
-        make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
-        make_facet(filters, "code", "Why it failed", dict(counts.failure_codes), labels=codes),
+        make_facet(filters, "partition", "Model partition", counts["partition"]),
+        make_facet(filters, "code", "Why it failed", counts["code"], labels=codes),
     ]
 
 
