@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from review.calibration.agreement import Decisions, read_decisions
 from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
@@ -16,7 +15,7 @@ from review.calibration.documents import (
     ShareJson,
 )
 from review.calibration.labels import NONE, Cell, Labels, Standings, count_findings, is_person
-from review.calibration.outcomes import read_addressed
+from review.calibration.outcomes import Decisions, read_addressed, read_decisions
 from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus

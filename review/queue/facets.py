@@ -105,10 +105,7 @@ def _folders(counts: Counter[str], chosen: tuple[str, ...]) -> dict[str, int]:
 def _step_below(folder: str, tops: Sequence[str]) -> str:
     """Return the part of a folder one step below the top that contains it; "" if none does."""
     for top in tops:
-        if folder == top:
-            return folder
-        if not top or folder.startswith(f"{top}/"):
-            start = len(top) + 1 if top else 0
-            end = folder.find("/", start)
-            return folder if end < 0 else folder[:end]
+        if not top or is_below(folder, (top,)):
+            steps = len(top.split("/")) + 1 if top else 1
+            return "/".join(folder.split("/")[:steps])
     return ""

@@ -161,7 +161,7 @@ class _Work:
         while self.waiting:
             path = self.waiting.popleft()
             try:
-                document, prompt = make_fix_prompt(self.corpus, path, root=root)
+                document = make_fix_prompt(self.corpus, path, root=root)
                 note = self.corpus.read_note(path)
             except NothingToFix:
                 continue
@@ -169,7 +169,8 @@ class _Work:
                 self._add(FixJson(note_path=path, outcome=REFUSED, reason=refused.message))
                 continue
             linked = read_linked_files([(path, note.text)], linker=self.corpus.linker, root=root)
-            yield _Draft(note, prompt, document.fingerprints, linked | {path: note.data})
+            reading = linked | {path: note.data}
+            yield _Draft(note, document.prompt or "", document.fingerprints, reading)
 
     def _run(self, draft: _Draft) -> RunnerOutcome:
         resolved = self.request.resolved

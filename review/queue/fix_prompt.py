@@ -65,8 +65,8 @@ class NothingToFix(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJson, str]:
-    """Return the document and the text of the prompt: all open findings of a note.
+def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPromptJson:
+    """Return the prompt with all open findings of a note.
 
     :param note: a path below the root, as written.
     :raises NoSuchNote: there is no such note.
@@ -84,14 +84,12 @@ def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJ
         PromptGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
         for entry in entries
     ]
-    text = render_fix_prompt(entries, gates, now)
-    document = FixPromptJson(
+    return FixPromptJson(
         note_path=now.path,
         note_sha256=now.sha256,
         fingerprints=[found.fingerprint for entry in entries for found in listed(entry)],
-        prompt=text,
+        prompt=render_fix_prompt(entries, gates, now),
     )
-    return document, text
 
 
 def render_fix_prompt(
