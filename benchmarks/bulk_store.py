@@ -90,7 +90,7 @@ def _snapshots(root: Path, paths: Sequence[str]) -> list[tuple[int, int]]:
         with transaction.atomic():
             keys = FileSnapshot.objects.take(texts, now=NOW)
         found += [keys[item.path, item.sha256] for item in texts]
-    return [(key.path_id, key.snapshot_id) for key in found]
+    return [(row.path_id, row.pk) for row in found]
 
 
 def _fill(
@@ -109,7 +109,7 @@ def _fill(
     )
 
     with transaction.atomic(), connection.cursor() as cursor:
-        owner = ModelPartition.objects.intern(filling.partition).pk
+        owner = ModelPartition.objects.get_or_create(name=filling.partition)[0].pk
         first_job = ReviewStore.objects.allocate_job_ids(len(notes))
         for name, rows in (("bench_notes", notes), ("bench_gates", gates)):
             cursor.execute(f"DROP TABLE IF EXISTS {name}")

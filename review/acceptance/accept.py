@@ -41,7 +41,7 @@ def accept_now(
     """
     texts = [(pair.note.snapshot, gate_snapshot(pair.gate)) for pair, *_evidence in pairs]
     keys = FileSnapshot.objects.take([text for both in texts for text in both], now=now)
-    partition = ModelPartition.objects.intern(options.model_partition)
+    partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
     rows = []
     for both, (_pair, decision, review_pair_id) in zip(texts, pairs, strict=True):
         note, gate = (keys[text.path, text.sha256] for text in both)
@@ -50,8 +50,8 @@ def accept_now(
                 note_id=note.path_id,
                 gate_id=gate.path_id,
                 model_partition_id=partition.pk,
-                note_snapshot_id=note.snapshot_id,
-                gate_snapshot_id=gate.snapshot_id,
+                note_snapshot_id=note.pk,
+                gate_snapshot_id=gate.pk,
                 kind=options.kind,
                 decision=decision,
                 review_pair_id=review_pair_id,

@@ -28,7 +28,6 @@ from review.models import (
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
-    FileSnapshotKey,
     Finding,
     KbPath,
     NamedKeys,
@@ -274,13 +273,11 @@ class _Carrying:
             else:
                 yield plan
 
-    def _acceptance(
-        self, plan: CarryPlan, keys: dict[tuple[str, str], FileSnapshotKey]
-    ) -> Acceptance:
+    def _acceptance(self, plan: CarryPlan, keys: dict[tuple[str, str], FileSnapshot]) -> Acceptance:
         row, event, request = plan.row, plan.row.event, self.request
         new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
-        note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
-        gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
+        note = new.get(plan.note_path, row.note_snapshot)
+        gate = new.get(plan.gate_path, row.gate_snapshot)
         actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"
         if request.new_path is None:
             reason = request.reason or "retired: the file is gone"
@@ -291,8 +288,8 @@ class _Carrying:
             note_id=note.path_id,
             gate_id=gate.path_id,
             model_partition_id=row.model_partition_id,
-            note_snapshot_id=note.snapshot_id,
-            gate_snapshot_id=gate.snapshot_id,
+            note_snapshot_id=note.pk,
+            gate_snapshot_id=gate.pk,
             kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
             decision=Decision.PASS if request.new_path is None else row.decision,
             review_pair_id=event.review_pair_id if is_review else None,

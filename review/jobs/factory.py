@@ -22,10 +22,8 @@ from review.knowledge_base import Corpus
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
-    FileSnapshotKey,
     JobEvent,
     JobMove,
-    KbPath,
     ModelPartition,
     ReviewJob,
     ReviewPair,
@@ -37,7 +35,7 @@ from review.selection.note_cache import DraftPair, gate_snapshot
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
 
-_Keys = dict[tuple[str, str], FileSnapshotKey]
+_Keys = dict[tuple[str, str], FileSnapshot]
 
 ALREADY_QUEUED = "already-queued"
 FRESH = "fresh"
@@ -91,7 +89,7 @@ class JobFactory:
                 replace(group, items=tuple(it for it in group.items if _key(it) not in skipped))
                 for group in groups
             ]
-            partition = ModelPartition.objects.intern(self.model_partition)
+            partition, _ = ModelPartition.objects.get_or_create(name=self.model_partition)
             jobs = []
             for job_id, group in enumerate((group for group in wanted if group.items), first_id):
                 folder = job_folder(self._config, job_id)
@@ -138,7 +136,7 @@ class JobFactory:
                 keys[pair.gate_path, pair.gate.sha256],
             )
             job_id = queued.get((note.path_id, gate.path_id))
-            if job_id is not None or (note.snapshot_id, gate.snapshot_id) in fresh:
+            if job_id is not None or (note.pk, gate.pk) in fresh:
                 reason = FRESH if job_id is None else ALREADY_QUEUED
                 omitted[_key(pair)] = SkippedJson(pair.note_path, pair.gate_id, reason, job_id)
         return omitted
@@ -190,10 +188,10 @@ def _pair_rows(job: ReviewJob, pairs: Sequence[DraftPair], keys: _Keys) -> list[
         row = ReviewPair(
             job=job,
             ordinal=ordinal,
-            note=KbPath(pk=note.path_id, path=pair.note_path),
-            gate=KbPath(pk=gate.path_id, path=pair.gate_path),
-            note_snapshot=FileSnapshot(pk=note.snapshot_id, content_sha256=pair.note.sha256),
-            gate_snapshot=FileSnapshot(pk=gate.snapshot_id, content_sha256=pair.gate.sha256),
+            note=note.path,
+            gate=gate.path,
+            note_snapshot=note,
+            gate_snapshot=gate,
             status=PairStatus.PENDING,
         )
         rows.append(row)

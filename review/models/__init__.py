@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys
+from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys, batched
 from review.models.jobs import Ending, JobEvent, JobMove, JobOutput, Lease, Provenance, ReviewJob
 from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.reviews import (
@@ -16,7 +16,7 @@ from review.models.reviews import (
     ReviewPair,
     ReviewText,
 )
-from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
+from review.models.snapshots import FileSnapshot, SnapshotText
 
 __all__ = [
     "Acceptance",
@@ -27,7 +27,6 @@ __all__ = [
     "Disposition",
     "Ending",
     "FileSnapshot",
-    "FileSnapshotKey",
     "Finding",
     "FindingState",
     "JobEvent",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
 
 from django.db.models import (
     Aggregate,
@@ -17,6 +18,8 @@ from django.db.models import (
 )
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
+
+_T = TypeVar("_T")
 
 
 class JoinedKeys(Aggregate):
@@ -63,3 +66,10 @@ def unique(name: str, fields: str) -> UniqueConstraint:
 
 def index(name: str, fields: str, *, where: Q | None = None) -> Index:
     return Index(fields=fields.split(), name=name, condition=where)
+
+
+def batched(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """`items` in lists of at most `size`: databases bound the parameters of one statement."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

@@ -8,7 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
-from review.models.expressions import check
+from review.models.expressions import batched, check
 
 
 class InternedQuerySet(models.QuerySet["KbPath"]):
@@ -24,11 +24,9 @@ class InternedQuerySet(models.QuerySet["KbPath"]):
 
     def ids(self, paths: Iterable[str]) -> dict[str, int]:
         """Path to its key, for those that are known."""
-        wanted = list(paths)
         found: dict[str, int] = {}
-        for start in range(0, len(wanted), 500):
-            rows = self.filter(path__in=wanted[start : start + 500])
-            found.update(rows.values_list("path", "id"))
+        for some in batched(paths, 500):
+            found.update(self.filter(path__in=some).values_list("path", "id"))
         return found
 
 
@@ -47,18 +45,10 @@ class KbPath(models.Model):
         return self.path
 
 
-class ModelPartitionQuerySet(models.QuerySet["ModelPartition"]):
-    def intern(self, name: str) -> ModelPartition:
-        """The row of `name`, made where it is new."""
-        return self.get_or_create(name=name)[0]
-
-
 class ModelPartition(models.Model):
     """Models judged equivalent for freshness; part of an acceptance's key."""
 
     name = models.CharField(max_length=200, unique=True)
-
-    objects: ClassVar[ModelPartitionQuerySet] = ModelPartitionQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         db_table = "review_model_partitions"

@@ -9,10 +9,10 @@ from typing import ClassVar
 from django.db import connections, models
 from django.db.models import PROTECT, CharField, ForeignKey, Max, Q
 
-from review.models.expressions import check, index, unique
+from review.models.expressions import batched, check, index, unique
 from review.models.jobs import ReviewJob
 from review.models.paths import KbPath, ModelPartition
-from review.models.snapshots import FileSnapshot, batched
+from review.models.snapshots import FileSnapshot
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     OPEN_JOB_STATUSES,

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from django.apps import apps
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 
 import review
 from review import settings
@@ -23,7 +23,9 @@ from review.store.errors import (
     store_name,
     translate_db_errors,
 )
-from review.store.sqlite.file import file_of, has_content, open_file
+from review.store.sqlite.file import APPLICATION_ID, file_of, has_content, open_file, prepare_file
+
+_LOCK_KEY = 0x436D5052
 
 
 class Use(Enum):
@@ -76,10 +78,7 @@ def ensure_store(
 
 def _make(file: Path | None, *, make: bool, using: str) -> frozenset[str]:
     """Make an empty store in its missing `file`, or the tables in a database without ours."""
-    # Imported only where a store is made: commands start without it.
-    from review.store import creation
-
-    if file is None and not creation.is_empty(using=using):
+    if file is None and not _is_empty(using=using):
         raise StoreForeign(
             f"{store_name(using)} holds something else than a review store; it was not touched",
             hint=f"point {setting_of(using)} at a new file or an empty database",
@@ -90,9 +89,51 @@ def _make(file: Path | None, *, make: bool, using: str) -> frozenset[str]:
             hint=f"see where {setting_of(using)} points; the first other command makes a new store",
         )
     if file is not None:
-        creation.prepare_file(file, using=using)
-    creation.create_tables(using=using)
+        prepare_file(file, using=using)
+    _create_tables(using=using)
     return applied_migrations(using=using)
+
+
+def _create_tables(*, using: str) -> None:
+    """Make the tables in an empty database, all or none; leave one that has tables as it is."""
+    connection = connections[using]
+    # Django migrates SQLite only without these checks, which no transaction can switch off.
+    connection.disable_constraint_checking()
+    try:
+        with transaction.atomic(using=using), connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
+            if _is_empty(using=using):
+                _migrate(using)
+                if connection.vendor == "sqlite":
+                    cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    finally:
+        connection.enable_constraint_checking()
+
+
+def _is_empty(*, using: str) -> bool:
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        return not connection.introspection.table_names(cursor, include_views=True)
+
+
+def _migrate(using: str) -> None:
+    # Imported only where a store is made: commands start without it.
+    from django.db.migrations.exceptions import MigrationSchemaMissing
+    from django.db.migrations.executor import MigrationExecutor
+
+    after = (MigrationSchemaMissing, transaction.TransactionManagementError)
+    executor = MigrationExecutor(connections[using])
+    try:
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    except after as error:
+        # What Django tried after the database had refused something: a full disk, no permission.
+        cause: BaseException | None = error
+        while isinstance(cause, after):
+            cause = cause.__context__
+        if isinstance(cause, DatabaseError):
+            raise cause from cause.__cause__
+        raise
 
 
 def is_there(using: str = DEFAULT_DB_ALIAS) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from django.db import DatabaseError, connection, transaction
 from msgspec.structs import replace
@@ -30,28 +30,25 @@ from review.upkeep.invariants import (
     altered_snapshots,
     broken_invariants,
 )
-from review.upkeep.job_files_checks import check_folders, check_prompts, check_result_files
+from review.upkeep.job_files import (
+    Pruning,
+    check_folders,
+    check_prompts,
+    check_result_files,
+    prune_job_files,
+)
 from review.upkeep.open_store import open_store
-from review.upkeep.prune import Pruning, prune_job_files
 
 _STEPS_BETWEEN_SIGNALS = 100_000  # of SQLite's virtual machine
+_Check: TypeAlias = Callable[[], CheckResult | Iterable[CheckResult]]
 
 
-@dataclass(frozen=True)
-class Examination:
-    """The checks of a doctor run, and the repairs it makes.
+def examine(*, thorough: bool, repair: bool, pruning: Pruning | None) -> Iterator[CheckResult]:
+    """Yield each check as it is done. A missing store is never made.
 
     :param thorough: also check every invariant in the database.
     :param repair: rebuild what can be derived from the store.
     """
-
-    thorough: bool = False
-    repair: bool = False
-    pruning: Pruning | None = None
-
-
-def examine(wanted: Examination) -> Iterator[CheckResult]:
-    """Yield each check as it is done. A missing store is never made."""
     yield check_bytecode()
     try:
         config = settings.current()
@@ -62,25 +59,28 @@ def examine(wanted: Examination) -> Iterator[CheckResult]:
     place = config.database if config.uses_sqlite else "on a server"
     yield CheckResult("configuration", CheckState.OK, f"root {config.root}, store {place}")
     try:
-        removes = wanted.pruning is not None and wanted.pruning.remove
-        open_store(write=wanted.repair or removes, make=False)
+        removes = pruning is not None and pruning.remove
+        open_store(write=repair or removes, make=False)
         store_id = ReviewStore.objects.identity()
     except (ReviewError, DatabaseError) as error:
         yield _failed("store", error)
         yield CheckResult("store-content", CheckState.SKIPPED, "the store cannot be used")
     else:
         yield CheckResult("store", CheckState.OK, f"of this version, id {store_id}")
-        yield from _look_at_store(config, wanted)
+        checks = _checks_of_store(config, thorough=thorough, repair=repair)
+        if pruning is not None:
+            checks["prunable"] = lambda: prune_job_files(config, pruning)
+        yield from _look_at_store(checks)
     yield check_notes(config)
-    yield check_file_index(config, repair=wanted.repair)
+    yield check_file_index(config, repair=repair)
 
 
-def _look_at_store(config: Config, wanted: Examination) -> Iterator[CheckResult]:
+def _look_at_store(checks: Mapping[str, _Check]) -> Iterator[CheckResult]:
     """Yield the checks of the store; stop when it is busy or its server away: each would wait as long."""
     if connection.vendor == "sqlite":
         # Python handles Ctrl-C only in code of its own, not during a statement of SQLite.
         connection.connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_SIGNALS)
-    for name, check in _checks_of_store(config, wanted):
+    for name, check in checks.items():
         try:
             found = check()
             yield from [found] if isinstance(found, CheckResult) else found
@@ -94,23 +94,19 @@ def _look_at_store(config: Config, wanted: Examination) -> Iterator[CheckResult]
             yield failed
 
 
-def _checks_of_store(
-    config: Config, wanted: Examination
-) -> Iterator[tuple[str, Callable[[], CheckResult | Iterable[CheckResult]]]]:
-    repair, pruning = wanted.repair, wanted.pruning
-    yield "integrity", _check_integrity
-    if not wanted.thorough:
-        yield "pairs", _check_pairs
-        yield "snapshots", _check_snapshots
-    yield "current-acceptances", lambda: _check_acceptances(repair=repair)
-    yield "queue", lambda: check_queue(repair=repair)
-    if wanted.thorough:
-        yield "invariants", _check_invariants
-    yield "prompts", lambda: check_prompts(config, repair=repair)
-    yield "job-files", lambda: check_result_files(config, repair=repair)
-    yield "job-folders", lambda: check_folders(config)
-    if pruning is not None:
-        yield "prunable", lambda: prune_job_files(config, pruning)
+def _checks_of_store(config: Config, *, thorough: bool, repair: bool) -> dict[str, _Check]:
+    quick: dict[str, _Check] = {"pairs": _check_pairs, "snapshots": _check_snapshots}
+    every: dict[str, _Check] = {"invariants": _check_invariants}
+    return {
+        "integrity": _check_integrity,
+        **({} if thorough else quick),
+        "current-acceptances": lambda: _check_acceptances(repair=repair),
+        "queue": lambda: check_queue(repair=repair),
+        **(every if thorough else {}),
+        "prompts": lambda: check_prompts(config, repair=repair),
+        "job-files": lambda: check_result_files(config, repair=repair),
+        "job-folders": lambda: check_folders(config),
+    }
 
 
 def _check_invariants() -> Iterable[CheckResult]:

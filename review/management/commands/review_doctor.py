@@ -18,7 +18,7 @@ from review.management.kit.options import path
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.backup import back_up
 from review.upkeep.checks import BusyCheck, CheckResult, CheckState, DoctorBackupJson, DoctorJson
-from review.upkeep.prune import Pruning
+from review.upkeep.job_files import Pruning
 
 
 class Command(StorelessCommand):
@@ -75,14 +75,14 @@ class Command(StorelessCommand):
 
     def _examine(self, options: dict[str, Any]) -> Iterator[CheckResult]:
         # Its queries cannot be made before the database is configured.
-        from review.upkeep.doctor import Examination, examine
+        from review.upkeep.doctor import examine
 
         pruning = None
         if options["prune"]:
             named = {"actor": options["by"]}
             self._fill_actor(named)
             pruning = request_of(Pruning, options, remove=options["yes"], now=self.now, **named)
-        return examine(Examination(options["check"], options["repair"], pruning))
+        return examine(thorough=options["check"], repair=options["repair"], pruning=pruning)
 
     def _back_up(self, options: dict[str, Any]) -> None:
         others = [name for name in ("check", "repair", "prune") if options[name]]

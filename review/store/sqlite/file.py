@@ -1,15 +1,22 @@
-"""The file of an SQLite store: whether it is there, and how it is opened."""
+"""The file of an SQLite store: whether it is there, how it is opened, and made."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from review.store.errors import READ_ONLY_HINT, StoreNotOpened, StoreReadOnly
+from review import settings
+from review.errors import InputRejected
+from review.private_files import FILE_MODE, make_private
+from review.store.errors import READ_ONLY_HINT, StoreNotOpened, StoreReadOnly, setting_of
 
 # In the header of each store's file, so that a store is known without being opened.
 APPLICATION_ID = 0x436D5052
@@ -19,6 +26,14 @@ _ID_OFFSET = 68
 COMPANIONS = ("-wal", "-journal", "-shm")
 
 _configured: dict[str, dict[str, Any]] = {}  # of stores that were opened read-only, by alias
+
+
+class StoreFolderMissing(InputRejected):
+    """There is no folder where the store is to be; a mistyped one is not made."""
+
+
+class StoreAmongNotes(InputRejected):
+    """A store would be made in `kb/` outside the reports."""
 
 
 def file_of(using: str) -> Path | None:
@@ -43,20 +58,20 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
             f"the store {path} holds recent writes that cannot be read without writing beside it",
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
-    settings = connections[using].settings_dict
-    _configured[using] = settings.copy()
+    named = connections[using].settings_dict
+    _configured[using] = named.copy()
     # Without the write lock that IMMEDIATE takes at BEGIN.
-    options = settings["OPTIONS"] | {"transaction_mode": "DEFERRED"}
-    settings.update(NAME=read_only_uri(path), OPTIONS=options)
+    options = named["OPTIONS"] | {"transaction_mode": "DEFERRED"}
+    named.update(NAME=read_only_uri(path), OPTIONS=options)
 
 
 def recheck_store(using: str = DEFAULT_DB_ALIAS) -> None:
     """Reopen a store that was opened read-only: a connection opened as `immutable` never sees that
     another process writes to it by now, or that it has become writable."""
-    if (settings := _configured.pop(using, None)) is not None:
+    if (named := _configured.pop(using, None)) is not None:
         connections[using].close()
-        connections[using].settings_dict.update(settings)
-        open_file(Path(os.path.realpath(settings["NAME"])), write=False, using=using)
+        connections[using].settings_dict.update(named)
+        open_file(Path(os.path.realpath(named["NAME"])), write=False, using=using)
 
 
 def has_content(path: Path) -> bool:
@@ -107,3 +122,57 @@ def is_writable(path: Path) -> bool:
 def _has_log(path: Path) -> bool:
     log = Path(f"{path}-wal")
     return log.exists() and log.stat().st_size > 0
+
+
+def prepare_file(path: Path, *, using: str) -> None:
+    """Make an empty SQLite database at `path`, which is missing or empty, unless another process did."""
+    _refuse_place(path, using)
+    try:
+        make_private(path.parent)
+        with _folder_lock(path.parent):
+            if has_content(path):
+                return
+            # SQLite would delete the log of a lost store, which may hold its last writes.
+            for log in companions_of(path):
+                log.rename(f"{log}.{secrets.token_hex(4)}.of-a-lost-store")
+            with path.open("ab") as file:
+                os.fchmod(file.fileno(), FILE_MODE)
+            with connections[using].cursor() as cursor:
+                # Kept in the file; setting it at each connection would fail on a read-only store.
+                cursor.execute("PRAGMA journal_mode = WAL")
+    except OSError as error:
+        raise StoreNotOpened(
+            f"the store {path} cannot be made: {error.strerror}",
+            hint=f"make its folder writable, or let {setting_of(using)} name another file",
+        ) from error
+
+
+def _refuse_place(path: Path, using: str) -> None:
+    """Refuse a mistyped path; only the reports folder is made with the first store."""
+    try:
+        config = settings.current()
+    except settings.RootNotFound:
+        config = None  # the target of a copy needs no knowledge base around it
+    if config is not None and config.holds_sources(path):
+        raise StoreAmongNotes(
+            f"the store {path} would lie in the knowledge base; nothing was made",
+            hint=f"let {setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
+        )
+    reports = config and Path(os.path.realpath(config.root / settings.REPORTS_FOLDER))
+    if not path.parent.exists() and path.parent != reports:
+        raise StoreFolderMissing(
+            f"there is no folder {path.parent} for the store {path.name}; nothing was made",
+            hint=f"make it first, or correct {setting_of(using)}",
+        )
+
+
+@contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    """Hold a lock that leaves no file behind; a file system without it lets everybody in."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
