@@ -12,7 +12,7 @@ from review.acceptance.accept import MoveOptions, accept, accept_now, key_of, of
 from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.domain.paths import gate_id_of
-from review.errors import Conflict, InputRejected, UsageRefused
+from review.errors import Conflict, InputRejected
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus
 from review.models import (
@@ -65,12 +65,10 @@ def override_acceptance(
 ) -> OverriddenJson:
     """Accept today's texts of the pairs as passed, without a review: all of them, or none.
 
-    :raises UsageRefused: no reason or no actor is given.
     :raises NoSuchNote, UnknownGate, NotOneGate, UnreadableFile: a name stands for no file to read.
     :raises NoteEdited, GateEdited: a text is not the one that was expected; nothing was written.
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
-    _require_words(reason=request.reason, actor=request.actor)
     note = named_note(corpus, request.note)
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
@@ -96,10 +94,8 @@ def set_decision(
 
     What the pair's texts were acked to or carried over to keeps its texts and takes the decision.
 
-    :raises UsageRefused: no reason or no actor is given.
     :raises UnknownPair, PairNotCompleted, PairOfTrial, PairOfAnotherModel: there is no review to decide.
     """
-    _require_words(reason=reason, actor=actor)
     pair = _require_pair(pair_id, config=config)
     with transaction.atomic():
         # First: of two people deciding at once, the one whose event is later is accepted later.
@@ -122,13 +118,6 @@ def set_decision(
         accepted=not superseded,
         not_accepted_because=why_not or None,
     )
-
-
-def _require_words(*, reason: str, actor: str) -> None:
-    if not reason.strip():
-        raise UsageRefused("a person's decision needs a reason: --reason R")
-    if not actor.strip():
-        raise UsageRefused("a person's decision needs to say whose it is: --actor A")
 
 
 def _require_texts(pairs: Sequence[DraftPair], request: OverrideRequest) -> None:

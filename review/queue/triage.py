@@ -77,11 +77,8 @@ def dispose_each(
 ) -> list[DisposedJson]:
     """Append the disposition of each answer, whatever was decided before; or of none.
 
-    :raises UsageRefused: no actor is given.
     :raises UnknownFinding: no finding has a fingerprint; near ones are named.
     """
-    if not actor.strip():
-        raise UsageRefused("a person's decision needs to say whose it is: --actor A")
     found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
     digests = digests_of(corpus, NoteList((), ()), {item.note_path for item in found.values()})
     rows = []

@@ -8,7 +8,6 @@ import pytest
 
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import fingerprint, sha256_hex
-from review.errors import UsageRefused
 from review.models import Disposition, Finding
 from review.protocol.fix_answers import FixAnswer
 from review.queue.triage import UnknownFinding, dispose_each
@@ -86,10 +85,6 @@ class TestDispose:
 
         assert finding.fingerprint in refused.value.hint
         assert not Disposition.objects.exists()
-
-    def test_without_an_actor_is_refused(self, root, finding):
-        with pytest.raises(UsageRefused):
-            dispose(root, finding.fingerprint, actor=" ")
 
 
 class TestOfACarriedReview:
