@@ -86,7 +86,7 @@ def _snapshots(root: Path, paths: Sequence[str]) -> list[tuple[int, int]]:
         for path in paths[start : start + _FILES_AT_ONCE]:
             data = (root / path).read_bytes()
             digest = hashlib.sha256(data).hexdigest()
-            texts.append(SnapshotText(path, digest, data.decode("utf-8"), len(data)))
+            texts.append(SnapshotText(path, digest, data.decode("utf-8")))
         with transaction.atomic():
             keys = FileSnapshot.objects.take(texts, now=NOW)
         found += [keys[item.path, item.sha256] for item in texts]

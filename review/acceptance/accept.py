@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from review.acceptance.finding_states import refresh_finding_states
+from review.knowledge_base import DraftPair
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -16,7 +17,6 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.note_cache import DraftPair, gate_snapshot
 from review.vocabulary import AcceptanceKind, Decision
 
 _Key = tuple[int, int, int]
@@ -39,12 +39,12 @@ def accept_now(
 
     Call inside a transaction.
     """
-    texts = [(pair.note.snapshot, gate_snapshot(pair.gate)) for pair, *_evidence in pairs]
-    keys = FileSnapshot.objects.take([text for both in texts for text in both], now=now)
+    texts = [text for pair, *_evidence in pairs for text in (pair.note, pair.gate)]
+    keys = FileSnapshot.objects.take(texts, now=now)
     partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
     rows = []
-    for both, (_pair, decision, review_pair_id) in zip(texts, pairs, strict=True):
-        note, gate = (keys[text.path, text.sha256] for text in both)
+    for pair, decision, review_pair_id in pairs:
+        note, gate = (keys[text.path, text.sha256] for text in (pair.note, pair.gate))
         rows.append(
             Acceptance(
                 note_id=note.path_id,

@@ -14,13 +14,13 @@ from django.db.models.functions import Coalesce
 
 from review.acceptance.accept import MoveOptions, accept_now
 from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
+from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import CurrentAcceptance, DecisionEvent, ReviewPair, ReviewStore
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.gate_names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair
+from review.selection.gate_names import command_to_review, named_gates, read_named_note
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, NotAccepted
 
 Key = tuple[str, str]
@@ -104,7 +104,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     :raises NoteEdited, GateChangedToo, NoEvidence, Superseded: see there; nothing was written.
     """
     gates = named_gates(corpus, request.gates)
-    note = named_note(corpus, request.note)
+    note = read_named_note(corpus, normalise_path(request.note))
     if request.expect_note_sha256 not in (None, note.sha256):
         raise NoteEdited(
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 
@@ -20,14 +21,15 @@ from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJs
 from review.acceptance.finding_states import recompute_states
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
-from review.domain.paths import near_matches, normalise_path
+from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, NoteText
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
+    FileText,
     Finding,
     KbPath,
     NamedKeys,
@@ -35,7 +37,6 @@ from review.models import (
     SnapshotText,
     batched,
 )
-from review.selection.note_cache import NoteCache, gate_snapshot
 from review.selection.orphans import EMPTY_SHA256, is_there
 from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
@@ -92,7 +93,7 @@ class CarryPlan:
     row: CurrentAcceptance
     note_path: str
     gate_path: str
-    texts: tuple[SnapshotText, ...] = ()
+    texts: tuple[FileText, ...] = ()
 
     @property
     def is_move(self) -> bool:
@@ -134,7 +135,7 @@ def carry_over_acceptances(
         not_identical=[],
         refused=[],
     )
-    work = _Carrying(request, old, corpus, now, NoteCache(corpus), answer)
+    work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
     for chunk in batched(wanted, _CHUNK):
         plans = work.plans(chunk)
         with nullcontext() if request.dry_run else transaction.atomic():
@@ -179,7 +180,7 @@ class _Carrying:
     old: str
     corpus: Corpus
     now: datetime
-    notes: NoteCache
+    read_note: Callable[[str], NoteText]
     answer: CarryOverJson
 
     def plans(self, wanted: Iterable[CarryPlan]) -> list[CarryPlan]:
@@ -218,29 +219,30 @@ class _Carrying:
             for plan in current
         )
 
-    def _moved_texts(self, plan: CarryPlan) -> Iterator[SnapshotText]:
+    def _moved_texts(self, plan: CarryPlan) -> Iterator[FileText]:
         """Yield the accepted texts of the files that moved, under their new paths.
 
         :raises NotIdentical: a file is another text, and edited ones are not carried.
         :raises UnreadableFile: one is not there.
         """
-        row, moved = plan.row, []
+        row = plan.row
+        moved: list[tuple[FileText, FileSnapshot]] = []
         if plan.note_path != row.note.path:
-            moved.append((self.notes.note(plan.note_path).snapshot, row.note_snapshot))
+            moved.append((self.read_note(plan.note_path), row.note_snapshot))
         if plan.gate_path != row.gate.path:
-            moved.append((gate_snapshot(self.corpus.gate(plan.gate_path)), row.gate_snapshot))
+            moved.append((self.corpus.gate(plan.gate_path), row.gate_snapshot))
         for text, accepted in moved:
             sha256 = accepted.content_sha256
             if text.sha256 == sha256:
                 yield text
             elif self.request.edited:
-                yield SnapshotText(text.path, sha256, accepted.text, accepted.byte_size)
+                yield SnapshotText(text.path, sha256, accepted.text)
             else:
                 raise NotIdentical(
                     f"{text.path} is not the text that was accepted", hint="--edited carries it too"
                 )
 
-    def _nothing_left(self, plan: CarryPlan) -> Iterator[SnapshotText]:
+    def _nothing_left(self, plan: CarryPlan) -> Iterator[FileText]:
         """Yield an empty text in place of the note or gate that is gone.
 
         :raises StillThere: it is not gone.
@@ -251,7 +253,7 @@ class _Carrying:
         gates = (gate.path for gate in self.corpus.gates.gates)
         if is_there(self.corpus, file) if is_note else file in gates:
             raise StillThere(f"{file} is there: only what is gone can be retired")
-        yield SnapshotText(file, EMPTY_SHA256, "", 0)
+        yield SnapshotText(file, EMPTY_SHA256, "")
 
     def _still_possible(self, plans: Sequence[CarryPlan], *, is_move: bool) -> Iterator[CarryPlan]:
         """Yield the plans whose new key is free and whose acceptance is still the current one."""
@@ -362,10 +364,8 @@ def _names(plan: CarryPlan) -> dict[str, str]:
 def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
     known = CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[:100_000]
-    near = near_matches(old, {path for paths in known for path in paths})
+    near = did_you_mean(old, {path for paths in known for path in paths})
     return NothingToCarry(
         f"nothing is accepted at {old!r}{whose}",
-        hint=f"did you mean {', '.join(near)}?"
-        if near
-        else "commonplace review_status lists orphans",
+        hint=near or "commonplace review_status lists orphans",
     )

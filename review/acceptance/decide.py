@@ -11,10 +11,10 @@ from django.db import transaction
 from review.acceptance.accept import MoveOptions, accept, accept_now, key_of, of_review
 from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
-from review.domain.paths import gate_id_of
+from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -22,8 +22,7 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.gate_names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair
+from review.selection.gate_names import command_to_review, named_gates, read_named_note
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
@@ -69,7 +68,7 @@ def override_acceptance(
     :raises NoteEdited, GateEdited: a text is not the one that was expected; nothing was written.
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
-    note = named_note(corpus, request.note)
+    note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():

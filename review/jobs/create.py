@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 
 from review.documents.problems import problem_json
 from review.domain.applicability import applies
@@ -22,10 +23,9 @@ from review.jobs.job_documents import (
     SkippedJson,
     TotalsJson,
 )
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import batched
 from review.selection.freshness import in_flight
-from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import Grouping, ProblemCode
 
@@ -125,7 +125,8 @@ class _Creation:
 
     def admit(self, targets: list[Target]) -> Iterator[DraftPair]:
         """Yield the pairs to request; skip the other targets, each with its reason."""
-        notes = NoteCache(self.corpus)
+        read_note = cache(self.corpus.read_note)
+        facts_of = cache(self.corpus.facts_of)
         seen: set[tuple[str, str]] = set()
         queued = {}
         if ALREADY_QUEUED in self.request.omit:
@@ -140,13 +141,14 @@ class _Creation:
                 continue
             seen.add(key)
             try:
-                gate, note = self.corpus.gate(target.gate_path), notes.note(target.note_path)
+                gate, note = self.corpus.gate(target.gate_path), read_note(target.note_path)
             except UnreadableFile as refused:
                 self.problems.add(refused.problem)
                 self._skip(target, refused.problem.code.value)
                 continue
-            self.problems.update(note.problems)
-            if not applies(gate.requirement, note.kind):
+            facts = facts_of(note)
+            self.problems.update(facts.problems)
+            if not applies(gate.requirement, facts.kind):
                 self._skip(target, NOT_APPLICABLE)
             elif key in queued:
                 self._skip(target, ALREADY_QUEUED, queued[key])

@@ -18,7 +18,7 @@ from review.job_files.naming import MANIFEST_NAME, OUTPUT_NAME, PROMPT_NAME
 from review.jobs.job_documents import SkippedJson
 from review.jobs.mirror import JobFiles
 from review.jobs.prompts import render_pairs
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
@@ -31,7 +31,6 @@ from review.models import (
 )
 from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
-from review.selection.note_cache import DraftPair, gate_snapshot
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
 
@@ -79,7 +78,7 @@ class JobFactory:
         :raises ArtifactNotWritten: the system refused to write a file.
         """
         pairs = [pair for group in groups for pair in group.items]
-        texts = [side for pair in pairs for side in (pair.note.snapshot, gate_snapshot(pair.gate))]
+        texts = [side for pair in pairs for side in (pair.note, pair.gate)]
         with transaction.atomic():
             # First: creators take turns here, so what is queued cannot change below.
             first_id = ReviewStore.objects.allocate_job_ids(len(groups))

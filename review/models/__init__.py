@@ -16,7 +16,7 @@ from review.models.reviews import (
     ReviewPair,
     ReviewText,
 )
-from review.models.snapshots import FileSnapshot, SnapshotText
+from review.models.snapshots import FileSnapshot, FileText, SnapshotText
 
 __all__ = [
     "Acceptance",
@@ -27,6 +27,7 @@ __all__ = [
     "Disposition",
     "Ending",
     "FileSnapshot",
+    "FileText",
     "Finding",
     "FindingState",
     "JobEvent",

@@ -119,8 +119,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         """`leaving` to the ending, on the rows and on `jobs`, which all end alike.
 
         False, with nothing said on `jobs`, when one was moved meanwhile: roll the transaction back.
-
-        :param also: other columns of these jobs.
         """
         fields: dict[str, Any] = {
             "status": ending.status,
@@ -299,6 +297,3 @@ class JobOutput(models.Model):
     class Meta:
         db_table = "review_job_outputs"
         constraints = [unique("review_job_output_once_per_text", "job content_sha256")]
-
-    def __str__(self) -> str:
-        return f"output of job {self.job_id}"

@@ -100,6 +100,3 @@ class ReviewStore(models.Model):
     class Meta:
         db_table = "review_store"
         constraints = [check("review_store_is_one_row", Q(pk=1))]
-
-    def __str__(self) -> str:
-        return self.store_id

@@ -129,9 +129,6 @@ class ReviewText(models.Model):
     class Meta:
         db_table = "review_texts"
 
-    def __str__(self) -> str:
-        return f"text of pair {self.pair_id}"
-
 
 class DecisionEvent(models.Model):
     """A person's decision on a pair whose text the parser could not decide."""
@@ -148,9 +145,6 @@ class DecisionEvent(models.Model):
             check("review_decision_event_decides", Q(decision__in=ACCEPTING_DECISIONS)),
             check("review_decision_event_says_who_and_why", ~Q(actor="") & ~Q(reason="")),
         ]
-
-    def __str__(self) -> str:
-        return f"pair {self.pair_id}: {self.decision} by {self.actor}"
 
 
 class Acceptance(models.Model):
@@ -262,9 +256,6 @@ class CurrentAcceptance(models.Model):
             check("current_acceptance_decision_accepts", Q(decision__in=ACCEPTING_DECISIONS)),
         ]
 
-    def __str__(self) -> str:
-        return f"current acceptance {self.pk}"
-
 
 class Finding(models.Model):
     """One point a review makes; `fingerprint` is the same when another review reports it again."""
@@ -284,9 +275,6 @@ class Finding(models.Model):
             check("review_finding_severity_known", Q(severity__in=Severity.values)),
             check("review_finding_has_fingerprint", ~Q(fingerprint="")),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.fingerprint} {self.severity}"
 
 
 class DispositionQuerySet(models.QuerySet["Disposition"]):
@@ -322,9 +310,6 @@ class Disposition(models.Model):
             check("review_disposition_state_known", Q(state__in=DispositionState.values)),
             check("review_disposition_has_actor", ~Q(actor="")),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.fingerprint} {self.state}"
 
 
 class FindingState(models.Model):
@@ -375,6 +360,3 @@ class FindingState(models.Model):
             index("finding_state_deferred", "note", where=Q(state=DispositionState.DEFERRED)),
         ]
         constraints = [unique("finding_state_once", "event ordinal")]
-
-    def __str__(self) -> str:
-        return f"{self.fingerprint} {self.state}"

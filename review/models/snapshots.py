@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from django.db import models
 from django.db.models import Q
@@ -16,22 +16,34 @@ from review.models.expressions import batched, check, unique
 from review.models.paths import KbPath
 
 
+class FileText(Protocol):
+    """A note or gate as it is now, to be kept.
+
+    `text` is its bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def sha256(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class SnapshotText:
-    """A file's text as it is now, to be kept.
-
-    :param text: the file's bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
-    """
+    """A text that no file holds as it is, to be kept like one."""
 
     path: str
     sha256: str
     text: str
-    byte_size: int
 
 
 class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
     def take(
-        self, texts: Sequence[SnapshotText], *, now: datetime
+        self, texts: Sequence[FileText], *, now: datetime
     ) -> dict[tuple[str, str], FileSnapshot]:
         """Keep every text that is not kept yet; `(path, sha256)` to the rows, without their texts."""
         paths = KbPath.objects.intern(item.path for item in texts)
@@ -41,7 +53,7 @@ class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
             FileSnapshot(
                 path_id=paths[path],
                 content_sha256=sha256,
-                byte_size=item.byte_size,
+                byte_size=len(item.text.encode()),
                 captured_at=now,
                 text=item.text,
             )

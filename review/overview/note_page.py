@@ -11,8 +11,7 @@ from review.domain.paths import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
 from review.findings.states import read_findings_now
-from review.knowledge_base import Corpus, NoSuchNote, NoteFacts, UnreadableFile
-from review.knowledge_base.notes import facts_of_text
+from review.knowledge_base import Corpus, NoSuchNote, UnreadableFile
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
 from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
 from review.overview.note_pairs import (
@@ -108,10 +107,8 @@ def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[CurrentNote, t
         note = corpus.read_note(path)
     except UnreadableFile as refused:
         return CurrentNote(path, path_id, None, None), (refused.problem,)
-    # Read from the text: to open the index of the whole base for one note takes longer.
-    facts = facts_of_text(path, note.text, note.sha256)
-    known = NoteFacts(path, note.disk_path, note.sha256, facts.status, facts.kind, facts.problems)
-    return CurrentNote(path, path_id, known, note.text), facts.problems
+    facts = corpus.facts_of(note)
+    return CurrentNote(path, path_id, facts, note.text), facts.problems
 
 
 def _require_note(corpus: Corpus, now: CurrentNote, config: Config) -> None:

@@ -17,7 +17,7 @@ from review.knowledge_base import Corpus, Gate, NoteFacts
 from review.models import CurrentAcceptance, FileSnapshot, ModelPartition, ReviewPair
 from review.overview.documents import NotePairJson
 from review.reviews.pair_states import FRESH, Obligations
-from review.selection.changes import ChangeReader
+from review.selection.freshness import ChangeReader
 from review.selection.path_filters import gate_label
 from review.vocabulary import OPEN_JOB_STATUSES, Decision, Staleness
 

@@ -18,7 +18,6 @@ from review.errors import ReviewError
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.note_writer import NoteNotWritten, replace_note
-from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
@@ -215,7 +214,7 @@ class _Work:
 
     def _apply(self, draft: _Draft, text: bytes, answer: FixJson) -> str:
         diff = unified_diff(
-            draft.note.text, read_note_text(draft.note.path, text), path=draft.note.path
+            draft.note.text, NoteText.of(draft.note.path, text).text, path=draft.note.path
         )
         answer.diff, answer.truncated = diff.text, diff.truncated
         if text == draft.note.data:

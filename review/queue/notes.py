@@ -9,8 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from review.knowledge_base import Gate, NoteList
-from review.knowledge_base.gate_catalog import GateCatalog
+from review.knowledge_base import Gate, GateCatalog, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
 from review.selection.path_filters import within

@@ -13,7 +13,7 @@ from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
 from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
-from review.domain.paths import gate_id_of, near_matches
+from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.findings.lookup import FoundFinding, find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
@@ -107,12 +107,10 @@ def dispose_each(
 def _require_finding(fingerprint: str) -> FoundFinding:
     finding = find_finding(fingerprint)
     if finding is None:
-        near = near_matches(fingerprint, known_fingerprints())
+        near = did_you_mean(fingerprint, known_fingerprints())
         raise UnknownFinding(
             f"no finding has the fingerprint {fingerprint!r}",
-            hint=f"did you mean {', '.join(near)}?"
-            if near
-            else "commonplace warn_selector lists them",
+            hint=near or "commonplace warn_selector lists them",
         )
     return finding
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from django.db import transaction
@@ -27,7 +28,7 @@ from review.jobs.leases import new_lease
 from review.jobs.left_runs import left_outcomes, run_folders
 from review.jobs.mirror import rewrite_job_files
 from review.jobs.output_states import output_state
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
 from review.recovery.fail import close_job, fail_job, move_to_failed
@@ -35,7 +36,6 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
 from review.runners.run import end_left_over, forget_run
-from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import Config
 from review.settings.file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
@@ -290,11 +290,11 @@ class _Recovery:
 
 def _pairs(job: ReviewJob, corpus: Corpus) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
     """Return the job's pairs without a review, and those of them that cannot be requested."""
-    notes, pairs, left_out = NoteCache(corpus), [], []
+    read_note, pairs, left_out = cache(corpus.read_note), [], []
     rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
     for note_path, gate_path in rows.values_list("note__path", "gate__path"):
         try:
-            pairs.append(DraftPair(notes.note(note_path), corpus.gate(gate_path)))
+            pairs.append(DraftPair(read_note(note_path), corpus.gate(gate_path)))
         except UnreadableFile as refused:
             code = refused.problem.code.value
             left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))

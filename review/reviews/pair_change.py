@@ -86,11 +86,7 @@ class PairChange:
 
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
-    """Read the change of one pair since its text was accepted.
-
-    :raises NothingAccepted: nothing was.
-    :raises BadPath: a name is none below the root.
-    """
+    """Read the change of one pair since its text was accepted."""
     note_path = normalise_path(request.note_path)
     gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
     rows = CurrentAcceptance.objects.of_partition(request.model_partition)

@@ -92,13 +92,8 @@ class PairStates:
     def count_model_pairs(self) -> int:
         """Count the pairs that only models can judge."""
         kinds = Counter(note.kind for note in self.notes)
-        by_models = [not gate.rule for gate in self.gates]
-        return sum(
-            number
-            for kind, number in kinds.items()
-            for state, of_model in zip(self.applicable[kind], by_models, strict=True)
-            if state and of_model
-        )
+        places = [at for at, gate in enumerate(self.gates) if not gate.rule]
+        return sum(n for kind, n in kinds.items() for at in places if self.applicable[kind][at])
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         """Count the states of these notes, gate by gate."""

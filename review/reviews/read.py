@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from review.documents.base import from_row, timestamp
-from review.domain.paths import gate_path_of, lens_of, near_matches, path_below
+from review.domain.paths import did_you_mean, gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
@@ -163,9 +163,9 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
         return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
     reviewed = KbPath.objects.filter(pk__in=reviews.values("note_id"))
-    near = near_matches(note_path, reviewed.values_list("path", flat=True))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
-    return NoReview(what, hint=f"did you mean {', '.join(near)}?" if near else lacks)
+    hint = did_you_mean(note_path, reviewed.values_list("path", flat=True))
+    return NoReview(what, hint=hint or lacks)
 
 
 def _review_json(

@@ -20,12 +20,14 @@ from review.store.sqlite.file import (
     COMPANIONS,
     companions_of,
     has_content,
+    integrity_faults,
     is_marked_store,
     is_writable,
     read_only_uri,
 )
 
 _UNFINISHED = ".unfinished-backup"
+_SHOWN = 5  # faults of a damaged store
 
 
 class BackupIsTheServers(UsageRefused):
@@ -161,9 +163,7 @@ def _let_signals_in(*_steps: int) -> None:
 def _check(draft: Path, target: Path) -> BackupJson:
     """Check the copy, without making a file beside it."""
     with closing(_connected(f"{draft.as_uri()}?mode=ro&immutable=1")) as copy:
-        faults = [line for (line,) in copy.execute("PRAGMA integrity_check(5)") if line != "ok"]
-        for table, _row, parent, _key in copy.execute("PRAGMA foreign_key_check").fetchmany(1):
-            faults.append(f"{table} refers to a row of {parent} that is not there")
+        faults = integrity_faults(copy.execute, most=_SHOWN)
         tables = copy.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             " ORDER BY name"
@@ -174,7 +174,7 @@ def _check(draft: Path, target: Path) -> BackupJson:
         }
     if faults:
         raise BackupFailed(
-            f"the copy does not hold: {'; '.join(faults)}; no backup was made",
+            f"the copy does not hold: {'; '.join(faults[:_SHOWN])}; no backup was made",
             hint="commonplace review_doctor --check looks at the store itself",
         )
     return BackupJson(path=str(target), byte_size=draft.stat().st_size, rows=counts)

@@ -97,12 +97,6 @@ def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
 
     A process that is killed leaves the target empty. Tables that are not of reviews, such as the
     people who log in, are left as they are.
-
-    :raises SamePlace: source and target are one store.
-    :raises StoreMissing: there is no store to copy.
-    :raises TargetTaken, TargetDiffers: the target is not empty, and no copy of the source as it is.
-    :raises RowRefused: the target cannot hold a row.
-    :raises CopyNotVerified: what arrived is not what was sent.
     """
     if place_of(request.source) == place_of(request.target):
         raise SamePlace(f"{request.source_named} and {request.target_named} name one store")
@@ -257,10 +251,7 @@ def _open_source() -> None:
 
 
 def _open_target(*, make: bool) -> bool:
-    """Open the target, and make it if it was missing; give whether it was.
-
-    :raises SamePlace: it is the source's database, named in another way.
-    """
+    """Open the target, and make it if it was missing; give whether it was."""
     try:
         ensure_store(write=make, make=False, using=TARGET)
     except StoreNotThere:
@@ -287,11 +278,7 @@ def place_of(database: str) -> str:
 
 @contextmanager
 def temporary_alias(using: str, database: str, *, named: str) -> Iterator[None]:
-    """Let `using` be the alias of the store at `database`, and close it at the end.
-
-    :param named: where `database` was named, for messages.
-    :raises DatabaseRefused: it is no name of a store.
-    """
+    """Let `using` be the alias of the store at `database`, which was `named` there, for a time."""
     settings = database_settings(place_of(database), named=named) | {NAMED: named}
     configured = connections.configure_settings({DEFAULT_DB_ALIAS: {}, using: settings})[using]
     connection = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, using)

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 
-from review.domain.applicability import NoteKind
 from review.domain.grouping import group_targets
 from review.jobs.factory import JobFactory
-from review.knowledge_base import Corpus, Gate, GateCase
+from review.knowledge_base import Corpus, DraftPair, Gate, NoteText
 from review.models import batched
-from review.selection.note_cache import CachedNote, DraftPair
 from review.settings.config import Config
 from review.trials.results import read_gate_results
 from review.vocabulary import Grouping, JobPurpose
@@ -49,7 +47,7 @@ def create_trials(
     for result in results:
         gate = gates[result.gate_path]
         for case, of_case in zip(corpus.cases(gate).cases, result.cases, strict=True):
-            pair = DraftPair(_note(case), gate)
+            pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate)
             for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
     groups = chain.from_iterable(
@@ -60,9 +58,3 @@ def create_trials(
         made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
         job_ids.update(made)
     return sorted(job_ids)
-
-
-def _note(case: GateCase) -> CachedNote:
-    kind = NoteKind("", frozenset(), readable=True)
-    size = len(case.text.encode())
-    return CachedNote(case.note_path, case.text, case.sha256, size, kind, ())

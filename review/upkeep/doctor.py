@@ -20,6 +20,7 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
 from review.settings.config import Config
+from review.store.sqlite.file import integrity_faults
 from review.upkeep.checks import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.invariants import (
     CURRENT_INVARIANTS,
@@ -131,12 +132,7 @@ def _check_integrity() -> CheckResult:
     if connection.vendor != "sqlite":
         return CheckResult("integrity", CheckState.OK, f"left to {connection.display_name}")
     with connection.cursor() as cursor:
-        lines = cursor.execute("PRAGMA integrity_check(100)").fetchall()
-        faults = [line for (line,) in lines if line != "ok"]
-        faults += [
-            f"{table} row {row_id} refers to a row of {parent} that is not there"
-            for table, row_id, parent, _number in cursor.execute("PRAGMA foreign_key_check")
-        ]
+        faults = integrity_faults(cursor.execute, most=100)
     fine = "pages, indexes and references hold"
     wrong = "faults in the database file; move it away and restore a copy"
     return check_faults("integrity", faults, fine=fine, wrong=wrong)

@@ -10,8 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from review.check.lock import lock_text
-from review.check.stored import stored_lock
+from review.check.lock import lock_text, stored_lock
 from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
 from review.management.kit.arguments import option

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from review.check.stored import queue_report
+from review.check.lock import queue_report
 from review.documents.paging import Counts, Listed, count_by
 from review.documents.problems import problem_json
 from review.errors import ExitCode, UsageRefused

@@ -6,7 +6,7 @@ import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,14 @@ def is_marked_store(path: Path) -> bool:
         header = stream.read(_ID_OFFSET + 4)
     mark = int.from_bytes(header[_ID_OFFSET:], "big")
     return header.startswith(_MAGIC) and mark == APPLICATION_ID
+
+
+def integrity_faults(execute: Callable[[str], Any], *, most: int) -> list[str]:
+    """The first faults of pages, indexes and references; `execute` is a connection's or cursor's."""
+    faults = [line for (line,) in execute(f"PRAGMA integrity_check({most})") if line != "ok"]
+    for table, row_id, parent, _key in execute("PRAGMA foreign_key_check"):
+        faults.append(f"{table} row {row_id} refers to a row of {parent} that is not there")
+    return faults
 
 
 def companions_of(path: Path) -> list[Path]:
