@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
+from review.domain.finding_identity import KnownFinding, choose_fingerprints
 from review.domain.paths import gate_id_of
 from review.models import Finding, ReviewJob, ReviewPair
 from review.protocol.decision import ParsedDecision, read_decision
@@ -62,7 +62,7 @@ def typed_output(reviews: Mapping[int, TypedReview], *, ordinals: Iterable[int])
     """Return reviews that came as data, by ordinal, as if they had been parsed."""
     return ParsedOutput(
         blocks={
-            ordinal: ParsedBlock(ordinal, render_typed_review(review).rstrip("\n"), review)
+            ordinal: ParsedBlock(render_typed_review(review).rstrip("\n"), review)
             for ordinal, review in reviews.items()
         },
         missing={
@@ -135,8 +135,13 @@ def identify_findings(
         gate_path=gate_path,
         note_text=note_text,
         reported=[
-            ReportedFinding(
-                item.quote, item.text, item.severity, line, quote_lines(note_text, item.quote)
+            KnownFinding(
+                "",
+                quote=item.quote,
+                text=item.text,
+                severity=item.severity,
+                line=line,
+                lines=quote_lines(note_text, item.quote),
             )
             for item, line in zip(findings, lines, strict=True)
         ],
