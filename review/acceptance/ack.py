@@ -186,7 +186,8 @@ def apply_acks(acks: Sequence[Ack], *, options: AckOptions, now: datetime) -> li
 
 def pin_texts(pairs: Sequence[DraftPair], *, now: datetime) -> list[dict[str, int]]:
     """Store the texts of the pairs, and return the keys that an acceptance of each pins."""
-    texts = [text for pair in pairs for text in (pair.note, pair.gate)]
+    sides = [side for pair in pairs for side in (pair.note, pair.gate)]
+    texts = {(side.path, side.sha256): side.text for side in sides}
     keys = FileSnapshot.objects.take(texts, now=now)
     pinned = []
     for pair in pairs:

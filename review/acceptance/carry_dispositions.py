@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
-from review.models import CurrentAcceptance, Disposition, FileText, Finding, batched
+from review.models import CurrentAcceptance, Disposition, Finding, Texts, batched
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class CarryPlan:
     row: CurrentAcceptance
     note_path: str
     gate_path: str
-    texts: tuple[FileText, ...] = ()
+    texts: Texts = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[int, str, str]:

@@ -19,17 +19,15 @@ from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJs
 from review.acceptance.finding_states import recompute_states
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.knowledge_base import Corpus, NoteText, UnreadableFile
+from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
-    FileText,
     KbPath,
     ModelPartition,
     ReviewStore,
-    SnapshotText,
     batched,
 )
 from review.selection.orphans import EMPTY_SHA256, is_there
@@ -189,35 +187,37 @@ def _plans(
     plans: list[CarryPlan] = []
     for row in rows:
         plan = CarryPlan(row, move.moved(row.note.path), move.moved(row.gate.path))
-        texts: list[FileText] = []
+        texts: dict[tuple[str, str], str] = {}
         try:
             if plan.note_path != row.note.path:
                 note = read_note(plan.note_path)
-                texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
+                texts |= _accepted(note, row.note_snapshot, edited=request.edited)
             if plan.gate_path != row.gate.path:
                 gate = corpus.gate(plan.gate_path)
-                texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
+                texts |= _accepted(gate, row.gate_snapshot, edited=request.edited)
         except NotIdentical as error:
             answer.not_identical.append(_not_carried(plan, error))
         except UnreadableFile as error:
             answer.refused.append(_not_carried(plan, error))
         else:
-            plans.append(replace(plan, texts=tuple(texts)))
+            plans.append(replace(plan, texts=texts))
     return plans
 
 
-def _accepted(text: FileText, accepted: FileSnapshot, *, edited: bool) -> FileText:
+def _accepted(
+    file: NoteText | Gate, accepted: FileSnapshot, *, edited: bool
+) -> dict[tuple[str, str], str]:
     """Return the accepted text under its new path.
 
     :raises NotIdentical: the file is another text, and edited ones are not carried.
     """
-    if text.sha256 == accepted.content_sha256:
-        return text
+    if file.sha256 == accepted.content_sha256:
+        return {(file.path, file.sha256): file.text}
     if not edited:
         raise NotIdentical(
-            f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+            f"{file.path} is not the text that was accepted", hint="--edited carries it too"
         )
-    return SnapshotText(text.path, accepted.content_sha256, accepted.text)
+    return {(file.path, accepted.content_sha256): accepted.text}
 
 
 def _retirements(
@@ -234,7 +234,7 @@ def _retirements(
             error = StillThere(f"{file} is there: only what is gone can be retired")
             answer.refused.append(_not_carried(plan, error))
         else:
-            plans.append(replace(plan, texts=(SnapshotText(file, EMPTY_SHA256, ""),)))
+            plans.append(replace(plan, texts={(file, EMPTY_SHA256): ""}))
     return plans
 
 
@@ -245,7 +245,8 @@ def _write(
     current = _still_possible(plans, answer, is_move=is_move)
     decided = carried_dispositions(current) if is_move else []
     if not request.dry_run:
-        keys = FileSnapshot.objects.take([text for plan in current for text in plan.texts], now=now)
+        texts = dict(item for plan in current for item in plan.texts.items())
+        keys = FileSnapshot.objects.take(texts, now=now)
         accept([_acceptance(plan, keys, request=request, now=now) for plan in current], now=now)
         Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
         recompute_states(row.fingerprint for _plan, row in decided)
@@ -296,7 +297,7 @@ def _acceptance(
     now: datetime,
 ) -> Acceptance:
     row, event = plan.row, plan.row.event
-    new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
+    new = {path: keys[path, sha256] for path, sha256 in plan.texts}
     note = new.get(plan.note_path, row.note_snapshot)
     gate = new.get(plan.gate_path, row.gate_snapshot)
     acceptance = Acceptance(
