@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
+from review.domain.finding_identity import KnownFinding, choose_fingerprints
 from review.domain.paths import gate_id_of
 from review.ingest.known_findings import KnownFindings
 from review.models import Finding, ReviewJob, ReviewPair
@@ -76,7 +76,7 @@ def typed_output(
     """Return reviews that came as data, by ordinal, as if they had been parsed."""
     return ParsedOutput(
         blocks={
-            ordinal: ParsedBlock(ordinal, render_typed_review(review).rstrip("\n"), review)
+            ordinal: ParsedBlock(render_typed_review(review).rstrip("\n"), review)
             for ordinal, review in reviews.items()
         },
         missing={
@@ -224,7 +224,8 @@ def identify_findings(
         gate_path=gate_path,
         note_text=note_text,
         reported=[
-            ReportedFinding(
+            KnownFinding(
+                "",
                 quote=item.quote,
                 text=item.text,
                 severity=item.severity,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.cli.error_texts import clean, failure_of
+from review.runners.cli.error_texts import clean, error_in_answer, failure_of, saw_no_request
 from review.runners.cli.json_output import count, look, money, objects_in
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account
@@ -218,3 +218,22 @@ class TestReview:
     )
     def test_is_told_by_a_line_that_opens_a_block(self, text, is_one):
         assert holds_review(text) is is_one
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I don't see a request in your message.",
+        "Ich sehe leider keine Anfrage in deiner Nachricht.",
+        "Hallo! Wie kann ich Ihnen helfen?",
+    ],
+)
+def test_an_answer_to_nothing_is_known_in_german_too(answer):
+    assert saw_no_request(answer)
+
+
+def test_a_quota_is_known_in_german_too():
+    failure = error_in_answer("Ihr Kontingent ist erschöpft.")
+
+    assert failure is not None
+    assert failure.exhausted
