@@ -10,7 +10,7 @@ from review.documents.problems import problem_json
 from review.domain.paths import normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import read_findings_now
 from review.knowledge_base import Corpus, NoSuchNote, UnreadableFile
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
 from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
@@ -139,10 +139,8 @@ def _findings(
         and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
     ]
     digests = {now.path: now.facts.sha256} if now.facts else {}
-    reader = FindingReader(corpus, digests=digests)
-    found = reader.read_each(
-        [ReviewedPair.of(pair, note_path=now.path, gate_path=row.gate.path) for row, pair in rows]
-    )
+    reviewed = [(pair, now.path, row.gate.path) for row, pair in rows]
+    found = read_findings_now(corpus, reviewed, digests=digests)
     seen: dict[str, NoteFindingJson] = {}
     for (row, pair), findings in zip(rows, found, strict=True):
         for finding in findings:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from review.ingest.ingest import ingest_job
-from review.ingest.ingested_jobs import findings_of, show_ingested
+from review.ingest.ingested_jobs import show_ingested
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoBlocks, NoOutput
 from review.ingest.store import keep_raw
@@ -127,10 +127,4 @@ def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
     job = require_job(job_id)
     problems = rewrite_job_files(job_id, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    return show_ingested(
-        job,
-        pairs,
-        findings=findings_of(pairs),
-        problems=problems,
-        gates_folder=config.gates_folder,
-    )
+    return show_ingested(job, pairs, problems=problems, gates_folder=config.gates_folder)

@@ -14,7 +14,7 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review import settings
-from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.calibration import read_calibration
 from review.calibration.documents import CalibrationJson, GroupRecordJson
 from review.findings.documents import LooksJson
 from review.knowledge_base import Corpus
@@ -92,7 +92,7 @@ def calibration() -> Answer[CalibrationJson]:
     """The track record of every gate, without what needs every review."""
     return cached(
         "calibration",
-        lambda corpus, config: read_calibration(corpus, CalibrationRequest(), config=config),
+        lambda corpus, config: read_calibration(corpus, config=config),
     )
 
 

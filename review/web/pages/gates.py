@@ -10,7 +10,7 @@ from django.urls import path
 from django.utils import timezone
 
 from review import settings
-from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.calibration import read_calibration
 from review.knowledge_base.opening import open_corpus
 from review.overview.documents import GateCoverJson
 from review.overview.gate_page import GatePage, gate_covers, read_gate_page
@@ -93,8 +93,10 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
             config=config,
         )
         if shown.gate:
-            wanted = CalibrationRequest((gate_id,), with_agreement="agreement" in filters.values)
-            found = read_calibration(corpus, wanted, config=config)
+            with_agreement = "agreement" in filters.values
+            found = read_calibration(
+                corpus, gates=[gate_id], with_agreement=with_agreement, config=config
+            )
             shown.document.records = found.gates
             shown.document.agreement = found.agreement
     return page(

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from review import settings
-from review.acceptance.decide import DecisionRequest, set_decision
+from review.acceptance.decide import set_decision
 from review.errors import UsageRefused
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
@@ -111,13 +111,14 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise NoDecision("choose pass, warn or fail")
-    wanted = DecisionRequest(
-        review_pair_id=pair_id,
-        decision=Decision(word),
+    answer = set_decision(
+        pair_id,
+        Decision(word),
         reason=required(request, "reason"),
         actor=actor(request),
+        config=settings.current(),
+        now=timezone.now(),
     )
-    answer = set_decision(wanted, config=settings.current(), now=timezone.now())
     if not answer.accepted:
         messages.warning(
             request,
@@ -127,7 +128,7 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
         return after_post(request, reverse("review", args=[pair_id]))
     focus = "" if request.POST.get(NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):
-        request.session[LAST_REASON] = wanted.reason
+        request.session[LAST_REASON] = required(request, "reason")
         focus = f"look-{following}"
     return after_post(
         request,
