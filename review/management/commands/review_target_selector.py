@@ -22,12 +22,7 @@ from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import tail_lines
 from review.management.kit.scope_options import selection_request
 from review.management.kit.streams import printable_json
-from review.management.output.lines import (
-    left_out_lines,
-    problem_lines,
-    summary_line,
-    text_lines,
-)
+from review.management.output.lines import left_out_lines, problem_lines, summary_line, text_lines
 from review.models import batched
 from review.selection.documents import TargetJson
 from review.selection.select import Selection, select_targets
