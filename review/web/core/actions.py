@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 from review.errors import UsageRefused
 
 NEXT = "next"
+CHANGE_JOBS = "review.change_reviewjob"  # the permission to request reviews, and to recover jobs
 
 
 class MissingField(UsageRefused):
@@ -33,17 +34,9 @@ class SeeOther(HttpResponseRedirect):
 
 
 def require_permission(request: HttpRequest, permission: str) -> None:
-    """Let only those go on who may.
-
-    :param permission: such as `review.change_finding`.
-    :raises PermissionDenied: the user may not; the page says which permission it takes.
-    """
+    """Refuse a user without the permission; the page says which one it takes."""
     if not request.user.has_perm(permission):
         raise PermissionDenied(f"this takes the permission {permission}")
-
-
-def may(request: HttpRequest, permission: str) -> bool:
-    return request.user.has_perm(permission)
 
 
 def actor(request: HttpRequest) -> str:
@@ -63,10 +56,7 @@ def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
 
 
 def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
-    """A text field that must not be blank.
-
-    :raises MissingField: it is.
-    """
+    """A text field of the form that must not be blank."""
     text = field(request, name, max_length=max_length)
     if not text:
         raise MissingField(f"{name} is missing", hint=f"fill in {name}")
@@ -121,7 +111,7 @@ def prefer(request: HttpRequest) -> HttpResponse:
 
 
 # Address, title, and the key that is pressed after `g`.
-_PLACES = (
+PLACES = (
     ("/", "Start", "h"),
     ("/queue/", "Queue", "q"),
     ("/notes/", "Notes", "n"),
@@ -131,14 +121,13 @@ _PLACES = (
     ("/costs/", "Costs", "c"),
     ("/events/", "Events", "e"),
 )
-PLACES = [{"url": url, "title": title, "key": key} for url, title, key in _PLACES]
 
 
 def shell(request: HttpRequest) -> Mapping[str, Any]:
     here = request.path
     return {
         "places": PLACES,
-        "here": next((url for url, *_ in _PLACES[1:] if here.startswith(url)), here),
+        "here": next((url for url, *_ in PLACES[1:] if here.startswith(url)), here),
         "theme": preference(request, "theme"),
         "keys": preference(request, "keys"),
         "this_page": request.get_full_path(),

@@ -11,7 +11,7 @@ from review import settings
 from review.acceptance.pair_actions import Pick
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
-from review.overview.note_page import NotePageRequest, read_note_page
+from review.overview.note_page import read_note_page
 from review.reviews.pair_change import (
     Against,
     ChangeRequest,
@@ -55,15 +55,14 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
 def _choose(
     request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
 ) -> HttpResponse:
-    shown = read_note_page(corpus, NotePageRequest(path=note_path), config=config)
+    document = read_note_page(corpus, note_path, config=config).document
     pairs = [
         row
-        for row in shown.pairs
-        if row.accepted_at is not None
-        and filters.accepts(gate=row.gate_id, model=row.model_partition)
+        for row in document.pairs
+        if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
-    context = {"filters": filters, "note_path": shown.now.path, "pairs": pairs}
-    return page(request, "review/diff_choice.html", context, document=shown.document)
+    context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
+    return page(request, "review/diff_choice.html", context, document=document)
 
 
 def _context(
@@ -71,29 +70,23 @@ def _context(
 ) -> dict[str, Any]:
     change = read_pair_change(corpus, wanted, config=config)
     row = change.accepted
+    digests = (change.note.now_sha256, change.gate.now_sha256)
     pick = Pick(
-        note_path=row.note.path,
-        gate_id=change.gate_id,
-        model_partition=wanted.model_partition,
-        note_sha256=change.note.now_sha256,
-        gate_sha256=change.gate.now_sha256,
-        review_pair_id=row.event.review_pair_id,
+        row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
     )
+    marks = mark_findings((item.finding, item.line) for item in change.findings)
+    is_reviewed = wanted.against is Against.REVIEWED
     return {
         "filters": filters,
         "change": change,
         "event": row.event,
         "note_path": row.note.path,
         "model_partition": wanted.model_partition,
-        "note_html": _html(
-            change.note, mark_findings((item.finding, item.line) for item in change.findings)
-        ),
+        "note_html": _html(change.note, marks),
         "gate_html": _html(change.gate, []),
         "loose": [item.finding for item in change.findings if item.line is None],
         "against": wanted.against.value,
-        "against_url": filters.url(
-            against=None if wanted.against is Against.REVIEWED else Against.REVIEWED.value
-        ),
+        "against_url": filters.url(against=None if is_reviewed else Against.REVIEWED.value),
         "lines_url": filters.url(lines=None if wanted.all_lines else _ALL),
         "all_lines": wanted.all_lines,
         # An ack accepts these two texts and no others.

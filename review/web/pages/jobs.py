@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from http import HTTPStatus
 from typing import Any, get_args
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,7 +18,6 @@ from review import settings
 from review.acceptance.pair_actions import Pick
 from review.jobs.board import (
     JobFilter,
-    JobRow,
     count_jobs_by_kind,
     job_rows,
     newest_job_ids,
@@ -31,24 +28,16 @@ from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
 from review.protocol.telemetry import output_tokens_by_model
-from review.recovery.documents import RecoverableJson
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
-from review.web.core.actions import SeeOther, require_permission
+from review.web.core.actions import CHANGE_JOBS, SeeOther, require_permission
 from review.web.core.cached import recoverable
-from review.web.core.filters import (
-    Filters,
-    Paged,
-    make_facet,
-    paged,
-    parse_filters,
-    read_place,
-)
+from review.web.core.filters import Filters, Paged, parse_filters
 from review.web.core.responses import page, wants_json
 from review.web.core.template_tags import duration, label
-from review.web.pages.job_recovery import PERMISSION, possible_actions
-from review.web.pages.pair_actions import ask, tell_requests
+from review.web.pages.job_recovery import possible_actions
+from review.web.pages.pair_actions import request_picks
 
 JOBS_A_PAGE = 50
 JOBS_A_DOCUMENT = 100
@@ -64,40 +53,31 @@ _KNOWN = {
 _FILES: tuple[JobFile, ...] = get_args(JobFile)
 
 
-@dataclass(frozen=True)
-class ShownJob:
-    """A job of the list, and why it needs attention: words of `NEEDS`."""
-
-    row: JobRow
-    needs: tuple[str, ...]
-
-
 def jobs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     needing = _needing() if filters.all("needs") else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
-    place = read_place(filters, int)
-    ids = newest_job_ids(
-        _wanted(filters, needing), before=int(place[0]) if place else None, limit=size + 1
-    )
-    part = paged(ids, size=size, key=lambda job_id: (job_id,), filters=filters)
+    place = filters.place(int)
+    before = int(place[0]) if place else None
+    ids = newest_job_ids(_wanted(filters, needing), before=before, limit=size + 1)
+    paged = filters.cut(ids, size, lambda job_id: (job_id,))
     return page(
         request,
         "review/jobs.html",
-        lambda: _list_context(filters, part, needing or _needing()),
-        document=lambda: _list_document(part),
+        lambda: _list_context(filters, paged, needing or _needing()),
+        document=lambda: _list_document(paged),
     )
 
 
-def _list_document(part: Paged[int]) -> JobListJson:
+def _list_document(paged: Paged[int]) -> JobListJson:
     """The jobs of the page as the command gives them: the oldest first."""
-    ids = reversed(part.items)
+    ids = reversed(paged.items)
     document = JobListJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
-    document.next = part.next_document or UNSET
+    document.next = paged.next_document or UNSET
     return document
 
 
-def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
+def _wanted(filters: Filters, needing: Mapping[str, list[int]]) -> JobFilter:
     needs = filters.all("needs")
     return JobFilter(
         statuses=tuple(JobStatus(word) for word in filters.all("status")),
@@ -109,42 +89,32 @@ def _wanted(filters: Filters, needing: dict[str, list[int]]) -> JobFilter:
 
 
 def _needing() -> dict[str, list[int]]:
-    recovery = recoverable().value
-
-    def ids(entries: list[RecoverableJson]) -> list[int]:
-        return [entry.review_job_id for entry in entries]
-
-    return {
-        "abandoned": ids(recovery.abandoned),
-        "ready": ids(recovery.ready),
-        "missing": ids(recovery.failed),
-    }
+    """The jobs that need attention, by words of `NEEDS`."""
+    found = recoverable()
+    lists = zip(NEEDS, (found.abandoned, found.ready, found.failed), strict=True)
+    return {need: [entry.review_job_id for entry in entries] for need, entries in lists}
 
 
 def _list_context(
-    filters: Filters, part: Paged[int], needing: Mapping[str, list[int]]
+    filters: Filters, paged: Paged[int], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    return {
-        "paged": part,
-        "rows": [
-            ShownJob(row, tuple(need for need, ids in needing.items() if row.job.pk in ids))
-            for row in job_rows(part.items, gates_folder=settings.current().gates_folder)
-        ],
-        "filters": filters,
-        "facets": _facets(filters, needing),
-    }
-
-
-def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
+    rows = job_rows(paged.items, gates_folder=settings.current().gates_folder)
     counts = count_jobs_by_kind()
     needs = {need: len(ids) for need, ids in needing.items()}
-    codes = {code: label(code) for code in FailureCode.values}
-    return [
-        make_facet(filters, "status", "Status", dict(counts.statuses)),
-        make_facet(filters, "needs", "Needs attention", dict(needs), labels=NEEDS),
-        make_facet(filters, "partition", "Model partition", dict(counts.partitions)),
-        make_facet(filters, "code", "Why it failed", dict(counts.failure_codes), labels=codes),
-    ]
+    return {
+        "filters": filters,
+        "paged": paged,
+        "rows": [
+            {"row": row, "needs": [need for need, ids in needing.items() if row.job.pk in ids]}
+            for row in rows
+        ],
+        "facets": [
+            filters.facet("status", "Status", counts.statuses),
+            filters.facet("needs", "Needs attention", needs, labels=NEEDS.__getitem__),
+            filters.facet("partition", "Model partition", counts.partitions),
+            filters.facet("code", "Why it failed", counts.failure_codes, labels=label),
+        ],
+    }
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
@@ -153,20 +123,17 @@ def job(request: HttpRequest, job_id: int) -> HttpResponse:
         job_id, config=settings.current(), processes=ProcessTable(), now=timezone.now()
     )
     return page(
-        request,
-        "review/job.html",
-        lambda: _job_context(request, details),
-        document=details,
+        request, "review/job.html", lambda: _job_context(request, details), document=details
     )
 
 
 @require_POST
 def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue a new job for the pairs of a failed job that have no review."""
-    require_permission(request, PERMISSION)
+    require_permission(request, CHANGE_JOBS)
     (job,) = show_jobs([require_job(job_id).pk], gates_folder=settings.current().gates_folder)
     picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
-    tell_requests(request, ask(request, picks, grouping=Grouping(job.grouping)))
+    request_picks(request, picks, grouping=Grouping(job.grouping))
     return SeeOther(reverse("job", args=[job_id]))
 
 
@@ -184,19 +151,20 @@ def _to_request(job: JobJson) -> list[PairJson]:
 def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
     number = details.job.review_job_id
     telemetry = details.telemetry
+    notices = (telemetry or {}).get("notices")
     return {
         "details": details,
         "job": details.job,
         "is_open": details.job.status in OPEN_JOB_STATUSES,
         "abandoned_after": duration(settings.current().abandoned_after),
         "files": [
-            _shown(number, "prompt", "Prompt", details.prompt),
-            _shown(number, "output", "Output", details.output),
+            _shown(number, "prompt", details.prompt),
+            _shown(number, "output", details.output),
         ],
         "took": _took(details.job),
         "writers": _writers(telemetry),
-        "notices": _notices(telemetry),
-        "actions": [action.value for action in possible_actions(request, details.job)],
+        "notices": notices if isinstance(notices, list) else [],
+        "actions": possible_actions(request, details.job),
         "to_request": _to_request(details.job) if "missing" in details.recovery else [],
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
@@ -209,11 +177,6 @@ def _writers(telemetry: Mapping[str, object] | None) -> list[str]:
     return [f"{name} {count / total:.0%}" for name, count in tokens.items() if count]
 
 
-def _notices(telemetry: Mapping[str, object] | None) -> list[str]:
-    notices = (telemetry or {}).get("notices")
-    return [str(words) for words in notices] if isinstance(notices, list) else []
-
-
 def _took(job: JobJson) -> str:
     if not job.started_at or not job.completed_at:
         return ""
@@ -221,14 +184,13 @@ def _took(job: JobJson) -> str:
     return duration(ended - started)
 
 
-def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[str, Any]:
+def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
     """A file of a job: its beginning, and whether that is all."""
-    text = ""
+    data = b""
     if facts.state == "there":
         data = read_job_file(job_id, name, config=settings.current()) or b""
-        text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
     return {
-        "title": title,
         "name": name,
         "facts": facts,
         "text": text[:SHOWN_CHARACTERS],
@@ -238,13 +200,12 @@ def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[s
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
     """A file of a job, byte for byte, as text that no browser takes for anything else."""
-    which = next((known for known in _FILES if known == name), None)
-    if which is None:
-        raise Http404
-    data = read_job_file(job_id, which, config=settings.current())
-    if data is None:
-        raise Http404
-    return HttpResponse(data, content_type="text/plain; charset=utf-8", status=HTTPStatus.OK)
+    for known in _FILES:
+        if known == name:
+            data = read_job_file(job_id, known, config=settings.current())
+            if data is not None:
+                return HttpResponse(data, content_type="text/plain; charset=utf-8")
+    raise Http404
 
 
 urlpatterns = [

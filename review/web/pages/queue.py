@@ -21,7 +21,7 @@ from review.queue.queue import QueueCursor, queue_now
 from review.queue.sorting import QueueSort
 from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
-from review.web.core.filters import Filters, paged_to, read_place
+from review.web.core.filters import Filters
 from review.web.core.responses import page
 from review.web.pages.findings import LAST_ACTION
 from review.web.pages.queue_filters import (
@@ -38,7 +38,7 @@ LINES_A_DOCUMENT = 200
 def queue(request: HttpRequest) -> HttpResponse:
     """The findings that want an edit, or those with another status."""
     filters = read_filters(request)
-    after = cast(QueueCursor | None, read_place(filters, int, str, str, int))
+    after = cast(QueueCursor | None, filters.place(int, str, str, int))
     return page(
         request,
         "review/queue.html",
@@ -67,7 +67,7 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
         "notes": notes,
         "first": first,
         "last": first + len(lines) - 1,
-        "paged": paged_to(next_cursor, filters=filters),
+        "paged": filters.page(following=next_cursor),
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
         "is_end": after is not None,
@@ -92,11 +92,11 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
     found = queue_now(settings.current(), whole, now=timezone.now())
     with open_corpus(settings.current()) as corpus:
         entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
-        listed = corpus.notes_at(found.note_paths)
+        problems = list(corpus.notes_at(found.note_paths).problems)
         folder = corpus.gates.folder
         gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
         lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
-        problems = [
+        problems += [
             problem
             for problem in corpus.gates.problems
             if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
@@ -104,11 +104,11 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
     document = QueueJson(
         entries=[entry for entry in entries if entry.note_path in found.notes.digests],
         deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
-        problems=[problem_json(problem) for problem in in_order([*problems, *listed.problems])],
+        problems=[problem_json(problem) for problem in in_order(problems)],
         waiting_findings=found.waiting,
         muted_findings=found.muted,
     )
-    document.next = paged_to(next_cursor, filters=filters).next_document or UNSET
+    document.next = filters.page(following=next_cursor).next_document or UNSET
     return document
 
 

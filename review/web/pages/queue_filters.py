@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,7 +15,7 @@ from review.queue.facets import QueueFacets
 from review.queue.queue import AGES, OLDER, Queue, QueueFilter, queue_now
 from review.queue.sorting import QueueSort
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
-from review.web.core.filters import Facet, FacetOption, Filters, make_facet, parse_filters
+from review.web.core.filters import Facet, Filters, parse_filters
 from review.web.core.template_tags import label
 
 KNOWN = {
@@ -33,10 +35,21 @@ KNOWN = {
     "sort": [sort.value for sort in QueueSort],
 }
 LINES_A_PAGE = 50
-FOLDERS_SHOWN = 12
 OPTIONS_SHOWN = 60
 _AGES = {"day": "a day", "week": "a week", "month": "a month", "older": "longer"}
 _SINCE = {"same": "as reviewed", "changed": "changed since the review", "gone": "gone"}
+# Filter to its facet: its name among the counts, its title, and the words for its values.
+_FACETS: dict[str, tuple[str, str, Callable[[str], str]]] = {
+    "severity": ("severities", "Severity", label),
+    "seen": ("seen", "Reported", label),
+    "lens": ("lenses", "Lens", str),
+    "gate": ("gates", "Gate", str),
+    "folder": ("folders", "Folder", str),
+    "since": ("since", "Note", _SINCE.__getitem__),
+    "age": ("ages", "First reported within", _AGES.__getitem__),
+    "partition": ("partitions", "Model partition", str),
+    "decision": ("decisions", "Review says", label),
+}
 
 
 def read_filters(request: HttpRequest) -> Filters:
@@ -45,18 +58,14 @@ def read_filters(request: HttpRequest) -> Filters:
 
 
 def queue_filter(filters: Filters) -> QueueFilter:
+    values: dict[str, Any] = {
+        field: filters.all(name) for name, (field, _title, _labels) in _FACETS.items()
+    }
+    values["folders"] = tuple(folder.strip("/") for folder in filters.all("folder"))
     return QueueFilter(
+        **values,
         notes=filters.all("note"),
-        folders=tuple(folder.strip("/") for folder in filters.all("folder")),
-        gates=filters.all("gate"),
-        lenses=filters.all("lens"),
-        partitions=filters.all("partition"),
-        severities=filters.all("severity"),
-        decisions=filters.all("decision"),
         states=filters.all("state"),
-        seen=filters.all("seen"),
-        ages=filters.all("age"),
-        since=filters.all("since"),
         words=filters.one("q").strip(),
         confirmed_by=filters.one("confirmed-by"),
         sort=QueueSort(filters.one("sort", QueueSort.PLACE)),
@@ -67,54 +76,16 @@ def find(filters: Filters) -> Queue:
     return queue_now(settings.current(), queue_filter(filters), now=timezone.now())
 
 
-def make_facets(filters: Filters, counts: QueueFacets) -> list[Facet]:
+def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
     """The facets, without those that have nothing to choose."""
-    facets = [
-        _facet(filters, "severity", "Severity", counts.counts["severities"]),
-        _facet(filters, "seen", "Reported", counts.counts["seen"]),
-        _facet(filters, "lens", "Lens", counts.counts["lenses"], labels={}),
-        _facet(filters, "gate", "Gate", counts.counts["gates"], labels={}),
-        _folders(filters, counts.counts["folders"]),
-        _facet(filters, "since", "Note", counts.counts["since"], labels=_SINCE),
-        _facet(filters, "age", "First reported within", counts.counts["ages"], labels=_AGES),
-        _facet(filters, "partition", "Model partition", counts.counts["partitions"], labels={}),
-        _facet(filters, "decision", "Review says", counts.counts["decisions"]),
-    ]
+    facets = []
+    for name, (field, title, labels) in _FACETS.items():
+        chosen, counts = filters.all(name), found.counts[field].items()
+        shown = (
+            (value, number) for value, number in counts if value and (number or value in chosen)
+        )
+        bounded = dict(islice(shown, OPTIONS_SHOWN))
+        # One folder at a time: choosing one below replaces it, so that it narrows.
+        is_folder = name == "folder"
+        facets.append(filters.facet(name, title, bounded, labels=labels, single=is_folder))
     return [facet for facet in facets if len(facet.options) > 1 or facet.selected]
-
-
-def _facet(
-    filters: Filters,
-    name: str,
-    title: str,
-    counts: Mapping[str, int],
-    *,
-    labels: Mapping[str, str] | None = None,
-) -> Facet:
-    shown = {value: n for value, n in counts.items() if value and (n or value in filters.all(name))}
-    bounded = dict(list(shown.items())[:OPTIONS_SHOWN])
-    words = {value: label(value) for value in bounded} if labels is None else labels
-    return make_facet(filters, name, title, bounded, labels=words)
-
-
-def _folders(filters: Filters, counts: Mapping[str, int]) -> Facet:
-    """One folder at a time: choosing one below replaces it, so that it narrows."""
-    chosen = filters.all("folder")
-    options = list(_folder_options(filters, counts, chosen))[:OPTIONS_SHOWN]
-    return Facet(
-        name="folder",
-        title="Folder",
-        options=tuple(options[:FOLDERS_SHOWN]),
-        more=tuple(options[FOLDERS_SHOWN:]),
-        clear_url=filters.url(folder=None),
-    )
-
-
-def _folder_options(
-    filters: Filters, counts: Mapping[str, int], chosen: tuple[str, ...]
-) -> Iterator[FacetOption]:
-    missing = {folder: 0 for folder in chosen if folder not in counts}
-    for folder, count in {**counts, **missing}.items():
-        selected = folder in chosen
-        url = filters.toggled("folder", folder) if selected else filters.url(folder=folder)
-        yield FacetOption(folder, folder, count, selected, url)

@@ -23,24 +23,12 @@ from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, require_permission, required
 from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import page
-from review.web.pages.needs_a_look import (
-    FROM_LOOKS,
-    LAST_REASON,
-    LOOKS_FILTERS,
-    neighbours,
-)
-from review.web.render.markdown import (
-    Look,
-    NoteLinks,
-    mark_findings,
-    render_markdown,
-    render_plain,
-)
+from review.web.pages.needs_a_look import FROM_LOOKS, LAST_REASON, LOOKS_FILTERS, neighbours
+from review.web.render.markdown import Look, NoteLinks, mark_findings, render_text
 
-_LINES = "lines"
 _KNOWN = {
     "show": [part.value for part in ReviewPart],
-    "as": [_LINES],
+    "as": ["lines"],
     "from": [FROM_LOOKS],
     **LOOKS_FILTERS,
 }
@@ -65,38 +53,30 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
 
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config) -> dict[str, Any]:
     part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
-    by_lines = filters.one("as") == _LINES
-    text = (
-        StoredText(shown.text)
-        if part is ReviewPart.REVIEW
-        else text_of_review(shown.review_pair_id, part)
-    )
-    marks = (
-        mark_findings((item, item.line) for item in shown.findings)
-        if part is ReviewPart.NOTE
-        else []
-    )
-    can_override = "gone" not in (shown.note.now, shown.gate.now)
-    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
+    is_review = part is ReviewPart.REVIEW
+    text = StoredText(shown.text) if is_review else text_of_review(shown.review_pair_id, part)
+    findings = shown.findings if part is ReviewPart.NOTE else []
     links = NoteLinks(corpus, shown.note_path, config=config)
     look = Look(
         link_to=None if part is ReviewPart.GATE else links,
         # A review's own headings begin at the third level (the prompt's template).
-        headings=(0, 3) if part is ReviewPart.REVIEW else (2, 3),
+        headings=(0, 3) if is_review else (2, 3),
         flavour=links.flavour,
     )
+    by_lines = "as" in filters.values
+    marks = mark_findings((item, item.line) for item in findings)
+    can_override = "gone" not in (shown.note.now, shown.gate.now)
+    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
     return {
         "filters": filters,
         "review": shown,
         "part": part.value,
         "text": text,
-        "html": render_plain(text.text, quotes=marks)
-        if by_lines
-        else render_markdown(text.text, line_anchors=True, quotes=marks, look=look),
+        "html": render_text(text.text, by_lines=by_lines, look=look, quotes=marks),
         "by_lines": by_lines,
         "undecided": shown.decision not in ACCEPTING_DECISIONS,
         "choices": [word.value for word in ACCEPTING_DECISIONS],
-        "beside": neighbours(filters, key) if filters.one("from") == FROM_LOOKS else None,
+        "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,
         # An override accepts exactly the texts that are on disk while the page is made.
         "digests": {
@@ -121,23 +101,20 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
         actor=actor(request),
     )
     answer = set_decision(wanted, config=settings.current(), now=timezone.now())
+    place = reverse("review", args=[pair_id])
     if not answer.accepted:
         messages.warning(
             request,
             f"Your decision, {word}, is kept with the review. It does not move the acceptance:"
             " a later text was accepted in the meantime.",
         )
-        return after_post(request, reverse("review", args=[pair_id]))
+        return after_post(request, place)
     focus = "" if request.POST.get(NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):
         request.session[LAST_REASON] = wanted.reason
         focus = f"look-{following}"
-    return after_post(
-        request,
-        reverse("review", args=[pair_id]),
-        message=f"Decided: {answer.gate_id} is {word} for {answer.note_path}.",
-        focus=focus,
-    )
+    told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
+    return after_post(request, place, message=told, focus=focus)
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
@@ -153,7 +130,6 @@ def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
 
 
 def _raw(found: StoredText) -> HttpResponse:
-    """The bytes of a text, as plain text and nothing else."""
     # `nosniff` comes with every answer; without it a browser might take these bytes for a page.
     data = found.text.encode("utf-8", "surrogatepass")
     return HttpResponse(data, content_type="text/plain; charset=utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -16,16 +17,9 @@ from review.overview.documents import (
     FoundReviewJson,
     SearchJson,
 )
-from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
+from review.overview.search import PER_KIND, Hit, SearchKind, SearchResult, find_jumps
 from review.overview.search import search as search_texts
-from review.web.core.filters import (
-    Filters,
-    Paged,
-    make_facet,
-    paged_to,
-    parse_filters,
-    read_place,
-)
+from review.web.core.filters import Paged, parse_filters
 from review.web.core.responses import page
 
 # Seconds that a request spends on texts that are not indexed yet; the next search goes on.
@@ -38,11 +32,11 @@ _LABELS: dict[str, str] = {
 
 
 def search(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, {"q": None, "kind": [kind.value for kind in SearchKind]})
+    filters = parse_filters(request, {"q": None, "kind": list(_LABELS)})
     query = " ".join(filters.all("q"))
     words = wanted_words(query)
-    kinds = [SearchKind(word) for word in filters.all("kind")] or list(SearchKind)
-    place = read_place(filters, int)
+    kinds = [kind for kind in SearchKind if filters.accepts(kind=kind)]
+    place = filters.place(int)
     offset = max(0, int(place[0])) if place else 0
     found = SearchResult()
     if words:
@@ -52,9 +46,9 @@ def search(request: HttpRequest) -> HttpResponse:
                 corpus, words, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS, config=config
             )
     after = offset + PER_KIND
-    has_more = any(found.counts.get(kind, 0) > after for kind in kinds)
-    part: Paged[Any] = paged_to((after,) if has_more else None, filters=filters)
     counts = {kind.value: found.counts.get(kind, 0) for kind in SearchKind}
+    has_more = any(counts[kind] > after for kind in kinds)
+    paged: Paged[Any] = filters.page(following=(after,) if has_more else None)
     jumps = find_jumps(query)
     return page(
         request,
@@ -66,41 +60,37 @@ def search(request: HttpRequest) -> HttpResponse:
             "words": words,
             "complete": found.complete,
             "total": sum(counts[kind] for kind in kinds),
-            "groups": _groups(filters, found),
-            "facets": [make_facet(filters, "kind", "Show", counts, labels=_LABELS)],
-            "paged": part,
+            "groups": [
+                {
+                    "kind": kind.value,
+                    "title": _LABELS[kind],
+                    "hits": hits,
+                    "count": counts[kind],
+                    "url": filters.url(kind=kind.value) if len(kinds) > 1 else "",
+                }
+                for kind, hits in found.hits.items()
+                if hits
+            ],
+            "facets": [filters.facet("kind", "Show", counts, labels=_LABELS.__getitem__)],
+            "paged": paged,
             "jumps": jumps,
         },
         document=lambda: SearchJson(
             query=query,
             complete=found.complete,
             counts=counts,
-            next=part.next_document,
+            next=paged.next_document,
             jumps=jumps,
-            **_hits(found),
+            **_documents(found.hits),
         ),
     )
 
 
-def _groups(filters: Filters, found: SearchResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "kind": kind.value,
-            "title": _LABELS[kind],
-            "hits": hits,
-            "count": found.counts[kind],
-            "url": filters.url(kind=kind.value) if len(found.hits) > 1 else "",
-        }
-        for kind, hits in found.hits.items()
-        if hits
-    ]
-
-
-def _hits(found: SearchResult) -> dict[str, Any]:
-    hits = {kind: found.hits.get(kind, ()) for kind in SearchKind}
+def _documents(hits: Mapping[SearchKind, Sequence[Hit]]) -> dict[str, Any]:
     return {
         "notes": [
-            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt) for hit in hits[SearchKind.NOTE]
+            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt)
+            for hit in hits.get(SearchKind.NOTE, ())
         ],
         "findings": [
             FoundFindingJson(
@@ -110,7 +100,7 @@ def _hits(found: SearchResult) -> dict[str, Any]:
                 severity=hit.word,
                 text=hit.excerpt,
             )
-            for hit in hits[SearchKind.FINDING]
+            for hit in hits.get(SearchKind.FINDING, ())
         ],
         "reviews": [
             FoundReviewJson(
@@ -120,7 +110,7 @@ def _hits(found: SearchResult) -> dict[str, Any]:
                 decision=hit.word,
                 excerpt=hit.excerpt,
             )
-            for hit in hits[SearchKind.REVIEW]
+            for hit in hits.get(SearchKind.REVIEW, ())
         ],
     }
 

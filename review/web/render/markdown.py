@@ -122,6 +122,20 @@ def render_markdown(
     return SafeString(clean + (_notice() if len(shown) < len(text) else ""))
 
 
+def render_text(
+    text: str,
+    *,
+    by_lines: bool,
+    look: Look,
+    quotes: Sequence[FindingMark] = (),
+    line_anchors: bool = True,
+) -> SafeString:
+    """Return `text` line by line as it is written, or as Markdown."""
+    if by_lines:
+        return render_plain(text, quotes=quotes)
+    return render_markdown(text, line_anchors=line_anchors, quotes=quotes, look=look)
+
+
 def render_plain(
     text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
 ) -> SafeString:
