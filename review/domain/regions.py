@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
-from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.markdown.lines import iter_lines
+from review.domain.markdown.document import read_markdown
+from review.domain.markdown.frontmatter import parse_frontmatter
 
-_ATX_H1 = re.compile(r" {0,3}#[ \t]+[^ \t]")
-_HEADING_OR_RULE = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|([-*_])[ \t]*(?:\1[ \t]*){2,}$)")
-_OTHER_BLOCK = re.compile(r" {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|[|<])|(?: {4}| {0,3}\t)")
-_UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*$")
-_BLANKS = " \t"
-_LONE_CR = re.compile(r"\r(?!\n)")
+# What may be a heading of level 1, in the line that makes it one.
+_H1_LINE = re.compile(r"(?:^|[\r\n]) {0,3}(?:#[ \t]|=+[ \t]*(?=[\r\n]|\Z))[^\r\n]*")
+_LINE_END = re.compile(r"\r\n?|\n|\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,49 +19,35 @@ class Regions:
     """The watched parts of one text.
 
     `title` is the first H1 as it is written, marks included and its line end not; without an H1 it
-    is the frontmatter's title. `frontmatter` is the whole block with its marker lines (and a BOM),
-    `body` what follows it less the H1, which stood at `title_offset` of the body. So
-    `frontmatter + body[:title_offset] + title + body[title_offset:]` is the text again.
+    is the frontmatter's title. `title_text` are its words. `frontmatter` is the whole block with its
+    marker lines (and a BOM), `body` what follows it less the H1, which stood at `title_offset` of
+    the body. So `frontmatter + body[:title_offset] + title + body[title_offset:]` is the text again.
     """
 
     title: str
+    title_text: str
     description: str
     frontmatter: str
     body: str
     title_offset: int | None = None
 
-    @property
-    def title_text(self) -> str:
-        """The title in words, without heading marks."""
-        if self.title_offset is None:
-            return self.title.strip()
-        if _ATX_H1.match(self.title):
-            return _without_marks(self.title)
-        return " ".join(self.title.split()[:-1])
 
-
-def regions_of(text: str, frontmatter: Frontmatter | None = None) -> Regions:
-    """Cut `text` up; `frontmatter` is what `parse_frontmatter(text)` gave, if it is at hand.
-
-    An H1 is `# …` or a paragraph underlined with `=`, outside fences, quotations and comments.
-    """
-    matter = frontmatter if frontmatter is not None else parse_frontmatter(text)
+def regions_of(text: str) -> Regions:
+    """Cut `text` up; an H1 is `# …` or a paragraph underlined with `=`."""
+    matter = parse_frontmatter(text)
     offset = matter.body_offset or text.startswith("\ufeff")
     block, body = text[:offset], text[offset:]
     description = _scalar(matter.fields.get("description"))
-    found = _find_title(body) if "#" in body or "=" in body else None
-    if found is None:
-        return Regions(_scalar(matter.fields.get("title")), description, block, body)
-    start, end = found
-    return Regions(body[start:end], description, block, body[:start] + body[end:], start)
-
-
-def _without_marks(heading: str) -> str:
-    """The words of an ATX heading of level 1. By hand: an expression that looks for blanks at the
-    end of a line tries every blank of a long run, and all that follow it, again."""
-    text = heading.lstrip(" ")[1:].strip(_BLANKS)
-    words = text.rstrip("#")
-    return words.rstrip(_BLANKS) if words.endswith((" ", "\t")) else text
+    first = _H1_LINE.search(body)
+    # The first that may be one usually is: nothing below it need be read.
+    for piece in (body[: first.end()], body) if first else ():
+        if found := _find_title(piece):
+            start, end, words = found
+            return Regions(
+                body[start:end], words, description, block, body[:start] + body[end:], start
+            )
+    title = _scalar(matter.fields.get("title"))
+    return Regions(title, title.strip(), description, block, body)
 
 
 def _scalar(value: object) -> str:
@@ -71,25 +55,12 @@ def _scalar(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else repr(value)
 
 
-def _find_title(body: str) -> tuple[int, int] | None:
-    # A line may end with a lone carriage return; replacing it keeps every offset.
-    lines = _LONE_CR.sub("\n", body)
-    start: int | None = None  # of the open paragraph
-    blocked = comment = False  # in a list, table or HTML block, until the next blank line
-    for line in iter_lines(lines):
-        hidden = comment or line.text.lstrip().startswith("<!--")
-        comment = hidden and "-->" not in line.text
-        if hidden or line.in_fence or line.in_quote or not line.text.strip():
-            start, blocked = None, line.in_quote
-        elif _ATX_H1.match(line.text):
-            return line.start, line.start + len(line.text)
-        elif start is not None and (underline := _UNDERLINE.match(line.text)):
-            if underline[1]:
-                return start, line.start + len(line.text)
-            start = None
-        elif _HEADING_OR_RULE.match(line.text):
-            start, blocked = None, False
-        elif start is None and not blocked:
-            blocked = _OTHER_BLOCK.match(line.text) is not None
-            start = None if blocked else line.start
+def _find_title(body: str) -> tuple[int, int, str] | None:
+    tokens = read_markdown(body).tokens
+    for token, inline in pairwise(tokens):
+        words = " ".join(inline.content.split())
+        if token.tag == "h1" and token.type == "heading_open" and token.level == 0 and words:
+            first, behind = token.map or (0, 1)
+            ends = list(_LINE_END.finditer(body))
+            return ends[first - 1].end() if first else 0, ends[behind - 1].start(), words
     return None

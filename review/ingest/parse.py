@@ -12,9 +12,9 @@ from review.ingest.known_findings import KnownFindings
 from review.models import Finding, ReviewJob, ReviewPair
 from review.protocol.decision import ParsedDecision, read_decision
 from review.protocol.findings import ParsedFinding, read_findings
-from review.protocol.output import ExpectedPair, ParsedBlock, ParsedOutput, parse_output
+from review.protocol.output import ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import locate_findings, quote_lines
-from review.protocol.sentinels import end_line, start_line
+from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
 from review.settings.config import Config
 from review.vocabulary import Decision, DecisionSource, PairStatus

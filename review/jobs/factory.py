@@ -34,12 +34,11 @@ from review.protocol.prompt import (
     VERSION,
     PromptGate,
     PromptNote,
-    PromptPair,
     PromptRequest,
     estimate_tokens,
     render_prompt,
 )
-from review.protocol.sentinels import token_is_free
+from review.protocol.sentinels import ExpectedPair, token_is_free
 from review.selection.note_cache import CachedNote, DraftPair, gate_snapshot
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
@@ -162,7 +161,7 @@ class JobFactory:
                 token=token,
                 bundle_output_path=bundle_output_path,
                 pairs=[
-                    PromptPair(ordinal, pair.note.path, pair.gate.gate_id)
+                    ExpectedPair(ordinal, pair.note.path, pair.gate.gate_id)
                     for ordinal, pair in enumerate(pairs, 1)
                 ],
                 notes=[self._prompt_note(note) for note in notes.values()],

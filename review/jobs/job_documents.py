@@ -119,7 +119,7 @@ class TakenJson(Document, kw_only=True):
     """The answer of `next_review_job`.
 
     `created` jobs were made for it, of `skipped` targets none could be made (the first ones), and
-    `queued` jobs of the partition wait now.
+    `queued` jobs of the partition wait now, and `left` stale pairs of the scope were not taken.
     """
 
     schema: str = "next-review-job/1"
@@ -127,6 +127,7 @@ class TakenJson(Document, kw_only=True):
     created: int
     skipped: list[SkippedJson]
     queued: int
+    left: int = 0
 
 
 class JobListJson(Document, kw_only=True):

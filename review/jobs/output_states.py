@@ -12,7 +12,8 @@ from review.job_files import ArtifactStore
 from review.jobs.abandonment import parent_is_alive
 from review.jobs.left_runs import left_outcomes
 from review.models import ReviewJob, ReviewPair
-from review.protocol.output import ExpectedPair, parse_output
+from review.protocol.output import parse_output
+from review.protocol.sentinels import ExpectedPair
 from review.runners.process.table import Processes
 from review.settings.config import Config
 from review.vocabulary import JobStatus

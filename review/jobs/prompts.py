@@ -8,7 +8,8 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker
 from review.models import ReviewJob
-from review.protocol.prompt import PromptGate, PromptPair, PromptRequest, render_prompt
+from review.protocol.prompt import PromptGate, PromptRequest, render_prompt
+from review.protocol.sentinels import ExpectedPair
 from review.settings.config import Config
 
 
@@ -40,7 +41,7 @@ def _request(job: ReviewJob, linker: Linker, gates_folder: str) -> PromptRequest
         token=job.sentinel_token,
         bundle_output_path=job.bundle_output_path,
         pairs=[
-            PromptPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
+            ExpectedPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
         ],
         notes=[linker.prompt_note(path, text) for path, text in notes.items()],
         gates=[

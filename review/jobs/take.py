@@ -53,6 +53,8 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     """
     basket = _Basket(request, ArtifactStore(config), config, now)
     skipped: list[SkippedJson] = []
+    targets: list[TargetJson] = []
+    open_ids: set[int] = set()
     created = 0
     if request.selection is None:
         basket.fill(_queued(request))
@@ -70,12 +72,13 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
             new = [job.review_job_id for job in made.jobs if isinstance(job, JobJson)]
             basket.fill(_queued(request).filter(pk__in=NamedKeys(new)))
     if not basket.jobs:
-        raise basket.mismatch or _nothing(request, skipped, corpus)
+        raise basket.mismatch or _nothing(request, skipped, corpus, open_jobs=len(open_ids))
     return TakenJson(
         jobs=basket.jobs,
         created=created,
         skipped=skipped[:_SHOWN_SKIPPED],
         queued=_queued(request).count(),
+        left=max(0, len(targets) - sum(job.pair_count for job in basket.jobs)),
     )
 
 
@@ -151,10 +154,14 @@ def _queued(request: TakeRequest) -> QuerySet[ReviewJob]:
     return queued.of_partition(claim.model_partition) if claim.model_partition else queued
 
 
-def _nothing(request: TakeRequest, skipped: list[SkippedJson], corpus: Corpus) -> NothingToTake:
+def _nothing(
+    request: TakeRequest, skipped: list[SkippedJson], corpus: Corpus, *, open_jobs: int
+) -> NothingToTake:
     sizes = _queued(request).order_by("estimated_prompt_tokens")
     smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
-    why, hint = "every pair of this scope is fresh, or in somebody's open job", ""
+    why, hint = "every pair of this scope is fresh", ""
+    if open_jobs:
+        why = f"every pair of this scope is fresh or in an open job; open jobs: {open_jobs}"
     if smallest > request.max_tokens:
         why = f"the smallest queued prompt has {smallest} tokens, more than {request.max_tokens}"
         hint = f"ask for more: --max-tokens {smallest}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -19,21 +20,48 @@ from review.mcp.tools import Call
 # 8,000 tokens; JSON has some three bytes each. Clients warn at 10,000 tokens and cut at 25,000.
 MAX_BYTES = 24_000
 _PROMPT_BYTES = 28_000
-_SHORT_LISTS = ("orphans", "problems", "renames", "abandoned_jobs", "skipped", "deleted_notes")
+_SHORT_LISTS = {"orphans", "problems", "renames", "abandoned_jobs", "skipped", "deleted_notes"}
 _MOST = 20
+_TOOL_OF = {
+    "next_review_job": "take_jobs",
+    "ack_trivial_changes": "ack_trivial",
+    "warn_selector": "findings",
+}
+_TAKE_AN_ACTOR = (
+    "next_review_job", "ingest_bundle_output", "dispose_finding", "ack_trivial_changes"
+)  # fmt: skip
 
 
-def answer(call: Call, *, actor: str, after: str = "") -> tuple[dict[str, Any], bool]:
-    """Run the command in this process; return its document, or its error, and whether it is one.
+def answer(calls: Sequence[Call], *, actor: str, after: str = "") -> tuple[dict[str, Any], bool]:
+    """Run the commands in this process; return their document, and whether it is an error.
 
     :param actor: who calls, where the environment names nobody.
     :param after: where the text of a prompt goes on.
     """
+    if len(calls) == 1:
+        return _run(calls[0], actor=actor, after=after)
+    done: dict[str, Any] = {}
+    refused = []
+    for call in calls:
+        document, is_error = _run(call, actor=actor, after=after)
+        if is_error:
+            refused.append(document | {"review_job_id": int(call.words[1])})
+        elif done:
+            done["jobs"] += document["jobs"]
+        else:
+            done = document
+    if not done:
+        return refused[0], True
+    if refused:
+        done["refused"] += refused
+    return done, False
+
+
+def _run(call: Call, *, actor: str, after: str) -> tuple[dict[str, Any], bool]:
     module = import_module(f"review.management.commands.{call.command}")
     out, err = io.StringIO(), io.StringIO()
     command = module.Command(stdout=out, stderr=err)
-    takes_actor = call.command in ("next_review_job", "ingest_bundle_output", "dispose_finding")
-    if takes_actor and not settings.current().actor:
+    if call.command in _TAKE_AN_ACTOR and not settings.current().actor:
         call = replace(call, words=(*call.words, f"--actor={actor}"))
     try:
         command.answer(
@@ -52,25 +80,26 @@ def answer(call: Call, *, actor: str, after: str = "") -> tuple[dict[str, Any], 
 
 def _cut(document: dict[str, Any], after: str) -> dict[str, Any]:
     """Cut the document to a size that clients show whole; `next` says where it goes on."""
-    for name in _SHORT_LISTS:
-        if name in document:
-            document[name] = document[name][:_MOST]
-    match document["schema"].partition("/")[0]:
-        case "review-target-selector":
-            _cut_list(document, "targets")
-        case "warn-selector":
-            _cut_list(document, "entries")
-        case "fix-prompt":
-            start = int(after) if after.isdecimal() else 0
-            end, text = start + MAX_BYTES, document["prompt"]
-            document["prompt"] = text[start:end]
-            document["next"] = str(end) if end < len(text) else None
-        case "next-review-job":
-            room = _PROMPT_BYTES
-            for job in document["jobs"]:
-                room -= len(job["prompt"].encode("utf-8", "replace"))
-                job["prompt"] = job["prompt"] if room >= 0 else ""
+    for name in _SHORT_LISTS & document.keys():
+        document[name] = document[name][:_MOST]
+    for name in {"targets", "entries"} & document.keys():
+        _cut_list(document, name)
+    for step in document.get("next_steps", ()):
+        step["tool"] = _TOOL_OF.get(step["command"].split()[1])
+    schema = document["schema"].partition("/")[0]
+    if schema == "fix-prompt":
+        _cut_text(document, start=int(after) if after.isdecimal() else 0)
+    if schema == "next-review-job":
+        for job in document["jobs"]:
+            if len(job["prompt"].encode("utf-8", "replace")) > _PROMPT_BYTES:
+                job["prompt"] = ""
     return document
+
+
+def _cut_text(document: dict[str, Any], *, start: int) -> None:
+    end, text = start + MAX_BYTES, document["prompt"]
+    document["prompt"] = text[start:end]
+    document["next"] = str(end) if end < len(text) else None
 
 
 def _cut_list(document: dict[str, Any], name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
@@ -31,7 +31,7 @@ _NOTE = types.PromptArgument(name="note", description="path of the note", requir
 _PROMPTS = {
     "review_note": "Review {note} of the knowledge base: call status for the model partition,"
     ' then take_jobs with notes ["{note}"], all_gates and that model; judge each pair of the'
-    " prompts, and answer each job with submit_review. Report the decisions and findings.",
+    " prompts, and answer all jobs in one submit_review. Report the decisions and findings.",
     "fix_note": "Mend what reviewers found in {note}: call fix_prompt for it, edit that note alone"
     " and as little as the findings ask for, and record each finding with dispose.",
 }
@@ -95,7 +95,7 @@ class McpServer:
             refused = BadArguments(f"{params.name}: {error}", hint="its input schema says the form")
             return _result(refused.document(), is_error=True)
         after = getattr(given, "after", "")
-        document, is_error = await self._answer(context, given.call(_client(context)), after)
+        document, is_error = await self._answer(context, given.calls(_client(context)), after)
         return _result(document, is_error=is_error)
 
     async def _get_prompt(
@@ -115,7 +115,7 @@ class McpServer:
             raise MCPError(types.INVALID_PARAMS, f"{params.uri}: expected one of {_TEMPLATES}")
         pair = Call("render_review", (f"--review-pair-id={named[2]}",))
         call = pair if named[1] == "review" else Call("resolve_gates", (named[2],))
-        document, is_error = await self._answer(context, call)
+        document, is_error = await self._answer(context, [call])
         if is_error:
             raise MCPError(types.INVALID_PARAMS, document["message"])
         text = document.get("text") or msgspec.json.encode(document).decode()
@@ -123,16 +123,18 @@ class McpServer:
         return types.ReadResourceResult(contents=[content])
 
     async def _answer(
-        self, context: _Context, call: Call, after: str = ""
+        self, context: _Context, calls: Sequence[Call], after: str = ""
     ) -> tuple[dict[str, Any], bool]:
         """Do it in the one thread that may use the database."""
-        work = partial(self._in_thread, call, f"agent:{_client(context)}", after)
+        work = partial(self._in_thread, calls, f"agent:{_client(context)}", after)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _in_thread(self, call: Call, actor: str, after: str) -> tuple[dict[str, Any], bool]:
+    def _in_thread(
+        self, calls: Sequence[Call], actor: str, after: str
+    ) -> tuple[dict[str, Any], bool]:
         self._load()
         found: tuple[dict[str, Any], bool] = import_module("review.mcp.answers").answer(
-            call, actor=actor, after=after
+            calls, actor=actor, after=after
         )
         return found
 

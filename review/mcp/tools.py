@@ -20,6 +20,8 @@ _Model = Annotated[
 ]
 _After = Annotated[str, Meta(description="`next` of the part before this one")]
 _Limit = Annotated[int, Meta(ge=1, le=1000)]
+# Prompts of so many tokens together are given in an answer.
+PROMPT_TOKENS = 7000
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,13 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
         """Return the command for the arguments; `runner` is the client."""
         raise NotImplementedError
 
+    def calls(self, runner: str) -> Sequence[Call]:
+        """Return the commands, one for each job where there are several."""
+        return [self.call(runner)]
+
 
 class Status(Tool):
-    """Start here: counts, partitions and next_steps: what to do (next_review_job is take_jobs)."""
+    """Start here: counts, partitions and next_steps: what to do, each with its command and tool."""
 
     name: ClassVar[str] = "status"
     model: _Model = ""
@@ -77,9 +83,10 @@ class Stale(Tool):
 class TakeJobs(Tool):
     """Take review work and get its prompts: stale pairs of gates (or all_gates), else queued jobs.
 
-    Judge each pair that a prompt lists and answer each job with submit_review; write no file. A job
-    whose prompt is empty is too large for an answer: read the file at its prompt_path. Where
-    shares_with names a job, the task and the gates are those of that job's prompt.
+    Judge each pair that a prompt lists and answer all jobs in one submit_review; write no file.
+    Where shares_with names a job, the task and the gates are those of that job's prompt. A prompt
+    of over 7000 tokens comes alone, and empty: read the file at its prompt_path. left counts the
+    stale pairs of the scope that were not taken.
     """
 
     name: ClassVar[str] = "take_jobs"
@@ -91,10 +98,14 @@ class TakeJobs(Tool):
     model: _Model = ""
     runner_model: Annotated[str, Meta(description="your model's own name, if you know it")] = ""
     skip_rules: bool = True
-    grouping: Literal["note", "gate"] = "note"
-    across_lenses: bool = False
+    grouping: Annotated[
+        Literal["note", "gate"], Meta(description="a job a note and lens, or a gate and some notes")
+    ] = "note"
+    across_lenses: Annotated[
+        bool, Meta(description="one job a note for gates of several lenses: fewer prompts")
+    ] = False
     jobs: Annotated[int, Meta(ge=1, le=50, description="at most so many")] = 5
-    max_tokens: Annotated[int, Meta(ge=1, description="of all prompts together")] = 7000
+    max_tokens: Annotated[int, Meta(ge=1, description="of all prompts together")] = PROMPT_TOKENS
 
     def call(self, runner: str) -> Call:
         gates = ["--all-gates"] if self.all_gates else self.gates
@@ -105,27 +116,37 @@ class TakeJobs(Tool):
             effort_unknown=bool(self.runner_model),
             grouping=self.grouping,
             across_lenses=self.across_lenses,
-            jobs=self.jobs,
+            jobs=self.jobs if self.max_tokens <= PROMPT_TOKENS else 1,
             max_tokens=self.max_tokens,
         )
         scope = _scope(gates, self.notes, skip_rules=self.skip_rules)
         return Call("next_review_job", (*scope, *options))
 
 
+class JobReviews(msgspec.Struct, forbid_unknown_fields=True):
+    review_job_id: Annotated[int, Meta(ge=1)]
+    blocks: Annotated[list[ReviewBlockJson], Meta(min_length=1)]
+
+
 class SubmitReview(Tool):
-    """Store the reviews of a job that you took: one block for each pair of its prompt.
+    """Store the reviews of jobs that you took: one block for each pair of each prompt.
 
     The decision is as grave as the gravest finding; error means that you could not judge.
     """
 
     name: ClassVar[str] = "submit_review"
     reads: ClassVar[bool] = False
-    review_job_id: Annotated[int, Meta(ge=1)]
-    blocks: Annotated[list[ReviewBlockJson], Meta(min_length=1)]
+    jobs: Annotated[list[JobReviews], Meta(min_length=1, max_length=50)]
 
-    def call(self, runner: str) -> Call:
-        words = ("--review-job-id", str(self.review_job_id), "--typed-json", "-")
-        return Call("ingest_bundle_output", words, msgspec.json.encode(self.blocks))
+    def calls(self, runner: str) -> Sequence[Call]:
+        return [
+            Call(
+                "ingest_bundle_output",
+                ("--review-job-id", str(job.review_job_id), "--typed-json", "-"),
+                msgspec.json.encode(job.blocks),
+            )
+            for job in self.jobs
+        ]
 
 
 class Findings(Tool):
@@ -184,6 +205,19 @@ class Dispose(Tool):
         return Call("dispose_finding", ("-",), "".join(lines).encode("utf-8", "replace"))
 
 
+class AckTrivial(Tool):
+    """Accept, free of charge, notes that changed in nothing that their gates watch."""
+
+    name: ClassVar[str] = "ack_trivial"
+    reads: ClassVar[bool] = False
+    model: _Model
+    notes: _Notes = []
+
+    def call(self, runner: str) -> Call:
+        scope = _scope(["--all-gates"], self.notes, skip_rules=False)
+        return Call("ack_trivial_changes", (*scope, *_given(model=self.model)))
+
+
 class CheckText(Tool):
     """Judge a note by the rule gates, free of charge: as saved, or `text` that is not saved yet."""
 
@@ -199,7 +233,9 @@ class CheckText(Tool):
         return Call("review_check", (*words, "--text=-"), self.text.encode("utf-8", "replace"))
 
 
-_ALL = (Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose, CheckText)
+_ALL = (
+    Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose, AckTrivial, CheckText
+)  # fmt: skip
 TOOLS: Mapping[str, type[Tool]] = {kind.name: kind for kind in _ALL}
 
 

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from review.overview.documents import PartitionStatusJson, StatusJson, StepJson
 from review.settings.config import RULES_PARTITION
 from review.vocabulary import JobStatus
 
 MOST = 15
-_TAKE = "next_review_job --all-gates --skip-rules --model {} --runner RUNNER"
+_TAKE = "next_review_job {} --model {} --runner RUNNER"
+_ALL = "--all-gates --skip-rules"
+_NAMED_GATES = 6
 _LOOK = "warn_selector --needs-a-look --limit 5"
 _SWEEP = "review_sweep --all-gates --runner rules --model rules -q"
 
 
-def next_steps(status: StatusJson, *, stale_rules: int, model: str | None) -> list[StepJson]:
+def next_steps(
+    status: StatusJson,
+    *,
+    stale_rules: int,
+    model_pairs: int,
+    trivial: Mapping[str, int],
+    model: str | None,
+) -> list[StepJson]:
     """List at most `MOST` steps, in the order in which they are best taken.
 
     :param stale_rules: pairs that rules can judge and have not judged.
+    :param model_pairs: pairs that only models can judge, fresh or not.
+    :param trivial: by partition, pairs whose note changed in nothing that the gate watches.
     :param model: the only partition that is looked at; None looks at all.
     """
     judged = [item for item in status.partitions if item.model_partition != RULES_PARTITION]
@@ -33,11 +44,11 @@ def next_steps(status: StatusJson, *, stale_rules: int, model: str | None) -> li
             for item in status.renames[:3]
         ),
         ("pairs that rules judge for free", 0 if model else stale_rules, _SWEEP),
-        *(step for item in judged[:3] for step in _stale(item)),
+        *(step for item in judged[:3] for step in _stale(item, model_pairs, trivial)),
         (
             "pairs that no model has reviewed",
-            status.uncovered * bool(is_new),
-            _TAKE.format("MODEL"),
+            model_pairs * bool(is_new),
+            _TAKE.format(_ALL, "MODEL"),
         ),
         ("reviews with open findings", sum(status.queue.values()), "warn_selector --limit 5"),
         ("reviews that a person must read", status.needs_a_look, _LOOK),
@@ -61,11 +72,19 @@ def step_lines(status: StatusJson) -> Iterator[str]:
         yield "nothing to do: every pair is fresh, the queue is empty, no job is open"
 
 
-def _stale(partition: PartitionStatusJson) -> Iterator[tuple[str, int, str]]:
+def _stale(
+    partition: PartitionStatusJson, model_pairs: int, trivial: Mapping[str, int]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield the steps for what is stale; each count is that of its command's scope."""
     model = shlex.quote(partition.model_partition)
-    changed = sum(gate.note_changed for gate in partition.gates)
-    stale = partition.applicable - partition.fresh
-    if changed:
-        acks = f"ack_trivial_changes --model {model} --all-gates"
-        yield f"changed for {model}, where gates may not care", changed, acks
-    yield f"stale for {model}", stale, _TAKE.format(model)
+    acks = f"ack_trivial_changes --model {model} --all-gates"
+    yield (
+        f"changed for {model}, in nothing that the gates watch",
+        trivial.get(partition.model_partition, 0),
+        acks,
+    )
+    gates = [gate.gate_id for gate in partition.gates if gate.fresh < gate.applicable]
+    stale, names = partition.applicable - partition.fresh, " ".join(gates)
+    if len(gates) > _NAMED_GATES:
+        stale, names = model_pairs - partition.fresh, _ALL
+    yield f"stale for {model}", stale, _TAKE.format(names, model)

@@ -30,6 +30,7 @@ from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pa
 from review.runners.process.table import ProcessTable
 from review.selection.orphans import is_there, live_acceptances
 from review.selection.renames import find_renames
+from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import RULES_PARTITION, Config
 from review.store.errors import store_name
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision, JobStatus, Staleness
@@ -89,8 +90,27 @@ def read_status(
         look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
         for look in looks
     )
-    status.next_steps = next_steps(status, stale_rules=stale_rules, model=model_partition)
+    status.next_steps = next_steps(
+        status,
+        stale_rules=stale_rules,
+        model_pairs=states.count_model_pairs(),
+        trivial=dict(_trivial_changes(corpus, status)),
+        model=model_partition,
+    )
     return status
+
+
+def _trivial_changes(corpus: Corpus, status: StatusJson) -> Iterator[tuple[str, int]]:
+    """Yield partitions with the number of their pairs that `ack_trivial_changes` would take."""
+    for partition in status.partitions:
+        if any(gate.note_changed for gate in partition.gates):
+            changed = SelectionRequest(
+                all_gates=True,
+                model_partition=partition.model_partition,
+                reasons=(Staleness.NOTE_CHANGED,),
+            )
+            targets = select_targets(corpus, changed).targets()
+            yield partition.model_partition, sum(map(is_trivial, targets))
 
 
 def _skips(states: PairStates) -> Iterator[SkipJson]:

@@ -17,13 +17,12 @@ from typing import Literal
 
 from review.domain.markdown.lines import Walker, iter_lines
 from review.protocol.output_diagnosis import near_sentinels
-from review.protocol.sentinels import Sentinel, read_sentinel
+from review.protocol.sentinels import ExpectedPair, Sentinel, read_sentinel
 from review.protocol.typed_review import TypedReview
 
 _SELF_REPORT = re.compile(
     r"[*_`\s]*self-reported-model[*_`\s]*:[*_`\s]*([^\s`*][^\n]{0,199})", re.I
 )
-_NO_BLOCK = "no block for this pair"
 # Terminal escapes of ECMA-48, ahead of them what a spinner drew and took back.
 _ESCAPES = re.compile(
     r"^[^\n]*(?:\r\x1b\[[0-2]?K|\x1b\[[0-2]?K(?:\r(?!\n)|\x1b\[1?G))"
@@ -46,19 +45,6 @@ _THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
 _LONGEST_TAG = 120
 _MAX_PROBLEMS = 50
 _MAX_MISFITS = 5
-
-
-@dataclass(frozen=True)
-class ExpectedPair:
-    """A pair that was requested, by its ordinal in the job."""
-
-    ordinal: int
-    note_path: str
-    gate_id: str
-
-    @property
-    def names(self) -> str:
-        return f"{self.note_path} :: {self.gate_id}"
 
 
 @dataclass(frozen=True)
@@ -135,6 +121,9 @@ class _Reader:
         self._found: dict[int, list[str]] = {}
         # The first line of a pair's block inside reasoning.
         self._in_reasoning: dict[int, int] = {}
+        # Blocks right above an end of reasoning that never began.
+        self._doubtful: dict[int, list[str]] = {}
+        self._talks = False  # since the last block
         self._faults: dict[int, str] = {}
         self._unclosed: list[str] = []
         self._problems: list[str] = []
@@ -162,6 +151,7 @@ class _Reader:
             else:
                 self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
         self._abandon("")
+        self._found = self._doubtful | self._found
         return self._result()
 
     def _result(self) -> ParsedOutput:
@@ -173,6 +163,7 @@ class _Reader:
         reasoned = [
             f"line {line}: the block of pair {ordinal} stands in reasoning"
             for ordinal, line in self._in_reasoning.items()
+            if ordinal not in self._doubtful
         ]
         misfits = [*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed, *reasoned]
         return ParsedOutput(
@@ -186,22 +177,19 @@ class _Reader:
             self_reported_model=self._model,
             foreign_tokens=tuple(self._foreign),
             has_own_blocks=bool(self._found),
-            is_begun=self._saw_start,
+            is_begun=self._saw_start or bool(self._found),
             misfits=tuple(misfits[:_MAX_MISFITS]),
         )
 
     def _why_not(self, ordinal: int) -> str:
         """Return why the pair has no block, or ""; two versions are never chosen between."""
+        texts = self._found.get(ordinal, [])
         if ordinal in self._faults:
             return self._faults[ordinal]
-        texts = self._found.get(ordinal, [])
+        if not texts and (line := self._in_reasoning.get(ordinal)):
+            return f"its block stands in reasoning (line {line}), which is no answer"
         if not texts:
-            line = self._in_reasoning.get(ordinal)
-            return (
-                f"its block stands in reasoning (line {line}), which is no answer"
-                if line
-                else _NO_BLOCK
-            )
+            return "no block for this pair"
         if len(set(texts)) > 1:
             return "two different blocks for this pair"
         return "" if texts[0].strip() else "its block is empty"
@@ -225,6 +213,8 @@ class _Reader:
                 self._reasons = True
             case "end":
                 self._forget()
+            case None:
+                self._talks |= bool(line.strip())
         found = _SELF_REPORT.match(line)
         if found and not self._saw_start and self._model is None:
             self._model = found[1].strip(" \t*_`")
@@ -238,9 +228,14 @@ class _Reader:
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
 
     def _forget(self) -> None:
-        """Take all blocks so far for reasoning: its end was met, its start never was."""
+        """Take all blocks so far for reasoning: its end was met, its start never was.
+
+        Without words between it and the last block, and without another answer, it means nothing.
+        """
         for ordinal in self._found:
             self._in_reasoning.setdefault(ordinal, self._number)
+        sure = self._found.keys() - self._faults.keys()
+        self._doubtful = {} if self._talks else {key: self._found[key] for key in sure}
         for seen in (self._found, self._faults, self._unclosed, self._problems):
             seen.clear()
         self._saw_start = False
@@ -292,6 +287,7 @@ class _Reader:
         ordinal = block.sentinel.ordinal
         if ordinal not in self._expected:
             return
+        self._talks = False
         text = "\n".join(self._lines[block.start : ends - 1]).removesuffix("\r")
         self._found.setdefault(ordinal, []).append(_unfenced(text))
         for sentinel in (block.sentinel, end):

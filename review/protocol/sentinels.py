@@ -23,6 +23,19 @@ class Sentinel:
     names: str
 
 
+@dataclass(frozen=True)
+class ExpectedPair:
+    """A pair that was requested, by its ordinal in the job."""
+
+    ordinal: int
+    note_path: str
+    gate_id: str
+
+    @property
+    def names(self) -> str:
+        return f"{self.note_path} :: {self.gate_id}"
+
+
 def start_line(token: str, ordinal: int | str, note_path: str, gate_id: str) -> str:
     """The line before a pair's review."""
     return f"=== PAIR REVIEW START {token}/{ordinal}: {note_path} :: {gate_id} ==="

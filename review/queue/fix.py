@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from review.documents.base import timestamp
-from review.domain.diffs.lines import TextDiff, unified_diff
+from review.domain.diffs.words import TextDiff, unified_diff
 from review.errors import ReviewError
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText

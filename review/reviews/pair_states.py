@@ -89,6 +89,17 @@ class PairStates:
             for gate, state in zip(self.gates, self.applicable[note.kind], strict=True)
         )
 
+    def count_model_pairs(self) -> int:
+        """Count the pairs that only models can judge."""
+        kinds = Counter(note.kind for note in self.notes)
+        by_models = [not gate.rule for gate in self.gates]
+        return sum(
+            number
+            for kind, number in kinds.items()
+            for state, of_model in zip(self.applicable[kind], by_models, strict=True)
+            if state and of_model
+        )
+
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         """Count the states of these notes, gate by gate."""
         return count_states((self.row(partition, note) for note in notes), width=len(self.gates))

@@ -8,7 +8,8 @@ import pytest
 
 from review.job_files import ArtifactNotWritten, ArtifactStore, ForeignJobFolder
 from review.models import JobEvent, ReviewJob, ReviewPair, ReviewStore
-from review.protocol.output import ExpectedPair, parse_output
+from review.protocol.output import parse_output
+from review.protocol.sentinels import ExpectedPair
 from tests.builders import (
     make_jobs,
     make_output,

@@ -32,9 +32,14 @@ EXAMPLES = {
         "across_lenses": True,
     },
     "submit_review": {
-        "review_job_id": 1,
-        "blocks": [{"ordinal": 1, "decision": "pass", "summary": "fine"}],
+        "jobs": [
+            {
+                "review_job_id": 1,
+                "blocks": [{"ordinal": 1, "decision": "pass", "summary": "fine"}],
+            }
+        ]
     },
+    "ack_trivial": {"model": PARTITION, "notes": NOTES},
     "findings": {"gates": ["prose"], "notes": NOTES, "severity": ["warn"], "state": ["open"]},
     "fix_prompt": {"note": NOTES[0]},
     "check": {"note": NOTES[0], "text": "# New", "gates": ["prose"]},
@@ -89,6 +94,11 @@ def review_of(ordinal, decision="pass"):
     return block
 
 
+def reviews_of(job, decision="pass"):
+    blocks = [review_of(number, decision) for number in range(1, job["pair_count"] + 1)]
+    return {"review_job_id": job["review_job_id"], "blocks": blocks}
+
+
 class TestWork:
     @pytest.mark.parametrize(
         ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")]
@@ -98,14 +108,16 @@ class TestWork:
             assert client.protocol_version == version
             steps = (await ask(client, "status"))["next_steps"]
             assert "next_review_job" in steps[-1]["command"]
+            assert steps[-1]["tool"] == "take_jobs"
             taken = await ask(client, "take_jobs", all_gates=True, model=PARTITION)
             assert [job["pair_count"] for job in taken["jobs"]] == [1, 2, 1, 2]
-            for job in taken["jobs"]:
-                blocks = [review_of(n, "warn") for n in range(1, job["pair_count"] + 1)]
-                done = await ask(
-                    client, "submit_review", review_job_id=job["review_job_id"], blocks=blocks
-                )
-                (closed,) = done["jobs"]
+            reviews = [reviews_of(job, "warn") for job in taken["jobs"]]
+            done = await ask(client, "submit_review", jobs=[*reviews, {**reviews[0]}])
+            assert len(done["jobs"]) == 4
+            assert [(item["review_job_id"], item["code"]) for item in done["refused"]] == [
+                (taken["jobs"][0]["review_job_id"], "job-already-completed")
+            ]
+            for closed in done["jobs"]:
                 assert closed["status"] == "completed"
                 assert {pair["decision_source"] for pair in closed["pairs"]} == {"typed"}
                 assert all(pair["findings"][0]["line"] for pair in closed["pairs"])
@@ -137,16 +149,19 @@ class TestWork:
         refused = {
             "bad-arguments": (
                 "submit_review",
-                {"review_job_id": 1, "blocks": [{"ordinal": "one"}]},
+                {"jobs": [{"review_job_id": 1, "blocks": [{"ordinal": "one"}]}]},
             ),
-            "bad-block": ("submit_review", {"review_job_id": 1, "blocks": [review_of(9)]}),
+            "bad-block": (
+                "submit_review",
+                {"jobs": [{"review_job_id": 1, "blocks": [review_of(9)]}]},
+            ),
             "unknown-gate": ("stale", {"model": PARTITION, "gates": ["proze"]}),
             "nothing-to-take": ("take_jobs", {}),
             "no-such-note": ("fix_prompt", {"note": "kb/notes/c.md"}),
             "unknown-finding": ("dispose", EXAMPLES["dispose"]),
             "job-already-completed": (
                 "submit_review",
-                {"review_job_id": 1, "blocks": [review_of(1)]},
+                {"jobs": [{"review_job_id": 1, "blocks": [review_of(1)]}]},
             ),
         }
 
@@ -156,7 +171,7 @@ class TestWork:
             codes = []
             for code, (tool, arguments) in refused.items():
                 if code == "job-already-completed":
-                    await ask(client, "submit_review", review_job_id=1, blocks=[review_of(1)])
+                    await ask(client, tool, **arguments)
                 codes.append((await ask(client, tool, **arguments))["code"])
             with pytest.raises(MCPError):
                 await client.read_resource("commonplace://gate/prose/nope")
@@ -180,6 +195,24 @@ class TestWork:
         assert (found["note_path"], found["line"]) == ("kb/notes/new.md", 5)
         assert not (root / "kb/notes/new.md").exists()
         assert not (root / "kb/reports").exists()
+
+    def test_an_edit_that_no_gate_watches_is_accepted_without_a_review(self, root):
+        write_gate(root, "prose/x", make_gate("prose/x", watches="[title]"))
+
+        async def work(client):
+            taken = await ask(client, "take_jobs", gates=["prose/x"], model=PARTITION)
+            await ask(client, "submit_review", jobs=[reviews_of(job) for job in taken["jobs"]])
+            (root / NOTES[0]).write_text(f"{NOTE}More.\n")
+            (step,) = [
+                step for step in (await ask(client, "status"))["next_steps"]
+                if step["tool"] == "ack_trivial"
+            ]  # fmt: skip
+            acked = await ask(client, "ack_trivial", model=PARTITION)
+            return step["count"], len(acked["acked"]), await ask(client, "status")
+
+        waiting, acked, status = talk(root, work)
+
+        assert (waiting, acked, status["next_steps"]) == (1, 1, [])
 
     def test_a_long_listing_comes_in_parts_and_a_prompt_too_large_as_a_path(self, tmp_path):
         notes = {f"{number:03}.md": NOTE for number in range(60)} | {"long.md": "word " * 7_000}
@@ -235,7 +268,8 @@ class TestDescription:
 class TestTools:
     @pytest.mark.parametrize("name", TOOLS)
     def test_arguments_are_a_command_line_that_is_understood(self, name):
-        call: Call = msgspec.convert(EXAMPLES[name], TOOLS[name]).call("some-client")
+        call: Call
+        (call,) = msgspec.convert(EXAMPLES[name], TOOLS[name]).calls("some-client")
         module = import_module(f"review.management.commands.{call.command}")
 
         module.Command().create_parser("commonplace", call.command).parse_args(

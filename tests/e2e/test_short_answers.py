@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from commonplace_site.catalogue import PROGRAM
-from tests.builders import NOTE, PARTITION, make_gate, make_jobs, make_root, note_path
+from tests.builders import NOTE, PARTITION, gate_path, make_gate, make_jobs, make_root, note_path
 from tests.helpers.commands import run
 from tests.helpers.queueing import queue
 from tests.helpers.reviewed import UNDECIDED, WARN, review_pairs
@@ -97,6 +97,26 @@ class TestNext:
         assert self.steps() == [
             "nothing to do: every pair is fresh, the queue is empty, no job is open"
         ]
+
+    def test_counts_what_the_command_beside_it_would_take(self, root):
+        (root / gate_path("prose/x")).write_text(make_gate("prose/x", watches="[title]"))
+        review_pairs(root, ("a.md", "prose/x"), ("b.md", "prose/x"))
+        (root / note_path("a.md")).write_text(NOTE.replace("basics", "limits"))
+        (root / note_path("b.md")).write_text(f"{NOTE}Another claim.\n")
+        take = f"next_review_job prose/x --model {PARTITION} --runner RUNNER"
+        acks = f"ack_trivial_changes --model {PARTITION} --all-gates"
+        watched = f"changed for {PARTITION}, in nothing that the gates watch"
+
+        before = self.steps()
+        acked = run(*acks.split(), "--json").json["acked"]
+        after = self.steps()
+
+        assert before == [
+            f"{watched}, 1: commonplace {acks}",
+            f"stale for {PARTITION}, 2: commonplace {take}",
+        ]
+        assert len(acked) == 1
+        assert after == [f"stale for {PARTITION}, 1: commonplace {take}"]
 
     def test_status_in_short_leaves_the_gates_out(self, filled):
         answer = run("review_status", "--summary", "--json").json

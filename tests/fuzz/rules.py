@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
-from review.protocol.output import ExpectedPair, ParsedOutput, decode_output, parse_output
-from review.protocol.sentinels import end_line, read_sentinel, start_line
+from review.protocol.output import ParsedOutput, decode_output, parse_output
+from review.protocol.sentinels import ExpectedPair, end_line, read_sentinel, start_line
 from review.vocabulary import Decision
 
 TOKEN = "0a1b2c3d"

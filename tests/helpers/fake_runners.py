@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from review.protocol.prompt import PromptGate, PromptNote, PromptPair, PromptRequest, render_prompt
+from review.protocol.prompt import PromptGate, PromptNote, PromptRequest, render_prompt
+from review.protocol.sentinels import ExpectedPair
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import find_runner, installed_runner
 from review.runners.run import RunRequest, run_edit, run_review
@@ -141,7 +142,7 @@ def prompt(note_text: str = "# A note\n\nIts text.\n") -> str:
         PromptRequest(
             token=TOKEN,
             bundle_output_path=OUTPUT,
-            pairs=[PromptPair(number, path, GATE) for number, path in enumerate(NOTES, 1)],
+            pairs=[ExpectedPair(number, path, GATE) for number, path in enumerate(NOTES, 1)],
             notes=[PromptNote(path, note_text) for path in NOTES],
             gates=[PromptGate(GATE, f"kb/instructions/review-gates/{GATE}.md", "# Residue\n")],
         )

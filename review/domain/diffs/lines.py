@@ -1,28 +1,16 @@
-"""Writes the unified diff of two texts, quick and bounded whatever they hold."""
+"""Compares two texts line by line, quick and bounded whatever they hold."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from review.domain.markdown.lines import iter_lines
 
-MAX_DIFF_LINES = 5_000
-MAX_DIFF_CHARACTERS = 1_000_000
 # Cells of the table that the comparison fills, 1 bit each: 75 MB, 0.06 s at 25,000 by 25,000 lines.
 _MAX_CELLS = 600_000_000
-_CONTEXT = 3
-
-
-@dataclass(frozen=True, slots=True)
-class TextDiff:
-    """A unified diff, `""` for equal texts; a truncated one says so in its last line."""
-
-    text: str
-    truncated: bool
 
 
 class LineEdit(NamedTuple):
@@ -34,27 +22,6 @@ class LineEdit(NamedTuple):
     new_end: int
 
 
-def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
-    """Compare two texts line by line, with three lines of context.
-
-    Lines end at a line feed only; a last line without one is marked as in `diff -u`. Cut after
-    `MAX_DIFF_LINES` lines or `MAX_DIFF_CHARACTERS` characters. Texts too large to compare closely
-    show everything between their first and last difference as replaced.
-    """
-    if before == after:
-        return TextDiff("", truncated=False)
-    old, new = split_lines(before), split_lines(after)
-    written = [f"--- a/{path}\n", f"+++ b/{path}\n"]
-    room = MAX_DIFF_CHARACTERS
-    for line in _hunks(old, new, line_edits(old, new)):
-        room -= len(line)
-        if len(written) >= MAX_DIFF_LINES or room < 0:
-            written.append("[diff cut here: it is longer than what is shown]\n")
-            return TextDiff("".join(written), truncated=True)
-        written.append(line)
-    return TextDiff("".join(written), truncated=False)
-
-
 def split_lines(text: str) -> list[str]:
     """Return the lines with their line feeds; the last one may have none."""
     lines = text.split("\n")
@@ -63,8 +30,11 @@ def split_lines(text: str) -> list[str]:
     return [*whole, last] if last else whole
 
 
-def line_edits(old: list[str], new: list[str]) -> list[LineEdit]:
-    """Return the places where two lists of lines differ, in order, as few lines as possible."""
+def line_edits(old: Sequence[str], new: Sequence[str]) -> list[LineEdit]:
+    """Return the places where two lists of lines differ, in order, as few lines as possible.
+
+    Texts too large to compare closely differ from the first to the last line that differs.
+    """
     head, tail = shared_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     if (old_end - head) * (new_end - head) > _MAX_CELLS:
@@ -102,46 +72,6 @@ def numbered(old: Sequence[str], new: Sequence[str]) -> tuple[list[int], list[in
         [numbers.setdefault(item, len(numbers)) for item in items] for items in (old, new)
     )
     return first, second
-
-
-def _hunks(old: list[str], new: list[str], edits: list[LineEdit]) -> Iterator[str]:
-    hunk: list[LineEdit] = []
-    for edit in edits:
-        if hunk and edit.old - hunk[-1].old_end > 2 * _CONTEXT:
-            yield from _hunk(old, new, hunk)
-            hunk = []
-        hunk.append(edit)
-    if hunk:
-        yield from _hunk(old, new, hunk)
-
-
-def _hunk(old: list[str], new: list[str], edits: list[LineEdit]) -> Iterator[str]:
-    first, last = edits[0], edits[-1]
-    before = min(_CONTEXT, first.old)
-    after = min(_CONTEXT, len(old) - last.old_end)
-    old_range = _range(first.old - before, last.old_end + after)
-    new_range = _range(first.new - before, last.new_end + after)
-    yield f"@@ -{old_range} +{new_range} @@\n"
-    position = first.old - before
-    for edit in edits:
-        yield from _marked(" ", old[position : edit.old])
-        yield from _marked("-", old[edit.old : edit.old_end])
-        yield from _marked("+", new[edit.new : edit.new_end])
-        position = edit.old_end
-    yield from _marked(" ", old[position : position + after])
-
-
-def _range(start: int, end: int) -> str:
-    """The range of a hunk as `diff -u` writes it: from line 1, an empty one from the line above."""
-    count = end - start
-    return f"{start + 1 if count else start},{count}"
-
-
-def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        yield (
-            mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
-        )
 
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")

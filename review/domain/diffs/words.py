@@ -1,4 +1,4 @@
-"""Compares two texts word by word within the lines that changed, for people to read."""
+"""Compares two texts: word by word within the lines that changed, or as a unified diff."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from review.domain.diffs.lines import LineEdit, line_edits, numbered, split_line
 
 MAX_ROWS = 1_000
 MAX_CHARACTERS = 80_000
+MAX_DIFF_LINES = 5_000
+MAX_DIFF_CHARACTERS = 1_000_000
 _CONTEXT = 3
-_AROUND_KEPT = 1
 _NEAR = 40  # characters
 # Cells of the table that one comparison of words fills, 1 bit each.
 _MAX_CELLS = 100_000_000
@@ -25,6 +26,9 @@ class Mark(StrEnum):
     SAME = "same"
     REMOVED = "removed"
     ADDED = "added"
+
+
+_SIGNS = {Mark.SAME: " ", Mark.REMOVED: "-", Mark.ADDED: "+"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,14 @@ class WordDiff:
     truncated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TextDiff:
+    """A unified diff, `""` for equal texts; a truncated one says so in its last line."""
+
+    text: str
+    truncated: bool
+
+
 def word_diff(before: str, after: str, *, keep: Collection[int] = ()) -> WordDiff:
     """Compare two texts, with three lines of context around every change.
 
@@ -78,16 +90,47 @@ def word_diff(before: str, after: str, *, keep: Collection[int] = ()) -> WordDif
 
     :param keep: lines of the old text, from 1, to show whether they changed or not.
     """
-    old, new = split_lines(before), split_lines(after)
-    blocks = [(edit, list(_edited_rows(edit, old, new))) for edit in line_edits(old, new)]
-    hunks, shown_to, truncated = _cut(_hunks(blocks, old, new, keep))
+    rows = list(_rows_of(split_lines(before), split_lines(after), by_words=True))
+    hunks, rest = _hunks(rows, keep)
+    shown = list(_cut(hunks))
+    truncated = shown != hunks
     return WordDiff(
-        tuple(hunks),
-        skipped=max(0, len(old) - shown_to),
-        removed_words=_count_words(blocks, Mark.REMOVED),
-        added_words=_count_words(blocks, Mark.ADDED),
+        hunks=tuple(shown),
+        skipped=0 if truncated else rest,
+        removed_words=_words(_texts(rows, Mark.REMOVED)),
+        added_words=_words(_texts(rows, Mark.ADDED)),
         truncated=truncated,
     )
+
+
+def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
+    """Compare two texts line by line, with three lines of context.
+
+    Lines end at a line feed only; a last line without one is marked as in `diff -u`. Cut after
+    `MAX_DIFF_LINES` lines or `MAX_DIFF_CHARACTERS` characters.
+    """
+    if before == after:
+        return TextDiff("", truncated=False)
+    hunks, _rest = _hunks(list(_rows_of(split_lines(before), split_lines(after), by_words=False)))
+    written = [f"--- a/{path}\n", f"+++ b/{path}\n"]
+    room = MAX_DIFF_CHARACTERS
+    for line in (line for hunk in hunks for line in _unified(hunk)):
+        room -= len(line)
+        if len(written) >= MAX_DIFF_LINES or room < 0:
+            written.append("[diff cut here: it is longer than what is shown]\n")
+            return TextDiff("".join(written), truncated=True)
+        written.append(line)
+    return TextDiff("".join(written), truncated=False)
+
+
+def _unified(hunk: Hunk) -> Iterator[str]:
+    old, new = (
+        [*filter(None, side)] for side in zip(*((r.old, r.new) for r in hunk.rows), strict=True)
+    )
+    yield f"@@ -{old[0] if old else 0},{len(old)} +{new[0] if new else 0},{len(new)} @@\n"
+    for row in hunk.rows:
+        line = _SIGNS[row.pieces[0].mark] + row.pieces[0].text
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def changed_words(diff: WordDiff) -> str:
@@ -122,70 +165,61 @@ def _ends(text: str, *, head: bool, tail: bool) -> str:
     return f"{first} … {last}"
 
 
-def _hunks(
-    blocks: Sequence[tuple[LineEdit, list[Row]]],
-    old: Sequence[str],
-    new: Sequence[str],
-    keep: Collection[int],
-) -> Iterator[tuple[Hunk, int]]:
-    """Hunks, each with the number of old lines that are behind it."""
-    shown = _shown_lines([edit for edit, _rows in blocks], len(old), keep)
-    shift = 0  # from a line of the old text to the same line of the new one
-    position = 0
-    skipped = 0
-    rows: list[Row] = []
-    for edit, edited in (*blocks, (LineEdit(len(old), len(old), len(new), len(new)), [])):
+def _rows_of(old: Sequence[str], new: Sequence[str], *, by_words: bool) -> Iterator[Row]:
+    """Yield all lines of both texts."""
+    position = shift = 0  # from a line of the old text to the same line of the new one
+    for edit in (*line_edits(old, new), LineEdit(len(old), len(old), len(new), len(new))):
         for line in range(position, edit.old):
-            if line in shown:
-                same = (Piece(Mark.SAME, old[line]),)
-                rows.append(Row(line + 1, line + shift + 1, same))
-                continue
-            if rows:
-                yield Hunk(skipped, tuple(rows)), line
-                rows, skipped = [], 0
-            skipped += 1
-        rows += edited
+            yield Row(line + 1, line + shift + 1, (Piece(Mark.SAME, old[line]),))
+        removed, added = old[edit.old : edit.old_end], new[edit.new : edit.new_end]
+        merges = by_words and removed and added
+        pieces = _merged("".join(removed), "".join(added)) if merges else None
+        if pieces is not None:
+            yield from _rows(pieces, edit.old + 1, edit.new + 1)
+        else:
+            for number, text in enumerate(removed, edit.old + 1):
+                yield Row(number, None, (Piece(Mark.REMOVED, text),))
+            for number, text in enumerate(added, edit.new + 1):
+                yield Row(None, number, (Piece(Mark.ADDED, text),))
         position, shift = edit.old_end, edit.new_end - edit.old_end
-    if rows:
-        yield Hunk(skipped, tuple(rows)), position
 
 
-def _shown_lines(edits: Iterable[LineEdit], count: int, keep: Collection[int]) -> set[int]:
-    shown: set[int] = set()
-    for edit in edits:
-        shown.update(range(max(0, edit.old - _CONTEXT), min(count, edit.old_end + _CONTEXT)))
-    for line in keep:
-        shown.update(range(max(0, line - 1 - _AROUND_KEPT), min(count, line + _AROUND_KEPT)))
-    return shown
+def _hunks(rows: Sequence[Row], keep: Collection[int] = ()) -> tuple[list[Hunk], int]:
+    """Gather the rows near a change or a kept line; return the number of those behind them too."""
+    near: set[int] = set()
+    for index, row in enumerate(rows):
+        if row.changed:
+            near.update(range(index - _CONTEXT, index + _CONTEXT + 1))
+        if row.old in keep:
+            near.update((index - 1, index, index + 1))
+    hunks: list[Hunk] = []
+    skipped, shown = 0, list[Row]()
+    for index, row in enumerate(rows):
+        if index in near:
+            shown.append(row)
+            continue
+        if shown:
+            hunks.append(Hunk(skipped, tuple(shown)))
+            skipped, shown = 0, []
+        skipped += 1
+    if shown:
+        return [*hunks, Hunk(skipped, tuple(shown))], 0
+    return hunks, skipped
 
 
-def _cut(hunks: Iterable[tuple[Hunk, int]]) -> tuple[list[Hunk], int, bool]:
-    """Return as much as a page shows, and the number of old lines that are behind it."""
-    kept: list[Hunk] = []
-    left, room, behind = MAX_ROWS, MAX_CHARACTERS, 0
-    for hunk, end in hunks:
+def _cut(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
+    """Yield as much as a page shows."""
+    left, room = MAX_ROWS, MAX_CHARACTERS
+    for hunk in hunks:
         fitting: list[Row] = []
         for row in hunk.rows:
             left -= 1
             room -= sum(len(piece.text) for piece in row.pieces)
             if left < 0 or room < 0:
-                return [*kept, Hunk(hunk.skipped, tuple(fitting))], end, True
+                yield Hunk(hunk.skipped, tuple(fitting))
+                return
             fitting.append(row)
-        kept.append(hunk)
-        behind = end
-    return kept, behind, False
-
-
-def _edited_rows(edit: LineEdit, old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
-    removed, added = old[edit.old : edit.old_end], new[edit.new : edit.new_end]
-    pieces = _merged("".join(removed), "".join(added)) if removed and added else None
-    if pieces is not None:
-        yield from _rows(pieces, edit.old + 1, edit.new + 1)
-        return
-    for number, line in enumerate(removed, edit.old + 1):
-        yield Row(number, None, (Piece(Mark.REMOVED, line),))
-    for number, line in enumerate(added, edit.new + 1):
-        yield Row(None, number, (Piece(Mark.ADDED, line),))
+        yield hunk
 
 
 def _merged(before: str, after: str) -> list[Piece] | None:
@@ -193,50 +227,40 @@ def _merged(before: str, after: str) -> list[Piece] | None:
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     if len(old) * len(new) > _MAX_CELLS:
         return None
-    pieces = _calmed(list(_pieces(old, new)))
+    pieces = list(_pieces(old, new))
     same = _words(piece.text for piece in pieces if piece.mark is Mark.SAME)
     total = max(_words([before]), _words([after]))
     return pieces if total == 0 or same >= _ALIKE * total else None
 
 
 def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
+    """Yield first removed, then added; changes with only a blank or a mark between them are one."""
     from rapidfuzz.distance import Indel
 
-    for item in Indel.opcodes(*numbered(old, new)):
-        if item.tag == "insert":
-            yield Piece(Mark.ADDED, "".join(new[item.dest_start : item.dest_end]))
-        else:
-            mark = Mark.SAME if item.tag == "equal" else Mark.REMOVED
-            yield Piece(mark, "".join(old[item.src_start : item.src_end]))
-
-
-def _calmed(pieces: Sequence[Piece]) -> list[Piece]:
-    """Join changes with only a blank or a mark between them: first removed, then added."""
-    calm: list[Piece] = []
     removed = added = ""
-    for index, piece in enumerate(pieces):
-        is_last = index == len(pieces) - 1
-        if piece.mark is Mark.REMOVED:
-            removed += piece.text
-        elif piece.mark is Mark.ADDED:
-            added += piece.text
-        elif (removed or added) and not is_last and _is_slight(piece.text):
-            removed += piece.text
-            added += piece.text
+    edits = list(Indel.opcodes(*numbered(old, new)))
+    for index, edit in enumerate(edits):
+        gone = "".join(old[edit.src_start : edit.src_end])
+        came = "".join(new[edit.dest_start : edit.dest_end])
+        is_between = (removed or added) and index < len(edits) - 1
+        if edit.tag != "equal" or (is_between and _is_slight(gone)):
+            removed += gone
+            added += came
         else:
-            calm += _both(removed, added)
-            calm.append(piece)
+            yield from _both(removed, added)
+            yield Piece(Mark.SAME, gone)
             removed = added = ""
-    return [*calm, *_both(removed, added)]
+    yield from _both(removed, added)
 
 
 def _is_slight(text: str) -> bool:
     return "\n" not in text and len(text.strip()) <= 1 and not text.strip().isalnum()
 
 
-def _both(removed: str, added: str) -> list[Piece]:
-    found = ((Mark.REMOVED, removed), (Mark.ADDED, added))
-    return [Piece(mark, text) for mark, text in found if text]
+def _both(removed: str, added: str) -> Iterator[Piece]:
+    for mark, text in ((Mark.REMOVED, removed), (Mark.ADDED, added)):
+        if text:
+            yield Piece(mark, text)
 
 
 def _rows(pieces: Iterable[Piece], old: int, new: int) -> Iterator[Row]:
@@ -266,9 +290,8 @@ def _row(pieces: Sequence[Piece], old: int, new: int) -> Row:
     )
 
 
-def _count_words(blocks: Iterable[tuple[LineEdit, list[Row]]], mark: Mark) -> int:
-    pieces = (piece for _edit, rows in blocks for row in rows for piece in row.pieces)
-    return _words(piece.text for piece in pieces if piece.mark is mark)
+def _texts(rows: Iterable[Row], mark: Mark) -> Iterator[str]:
+    return (piece.text for row in rows for piece in row.pieces if piece.mark is mark)
 
 
 def _words(texts: Iterable[str]) -> int:

@@ -104,9 +104,10 @@ def _request(options: dict[str, Any]) -> TakeRequest:
 def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:
     ids = " ".join(str(job.review_job_id) for job in taken.jobs)
     pairs = sum(job.pair_count for job in taken.jobs)
+    left = f"; left in this scope: {taken.left}" if taken.left else ""
     yield (
-        f"jobs taken: {ids} (pairs: {pairs}). Give all blocks on standard input to:"
-        f" commonplace ingest_bundle_output --review-job-id {ids} --input-file - --actor {actor}"
+        f"jobs taken: {ids} (pairs: {pairs}{left}). Write no file; give all blocks on standard"
+        f" input to: commonplace ingest_bundle_output --review-job-id {ids} --input-file - --actor {actor}"
     )
     for job in taken.jobs:
         yield ""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import BlockKind
+from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.lists import COMMON_ACRONYMS, SMALL_WORDS, WORDS_IN_CAPITALS
-from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, finding
+from review.runners.rules.page import Page
+from review.runners.rules.rule import rule
 from review.vocabulary import Severity
 
 _ACRONYM = re.compile(
@@ -41,31 +41,27 @@ _CONTEXT = 40  # characters
 _MOST_ACRONYMS = 300  # each is looked for in the whole note
 
 
-def _undefined(page: Page) -> Iterator[TypedFinding]:
-    first: dict[str, tuple[Passage, int]] = {}
-    for passage in page.passages:
-        if passage.block.kind in _READ:
-            for acronym, offset in _acronyms_in(passage.prose):
-                first.setdefault(acronym, (passage, offset))
+@rule(
+    "acronyms are common ones or spelled out in the note",
+    "Write the words out at the first use with the acronym in brackets after them, or link "
+    "the note that defines it.",
+)
+def undefined_acronyms(page: Page) -> Iterator[TypedFinding]:
+    first: dict[str, tuple[Block, int]] = {}
+    for block in page.texts:
+        if block.kind in _READ:
+            for acronym, offset in _acronyms_in(block.prose):
+                first.setdefault(acronym, (block, offset))
     known = _Known(page) if first else None
-    for acronym, (passage, offset) in islice(first.items(), _MOST_ACRONYMS):
+    for acronym, (block, offset) in islice(first.items(), _MOST_ACRONYMS):
         if known is not None and not known.explains(acronym):
-            yield _finding(acronym, passage, offset)
-
-
-def _finding(acronym: str, passage: Passage, offset: int) -> TypedFinding:
-    block = passage.block
-    return finding(
-        Severity.INFO,
-        f"{acronym} is spelled out nowhere in the note",
-        quote=block.excerpt(offset, before=_CONTEXT),
-        line=block.line_at(offset),
-    )
+            said = f"{acronym} is spelled out nowhere in the note"
+            yield block.finding(said, offset, before=_CONTEXT, severity=Severity.INFO)
 
 
 def _acronyms_in(prose: str) -> Iterator[tuple[str, int]]:
     """Yield the acronyms of a block of text, without what is Roman, shouted or a common word."""
-    if _is_shouted(prose):
+    if not any(map(str.islower, prose)):
         return
     for found in _ACRONYM.finditer(prose):
         acronym = found[1]
@@ -73,10 +69,6 @@ def _acronyms_in(prose: str) -> Iterator[tuple[str, int]]:
             continue
         if not _stands_in_capitals(prose, found) and not _is_surname(prose, found):
             yield acronym, found.start()
-
-
-def _is_shouted(prose: str) -> bool:
-    return not any(char.islower() for char in prose)
 
 
 def _stands_in_capitals(prose: str, found: re.Match[str]) -> bool:
@@ -101,25 +93,20 @@ class _Known:
     """The acronyms that a note explains: in brackets, by a verb, or by its capitals."""
 
     def __init__(self, page: Page) -> None:
-        texts = [page.field("title"), page.field(page.description_key), *_texts(page)]
+        texts = [page.field("title"), page.field(page.description_key)]
+        texts += [block.prose for block in page.texts]
         self._words = {word for text in texts for word in _WORD.findall(text) if word.islower()}
-        self._named = set(_named(texts)) | set(_linked(page))
+        self._named = set(_named(texts)) | set(_introduced(page))
         self._named |= {found[1] or found[2] for found in _MARKED.finditer(page.given.text)}
         runs = [_initials(text) for text in texts]
         self._capitals = " ".join(capitals for capitals, _ in runs)
         self._all_initials = " ".join(initials for _, initials in runs)
 
     def explains(self, acronym: str) -> bool:
-        if acronym in self._named or acronym.lower() in self._words:
+        name = acronym.lower()
+        if acronym in self._named or name in self._words or acronym in self._capitals:
             return True
-        if acronym in self._capitals:
-            return True
-        return len(acronym) >= _SHORTEST_IN_LOWER_CASE and acronym.lower() in self._all_initials
-
-
-def _texts(page: Page) -> Iterator[str]:
-    for passage in page.passages:
-        yield passage.prose
+        return len(acronym) >= _SHORTEST_IN_LOWER_CASE and name in self._all_initials
 
 
 def _named(texts: Iterable[str]) -> Iterator[str]:
@@ -132,15 +119,15 @@ def _named(texts: Iterable[str]) -> Iterator[str]:
                 yield found[1]
 
 
-def _linked(page: Page) -> Iterator[str]:
-    """Acronyms in link texts, headings and table cells that hold nothing else: these introduce it."""
-    for passage in page.passages:
-        for link in passage.links:
+def _introduced(page: Page) -> Iterator[str]:
+    """Acronyms in link texts, headings and table cells that hold nothing else."""
+    for block in page.texts:
+        for link in block.links:
             yield from _ANY_CAPITALS.findall(link.text)
-        if passage.block.kind is BlockKind.CELL:
-            yield passage.prose.strip(" \t\n*_`:")
-        if passage.block.kind is BlockKind.HEADING:
-            yield from _ANY_CAPITALS.findall(passage.prose)
+        if block.kind in (BlockKind.CELL, BlockKind.HEADER):
+            yield block.prose.strip(" \t\n*_`:")
+        if block.kind is BlockKind.HEADING:
+            yield from _ANY_CAPITALS.findall(block.prose)
 
 
 def _initials(text: str) -> tuple[str, str]:
@@ -154,15 +141,3 @@ def _initials(text: str) -> tuple[str, str]:
         elif word.lower() not in SMALL_WORDS:
             capitals.append(" ")
     return "".join(capitals), "".join(initials)
-
-
-CHECKS = (
-    Check(
-        "undefined-acronyms",
-        "Acronyms are spelled out",
-        "acronyms are common ones or spelled out in the note",
-        "Write the words out at the first use with the acronym in brackets after them, or link "
-        "the note that defines it.",
-        _undefined,
-    ),
-)

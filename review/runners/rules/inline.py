@@ -3,134 +3,111 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from review.domain.markdown import links
-from review.domain.markdown.document import COMMENT, LABEL, MATH, SPAN, TEMPLATE
+from review.domain.markdown.document import LABEL, MATH, SPAN, TEMPLATE
+from review.domain.markdown.links import LinkKind, link_kind
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 OPAQUE = "\ue000"  # stands for each character of code, math, images and addresses in masked text
 _HIDDEN = frozenset({"code_inline", MATH, TEMPLATE, "image"})
-_BLANKED = frozenset({"html_inline", COMMENT, "footnote_ref"})
 _CODE_TAG = re.compile(r"<(/?)(?:code|kbd|samp|var|tt)\b", re.IGNORECASE)
 _NOT_NEWLINE = re.compile(r"[^\n]")
 # Where a flavour has no math its links count, but its letters are no prose either.
 _MATH_LIKE = re.compile(r"\$\$[^$]++\$\$|\$(?![\s\d$])[^$\n]*+(?<![\s\\])\$(?!\d)")
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"`\ue000]+|www\.[^\s<>\"`\ue000]+")
 
-
-class InlineLinkKind(Enum):
-    INLINE = "inline"
-    REFERENCE = "reference"
-    WIKILINK = "wikilink"
-    AUTOLINK = "autolink"
-    IMAGE = "image"
-    EMBED = "embed"
-    FOOTNOTE = "footnote"
+_Fill = tuple[int, int, str]  # start and end of a span, and what each of its characters becomes
 
 
 @dataclass(frozen=True, slots=True)
 class InlineLink:
-    """A link or image of a block; `start` and `end` are offsets in the block's text.
+    """A link, image or footnote mark; `start` and `end` are offsets in the block's text.
 
     `text` is what is shown (or the alternative text), `target` the address or the footnote's name.
     """
 
-    kind: InlineLinkKind
     text: str
     target: str
     start: int
     end: int
+    kind: LinkKind = LinkKind.INLINE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Inline:
-    """The content of a block; `masked` is as long as its text, line feeds in the same places."""
+    """The content of a block; `masked` is as long as its text, line feeds in the same places.
 
-    links: tuple[InlineLink, ...]
-    urls: tuple[InlineLink, ...]
-    images_in_html: tuple[tuple[int, str], ...]
-    masked: str
+    `links` lead somewhere: there are no embeds and autolinks among them.
+    """
+
+    masked: str = ""
+    links: list[InlineLink] = field(default_factory=list)
+    images: list[InlineLink] = field(default_factory=list)
+    html_images: list[tuple[int, str]] = field(default_factory=list)
+    footnotes: list[InlineLink] = field(default_factory=list)
+    urls: list[InlineLink] = field(default_factory=list)
 
 
 def read_inline(text: str, block: Token) -> Inline:
     """Read the inline markup of one block; `text` is as long as the content of its token."""
-    reader = _Reader(block.content)
+    found, fills, code_from = Inline(), list[_Fill](), -1
     for token in block.children or ():
-        if SPAN in token.meta:
-            reader.add(token)
-    masked = _MATH_LIKE.sub(_opaque, _fill(text, reader.fills))
-    urls = tuple(_bare_urls(masked))
-    return Inline(
-        links=tuple(sorted(reader.links, key=lambda link: (link.start, link.end))),
-        urls=urls,
-        images_in_html=tuple(reader.images),
-        masked=_fill(masked, [(url.start, url.end, OPAQUE) for url in urls]),
-    )
-
-
-class _Reader:
-    def __init__(self, content: str) -> None:
-        self.links: list[InlineLink] = []
-        self.images: list[tuple[int, str]] = []
-        self.fills: list[tuple[int, int, str]] = []
-        self._content = content
-        self._code_from = -1  # of HTML
-
-    def add(self, token: Token) -> None:
+        if SPAN not in token.meta:
+            continue
         start, end = token.meta[SPAN]
         if token.type == "link_open":
-            self._add_link(token, start, end)
-        elif token.type in _HIDDEN:
-            self.fills.append((start, end, OPAQUE))
-        elif token.type in _BLANKED:
-            self.fills.append((start, end, " "))
-            self._note_code(token.content, start, end)
-        if token.type == "image":
-            target = str(token.attrGet("src") or "")
-            self.links.append(InlineLink(InlineLinkKind.IMAGE, token.content, target, start, end))
-        elif token.type == "footnote_ref":
-            name = str(token.meta.get("label", ""))
-            self.links.append(InlineLink(InlineLinkKind.FOOTNOTE, name, name, start, end))
-        elif token.type == "html_inline" and token.content[:4].lower() == "<img":
-            self.images.append((start, token.content))
+            fills += _add_link(found.links, token, block.content)
+            continue
+        _add(found, token)
+        fills.append((start, end, OPAQUE if token.type in _HIDDEN else " "))
+        tag = _CODE_TAG.match(token.content) if token.type == "html_inline" else None
+        if tag:
+            if tag[1] and code_from >= 0:
+                fills.append((code_from, start, OPAQUE))
+            code_from = -1 if tag[1] else end
+    masked = _MATH_LIKE.sub(_opaque, _fill(text, fills))
+    for match in _URL.finditer(masked):
+        address = match[0].rstrip(".,;:!?'\"*_)]")
+        start = match.start()
+        found.urls.append(InlineLink(address, address, start, start + len(address)))
+    found.masked = _fill(masked, ((url.start, url.end, OPAQUE) for url in found.urls))
+    return found
 
-    def _note_code(self, tag: str, start: int, end: int) -> None:
-        found = _CODE_TAG.match(tag)
-        if found and found[1] and self._code_from >= 0:
-            self.fills.append((self._code_from, start, OPAQUE))
-        if found:
-            self._code_from = -1 if found[1] else end
 
-    def _add_link(self, token: Token, start: int, end: int) -> None:
-        kind = InlineLinkKind(links.link_kind(token, self._content))
-        label_start, label_end = token.meta.get(LABEL, (start, end))
-        shown = self._content[label_start:label_end]
-        target = str(token.attrGet("href") or "")
-        self.links.append(InlineLink(kind, shown, target, start, end))
-        if kind in (InlineLinkKind.EMBED, InlineLinkKind.AUTOLINK):
-            self.fills.append((start, end, OPAQUE))
-        else:
-            self.fills += [(start, label_start, " "), (label_end, end, " ")]
+def _add(found: Inline, token: Token) -> None:
+    start, end = token.meta[SPAN]
+    if token.type == "image":
+        source = str(token.attrGet("src") or "")
+        found.images.append(InlineLink(token.content, source, start, end))
+    elif token.type == "footnote_ref":
+        name = str(token.meta.get("label", ""))
+        found.footnotes.append(InlineLink(name, name, start, end))
+    elif token.type == "html_inline" and token.content[:4].lower() == "<img":
+        found.html_images.append((start, token.content))
+
+
+def _add_link(links: list[InlineLink], token: Token, content: str) -> list[_Fill]:
+    """Add a link that leads somewhere; return what is no prose of it."""
+    start, end = token.meta[SPAN]
+    kind = link_kind(token, content)
+    if kind in (LinkKind.EMBED, LinkKind.AUTOLINK):
+        return [(start, end, OPAQUE)]
+    label_start, label_end = token.meta.get(LABEL, (start, end))
+    target = str(token.attrGet("href") or "")
+    links.append(InlineLink(content[label_start:label_end], target, start, end, kind))
+    return [(start, label_start, " "), (label_end, end, " ")]
 
 
 def _opaque(found: re.Match[str]) -> str:
     return _NOT_NEWLINE.sub(OPAQUE, found[0])
 
 
-def _bare_urls(masked: str) -> Iterator[InlineLink]:
-    for match in _URL.finditer(masked):
-        address = match[0].rstrip(".,;:!?'\"*_)]")
-        end = match.start() + len(address)
-        yield InlineLink(InlineLinkKind.INLINE, address, address, match.start(), end)
-
-
-def _fill(text: str, fills: list[tuple[int, int, str]]) -> str:
+def _fill(text: str, fills: Iterable[_Fill]) -> str:
     """Replace the characters of each span, line feeds excepted; of two that overlap the first counts."""
     pieces, done = [], 0
     for start, end, char in sorted(fills, key=lambda fill: (fill[0], -fill[1])):

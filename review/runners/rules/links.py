@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from review.domain.markdown.links import LinkKind
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import BlockKind
-from review.runners.rules.inline import InlineLink, InlineLinkKind
+from review.runners.rules.blocks import Block, BlockKind
+from review.runners.rules.inline import InlineLink
 from review.runners.rules.lists import VAGUE_LINK_TEXTS
-from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, finding, line_finding, link_finding, shown
+from review.runners.rules.page import Page
+from review.runners.rules.quoting import shown
+from review.runners.rules.rule import info_if, rule
 from review.runners.rules.values import RuleLink
 from review.runners.rules.words import plain, word_count
 from review.vocabulary import Severity
@@ -40,6 +40,7 @@ _TYPED = re.compile(
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
     re.IGNORECASE,
 )
+_CONTEXT = 60  # characters
 _LONGEST_RUN = 7
 _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
@@ -60,18 +61,22 @@ _CONTENTS = re.compile(
 )
 
 
-def _unresolved(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "every link to a file of the knowledge base leads to one",
+    "Correct the path, create the note, or take the link out.",
+)
+def unresolved_links(page: Page) -> Iterator[TypedFinding]:
     broken = [
         link
         for link in page.given.links
         if link.resolved is None
         and not link.external
         and _is_address(link)
-        and not _is_shown_as_code(page.quoted_line(link.line), link.target)
+        and not _is_shown_as_code(page.line(link.line), link.target)
     ]
     for link in broken[:_MOST_BROKEN]:
-        found = line_finding(page, link, f"the link {shown(link.target)} leads nowhere")
-        yield replace(found, severity=Severity.INFO) if _is_doubtful(page, link) else found
+        said = f"the link {shown(link.target)} leads nowhere"
+        yield page.link_finding(link, said, severity=info_if(_is_doubtful(page, link)))
 
 
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
@@ -99,20 +104,24 @@ def _is_shown_as_code(line: str, target: str) -> bool:
     return any(f"[{target}" in code or f"({target}" in code for code in _CODE.findall(line))
 
 
-def _bare_urls(page: Page) -> Iterator[TypedFinding]:
-    for passage in page.prose:
-        text = passage.block.text
-        if _METADATA.fullmatch(text.strip()):
+@rule(
+    "addresses in the text are links with words",
+    "Write `[what it is](address)`, or put a literal address between backticks.",
+)
+def bare_urls(page: Page) -> Iterator[TypedFinding]:
+    for block in page.prose:
+        if _METADATA.fullmatch(block.text.strip()):
             continue
-        for url in _outside_links(passage):
-            has_slot = text.startswith("<", url.end)
-            if not has_slot and not _EXAMPLE_HOST.match(url.target) and not _is_named(text, url):
-                naked = link_finding(
-                    passage, url, "a naked address: a reader cannot tell what it leads to"
-                )
-                # The name of a site says it, and so does what the reader is told to type.
-                says = _HOST_ONLY.fullmatch(url.target) or _TYPED.search(text[: url.start])
-                yield replace(naked, severity=Severity.INFO) if says else naked
+        for url in block.inline.urls:
+            if _EXAMPLE_HOST.match(url.target) or _is_named(block.text, url):
+                continue
+            if block.link_at(url.start):
+                continue
+            # The name of a site says it, and so does what the reader is told to type.
+            says = _HOST_ONLY.fullmatch(url.target) or _TYPED.search(block.text[: url.start])
+            said = "a naked address: a reader cannot tell what it leads to"
+            severity = info_if(says is not None)
+            yield block.finding(said, url.start, before=_CONTEXT, severity=severity)
 
 
 def _is_named(text: str, url: InlineLink) -> bool:
@@ -121,7 +130,7 @@ def _is_named(text: str, url: InlineLink) -> bool:
     is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
     if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
         return True
-    if url.target.endswith((".git", "://")) or text.startswith(("...", "…"), url.end):
+    if url.target.endswith((".git", "://")) or text.startswith(("...", "…", "<"), url.end):
         return True  # to be cloned, or not the whole of it
     if "Copyright (c)" in text:
         return True
@@ -132,103 +141,57 @@ def _is_named(text: str, url: InlineLink) -> bool:
     return bool(others) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
 
 
-def _outside_links(passage: Passage) -> Iterator[InlineLink]:
-    """Addresses that are not themselves the words of a link; both come in order."""
-    links = iter(passage.inline.links)
-    link = next(links, None)
-    covered = 0
-    for url in passage.inline.urls:
-        while link is not None and link.start <= url.start:
-            covered = max(covered, link.end)
-            link = next(links, None)
-        if url.start >= covered:
-            yield url
-
-
-def _walls(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "long lists of links say why to follow them",
+    "Add to each link half a sentence on what a reader finds there, or group them under headings.",
+)
+def wall_of_links(page: Page) -> Iterator[TypedFinding]:
     if _INDEX.search(f"/{page.given.note_path.rpartition('/')[2]}") or _lists_contents(page.title):
         return
-    run: list[Passage] = []
+    run: list[Block] = []
     heading = ""
-    for passage in page.passages:
-        if passage.block.kind is BlockKind.HEADING:
-            heading = passage.block.text
-        if passage.block.kind is BlockKind.ITEM and _is_only_links(passage):
-            run.append(passage)
+    for block in page.texts:
+        if block.kind is BlockKind.HEADING:
+            heading = block.text
+        if block.kind is BlockKind.ITEM and _is_only_links(block):
+            run.append(block)
             continue
         yield from _wall(run, heading)
         run = []
     yield from _wall(run, heading)
 
 
-def _is_only_links(passage: Passage) -> bool:
+def _is_only_links(block: Block) -> bool:
     # A table of contents needs no reasons, and neither do words that are a reason themselves.
-    if not passage.links or all(
-        "#" in link.target or link.text.startswith("`") for link in passage.links
+    if not block.links or all(
+        "#" in link.target or link.text.startswith("`") for link in block.links
     ):
         return False
-    shown_words = sum(word_count(link.text) for link in passage.links)
-    is_title = shown_words > _LONGEST_NAME * len(passage.links)
-    return word_count(passage.prose) <= shown_words and not is_title
+    shown_words = sum(word_count(link.text) for link in block.links)
+    is_title = shown_words > _LONGEST_NAME * len(block.links)
+    return word_count(block.prose) <= shown_words and not is_title
 
 
-def _wall(run: Sequence[Passage], heading: str) -> Iterator[TypedFinding]:
-    if len(run) <= _LONGEST_RUN or _lists_contents(heading):
-        return
-    if len({passage.block.inside for passage in run}) > 1:
-        return  # a tree: the contents of something
-    block = run[0].block
-    said = f"{len(run)} links in a row, and no word on why to follow any"
-    yield finding(Severity.INFO, said, quote=block.excerpt(0), line=block.line)
+def _wall(run: Sequence[Block], heading: str) -> Iterator[TypedFinding]:
+    # Items of several levels are a tree: the contents of something.
+    is_tree = len({block.inside for block in run}) > 1
+    if len(run) > _LONGEST_RUN and not is_tree and not _lists_contents(heading):
+        said = f"{len(run)} links in a row, and no word on why to follow any"
+        yield run[0].finding(said, severity=Severity.INFO)
 
 
 def _lists_contents(heading: str) -> bool:
     return len(heading.split()) <= _LONGEST_LABEL and bool(_CONTENTS.search(heading))
 
 
-def _vague_texts(page: Page) -> Iterator[TypedFinding]:
-    for passage in page.passages:
-        if passage.block.kind is BlockKind.QUOTE:
-            continue
-        for link in passage.links:
-            is_code = link.text.startswith("`")
-            if (
-                not is_code
-                and link.kind is not InlineLinkKind.WIKILINK
-                and plain(link.text) in VAGUE_LINK_TEXTS
-            ):
-                yield link_finding(
-                    passage, link, f"the link text {shown(link.text)} does not say where it leads"
-                )
-
-
-CHECKS = (
-    Check(
-        "unresolved-links",
-        "Links lead somewhere",
-        "every link to a file of the knowledge base leads to one",
-        "Correct the path, create the note, or take the link out.",
-        _unresolved,
-    ),
-    Check(
-        "bare-urls",
-        "No naked addresses",
-        "addresses in the text are links with words",
-        "Write `[what it is](address)`, or put a literal address between backticks.",
-        _bare_urls,
-    ),
-    Check(
-        "wall-of-links",
-        "Links say why",
-        "long lists of links say why to follow them",
-        "Add to each link half a sentence on what a reader finds there, or group them under headings.",
-        _walls,
-    ),
-    Check(
-        "vague-link-text",
-        "Link texts say where they lead",
-        "link texts say where they lead",
-        "Name the target in the link text, so that it makes sense when read alone.",
-        _vague_texts,
-    ),
+@rule(
+    "link texts say where they lead",
+    "Name the target in the link text, so that it makes sense when read alone.",
 )
+def vague_link_text(page: Page) -> Iterator[TypedFinding]:
+    for block in page.texts:
+        for link in block.links if block.kind is not BlockKind.QUOTE else ():
+            is_name = link.text.startswith("`") or link.kind is LinkKind.WIKILINK
+            if not is_name and plain(link.text) in VAGUE_LINK_TEXTS:
+                said = f"the link text {shown(link.text)} does not say where it leads"
+                yield block.finding(said, link.start, before=_CONTEXT)

@@ -10,43 +10,29 @@ from functools import cached_property, lru_cache
 from review.domain.markdown.anchors import Anchors
 from review.domain.markdown.document import MarkdownDocument, read_markdown
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
+from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind, read_blocks
-from review.runners.rules.inline import Inline, InlineLink, InlineLinkKind, read_inline
-from review.runners.rules.values import RuleInput
-from review.vocabulary import ProblemCode
+from review.runners.rules.quoting import safe_quote
+from review.runners.rules.values import RuleInput, RuleLink
+from review.vocabulary import ProblemCode, Severity
 
 _HTML_H1 = re.compile(r"<h1\b[^<>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
 _TITLE_KEYS = ("title", "name", "fullname", "linkTitle", "subject")
 _LEGAL = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice)[\w.-]*$", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _LINE_END = re.compile(r"\r\n?|\n")
+_LINK_END = re.compile(r"[^()\[\]>]*[)\]>]+")
+_NEAR = 80  # characters
+_LONGEST_PART = 600  # characters
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
-_WITH_INLINE = _PROSE | {
+_TEXTS = _PROSE | {
     BlockKind.HEADING,
+    BlockKind.HEADER,
     BlockKind.CELL,
     BlockKind.QUOTE,
     BlockKind.FOOTNOTE,
     BlockKind.TERM,
 }
-_ADDRESSED = frozenset({InlineLinkKind.INLINE, InlineLinkKind.REFERENCE, InlineLinkKind.WIKILINK})
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A block with its inline markup."""
-
-    block: Block
-    inline: Inline
-
-    @property
-    def prose(self) -> str:
-        """Its text with code, addresses and images made opaque; offsets are those of the block."""
-        return self.inline.masked
-
-    @property
-    def links(self) -> tuple[InlineLink, ...]:
-        """The links that lead somewhere: no images, embeds and footnotes."""
-        return tuple(link for link in self.inline.links if link.kind in _ADDRESSED)
 
 
 @dataclass(frozen=True)
@@ -81,43 +67,35 @@ class Page:
         return self.frontmatter.body_offset
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> list[Block]:
         """The blocks of the body."""
-        return read_blocks(self.document, first_line=self.lines_above + 1)
+        return list(read_blocks(self.document, first_line=self.lines_above + 1))
 
     @cached_property
-    def passages(self) -> tuple[Passage, ...]:
+    def texts(self) -> list[Block]:
         """The blocks that hold inline markup, code and HTML left out."""
-        return tuple(
-            Passage(block, read_inline(block.text, block.token))
-            for block in self.blocks
-            if block.kind in _WITH_INLINE and block.token is not None
-        )
+        return [block for block in self.blocks if block.kind in _TEXTS]
 
     @property
-    def headings(self) -> tuple[Block, ...]:
+    def headings(self) -> list[Block]:
         """The headings in order, without those in quotations and lists."""
-        return tuple(
-            block for block in self.blocks if block.kind is BlockKind.HEADING and not block.inside
-        )
+        return [b for b in self.blocks if b.kind is BlockKind.HEADING and not b.inside]
 
     @property
-    def prose(self) -> Iterator[Passage]:
+    def prose(self) -> list[Block]:
         """The author's own paragraphs and list items."""
-        if _LEGAL.search(self.given.note_path):
-            return iter(())  # nobody here wrote it
-        return (passage for passage in self.passages if passage.block.kind in _PROSE)
+        is_foreign = _LEGAL.search(self.given.note_path)
+        return [] if is_foreign else [block for block in self.texts if block.kind in _PROSE]
 
     @property
-    def sections(self) -> Iterator[tuple[Block | None, Passage]]:
+    def sections(self) -> Iterator[tuple[Block | None, Block]]:
         """The author's own paragraphs and list items, each with its heading."""
-        heading = None
-        own = {passage.block.line for passage in self.prose}
-        for passage in self.passages:
-            if passage.block.kind is BlockKind.HEADING:
-                heading = passage.block
-            elif passage.block.line in own and passage.block.kind in _PROSE:
-                yield heading, passage
+        heading, own = None, bool(self.prose)
+        for block in self.texts:
+            if block.kind is BlockKind.HEADING:
+                heading = block
+            elif own and block.kind in _PROSE:
+                yield heading, block
 
     @cached_property
     def h1(self) -> tuple[str, int] | None:
@@ -153,15 +131,6 @@ class Page:
         """Return the anchors of another note; None where they cannot be had."""
         return self.given.anchors_of(path) if self.given.anchors_of else None
 
-    @cached_property
-    def footnotes(self) -> dict[str, int]:
-        """The lines of the footnotes by name, which is case-folded."""
-        return {
-            str(token.meta["label"]).casefold(): self.lines_above + 1 + token.map[0]
-            for token in self.document.tokens
-            if token.type == "footnote_reference_open" and token.map is not None
-        }
-
     def field(self, key: str) -> str:
         """A scalar of the frontmatter without the blanks around it; empty if absent or null."""
         value = (self.frontmatter.text(key) or "").strip()
@@ -171,7 +140,7 @@ class Page:
         """Return the line of a frontmatter key; 0 if it is absent."""
         return self.frontmatter.line_of(key) if key in self.frontmatter.fields else 0
 
-    def quoted_line(self, number: int) -> str:
+    def line(self, number: int) -> str:
         """The line of the file with this number; empty if there is none."""
         lines = self._all_lines
         return lines[number - 1] if 0 < number <= len(lines) else ""
@@ -179,6 +148,30 @@ class Page:
     @cached_property
     def _all_lines(self) -> list[str]:
         return _LINE_END.split(self.given.text)
+
+    def finding(
+        self, said: str, number: int, *, severity: Severity = Severity.WARN
+    ) -> TypedFinding:
+        """Make a finding that quotes a line of the file; line 0 is the whole note."""
+        return TypedFinding(severity, said, safe_quote(self.line(number)), number)
+
+    def link_finding(
+        self, link: RuleLink, said: str, *, severity: Severity = Severity.WARN
+    ) -> TypedFinding:
+        """Make a finding about a link of which only the line is known."""
+        quote = safe_quote(_around(self.line(link.line), link.target))
+        return TypedFinding(severity, said, quote, link.line)
+
+
+def _around(line: str, target: str) -> str:
+    """Return the part of a line that shows the link: between its brackets where these are near."""
+    at = line.find(target)
+    opening = line.rfind("[", max(0, at - _NEAR), max(at, 0))
+    start = opening if opening >= 0 else max(at, 0)
+    for sign in "[!":
+        start -= start > 0 and line[start - 1] == sign and line[start] == "["
+    closed = _LINK_END.match(line, at + len(target)) if at >= 0 else None
+    return line[start : min(closed.end() if closed else len(line), start + _LONGEST_PART)]
 
 
 @lru_cache(maxsize=4)

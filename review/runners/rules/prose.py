@@ -10,8 +10,9 @@ from itertools import pairwise
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.inline import OPAQUE
-from review.runners.rules.page import Page, Passage
-from review.runners.rules.registry import Check, finding, shown, warn
+from review.runners.rules.page import Page
+from review.runners.rules.quoting import shown
+from review.runners.rules.rule import info_if, rule
 from review.runners.rules.words import (
     ends_few_sentences,
     is_ragged,
@@ -112,98 +113,103 @@ _QUOTED = re.compile(
 )
 
 
-def _repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
-    if _REPEATS.search(f"{page.given.note_path.rpartition('/')[2]} {page.title}"):
+@rule(
+    "no paragraph stands in the note twice",
+    "Keep the one where a reader needs it and link to it from the other place.",
+)
+def repeated_paragraphs(page: Page) -> Iterator[TypedFinding]:
+    # A reader sees one tab at a time.
+    name = f"{page.given.note_path.rpartition('/')[2]} {page.title}"
+    if _REPEATS.search(name) or _TABS.search(page.given.text):
         return
     first: dict[str, tuple[int, Block | None]] = {}
-    if _TABS.search(page.given.text):
-        return  # a reader sees one tab at a time
-    for heading, passage in page.sections:
-        block = passage.block
+    for heading, block in page.sections:
         # A step of instructions may be needed twice, and so may what leads up to an example, a
         # picture, code and addresses; a slot tells of a template.
         is_lead = block.inside or block.text.rstrip().endswith((":", "\uff1a"))
-        own_words = word_count(passage.prose.replace(OPAQUE, " "))
-        is_short = own_words < _FEWEST_REPEATED_WORDS
-        if is_short or is_lead or _SLOT.search(passage.prose):
+        is_short = word_count(block.prose.replace(OPAQUE, " ")) < _FEWEST_REPEATED_WORDS
+        if is_short or is_lead or _SLOT.search(block.prose):
             continue
         line, section = first.setdefault(plain(block.text), (block.line, heading))
         if line != block.line:
             # In sections that stand alone, as of a reference, it may be meant.
-            yield finding(
-                Severity.WARN if section is heading else Severity.INFO,
-                f"this paragraph stands on line {line} already",
-                quote=block.text.lstrip(),
-                line=block.line,
-            )
+            severity = info_if(section is not heading)
+            yield block.finding(f"this paragraph stands on line {line} already", severity=severity)
 
 
-def _long_paragraphs(page: Page) -> Iterator[TypedFinding]:
-    for passage in page.prose:
-        words = max(map(word_count, _HARD_BREAK.split(passage.prose)))
-        if words > _LONGEST_PARAGRAPH and not _is_no_prose(passage):
-            yield warn(
-                f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}",
-                quote=passage.block.text.lstrip(),
-                line=passage.block.line,
-            )
+@rule(
+    f"paragraphs have at most {_LONGEST_PARAGRAPH} words",
+    "Split it where the subject turns; one claim a paragraph.",
+)
+def long_paragraphs(page: Page) -> Iterator[TypedFinding]:
+    for block in page.prose:
+        words = max(map(word_count, _HARD_BREAK.split(block.prose)))
+        if words > _LONGEST_PARAGRAPH and not _is_no_prose(block):
+            yield block.finding(f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}")
 
 
-def _is_no_prose(passage: Passage) -> bool:
+def _is_no_prose(block: Block) -> bool:
     """True for a table of contents, a list without bullets, or a pasted log."""
-    linked = sum(word_count(link.text) for link in passage.links)
+    linked = sum(word_count(link.text) for link in block.links)
     return (
-        linked * 2 > word_count(passage.prose)
-        or is_ragged(passage.block.text)
-        or ends_few_sentences(passage.prose)
+        linked * 2 > word_count(block.prose)
+        or is_ragged(block.text)
+        or ends_few_sentences(block.prose)
     )
 
 
-def _placeholders(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "nothing in the note waits to be written",
+    "Write what is missing, or take the place out and keep the task where tasks are kept.",
+)
+def placeholder_text(page: Page) -> Iterator[TypedFinding]:
     # Where the source is shown too, the filler is an example.
-    is_shown = any(
-        block.kind is BlockKind.CODE and _LOREM.search(block.text) for block in page.blocks
-    )
-    for passage in page.passages:
-        block = passage.block
-        if block.kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
+    is_shown = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
+    for block in page.texts:
+        kind, prose = block.kind, block.prose
+        if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
             continue
-        for found in () if is_shown else _LOREM.finditer(passage.prose):
-            yield _placed(
-                Severity.FAIL, "filler text stands for what is to be written", passage, found
-            )
-        if block.kind is BlockKind.CELL:
-            if not block.level and _WHOLE_PLACEHOLDER.fullmatch(passage.prose.strip()):
-                yield warn("a table cell waits to be filled", quote=block.source, line=block.line)
-        elif block.kind is not BlockKind.HEADING and _WHOLE_PLACEHOLDER.fullmatch(
-            passage.prose.strip()
-        ):
-            said = "a placeholder stands in place of the text"
-            yield warn(said, quote=block.text.lstrip(), line=block.line)
+        for found in () if is_shown else _LOREM.finditer(prose):
+            said = "filler text stands for what is to be written"
+            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.FAIL)
+        is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
+        if kind in (BlockKind.CELL, BlockKind.HEADER):
+            if is_whole and kind is BlockKind.CELL:
+                yield block.finding("a table cell waits to be filled")
+        elif is_whole and kind is not BlockKind.HEADING:
+            yield block.finding("a placeholder stands in place of the text")
         else:
-            for found in _PLACEHOLDER.finditer(passage.prose):
-                yield _placed(Severity.WARN, "a mark of work to be done", passage, found)
+            for found in _PLACEHOLDER.finditer(prose):
+                yield block.finding("a mark of work to be done", found.start(), before=_CONTEXT)
 
 
-def _relative_dates(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "times are given so that they stay true",
+    "Name the date or the version that is meant.",
+)
+def relative_dates(page: Page) -> Iterator[TypedFinding]:
     if _is_dated(page):
         return
-    for heading, passage in page.sections:
+    for heading, block in page.sections:
         if heading is not None and (_YEAR.search(heading.text) or _DATE.search(heading.text)):
             continue
-        for start, end in sentences(passage.prose):
-            sentence = passage.prose[start:end]
+        for start, end in sentences(block.prose):
+            sentence = block.prose[start:end]
             asks = sentence.rstrip(" \n*_").endswith("?")
             if not _YEAR.search(sentence) and not asks:
-                yield from _dates_in(sentence, passage, start)
+                yield from _dates_in(sentence, block, start)
 
 
-def _dates_in(sentence: str, passage: Passage, start: int) -> Iterator[TypedFinding]:
-    for severity, pattern in ((Severity.WARN, _AGEING), (Severity.INFO, _VAGUE_NOW)):
+def _dates_in(sentence: str, block: Block, start: int) -> Iterator[TypedFinding]:
+    for is_vague, pattern in ((False, _AGEING), (True, _VAGUE_NOW)):
         for found in pattern.finditer(sentence):
             if not _is_quoted(sentence, found):
-                is_event = _is_event(sentence, found)
-                yield _aged(severity if is_event else Severity.INFO, passage, start, found)
+                yield block.finding(
+                    f"{shown(found[0])} means another time whenever it is read",
+                    start + found.start(),
+                    before=min(found.start(), _CONTEXT),
+                    severity=info_if(is_vague or not _is_event(sentence, found)),
+                )
 
 
 def _is_event(sentence: str, found: re.Match[str]) -> bool:
@@ -220,22 +226,11 @@ def _is_event(sentence: str, found: re.Match[str]) -> bool:
 
 def _is_dated(page: Page) -> bool:
     """True if the note is dated; then "yesterday" means one day whenever it is read."""
-    if any(page.field(key) for key in _DATE_KEYS):
-        return True
-    if _YEAR.search(page.given.note_path) or _YEAR.search(page.title):
+    path, title = page.given.note_path, page.title
+    if any(map(page.field, _DATE_KEYS)) or _YEAR.search(path) or _YEAR.search(title):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
-    return any(_DATE.search(text) for text in (page.given.note_path, page.title, head))
-
-
-def _aged(severity: Severity, passage: Passage, start: int, found: re.Match[str]) -> TypedFinding:
-    offset = start + found.start()
-    return finding(
-        severity,
-        f"{shown(found[0])} means another time whenever it is read",
-        quote=passage.block.excerpt(offset, before=min(found.start(), _CONTEXT)),
-        line=passage.block.line_at(offset),
-    )
+    return any(map(_DATE.search, (path, title, head)))
 
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
@@ -245,71 +240,28 @@ def _is_quoted(text: str, found: re.Match[str]) -> bool:
     )
 
 
-def _positions(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "references to other places name or link them",
+    "Name the section or link its heading; what is above today may be elsewhere tomorrow.",
+)
+def positional_references(page: Page) -> Iterator[TypedFinding]:
     above = {block.line: before.kind for before, block in pairwise(page.blocks)}
     below = {block.line: after.kind for block, after in pairwise(page.blocks)}
-    for passage in page.prose:
-        line = passage.block.line
-        for found in _unlinked(passage):
+    for block in page.prose:
+        for found in _unlinked(block):
             beside = above if "above" in found[0].lower() else below
-            if beside.get(line) not in _POINTED_AT:
+            if beside.get(block.line) not in _POINTED_AT:
                 said = f"{shown(found[0])} names no place"
-                yield _placed(Severity.WARN, said, passage, found)
+                yield block.finding(said, found.start(), before=_CONTEXT)
 
 
-def _unlinked(passage: Passage) -> Iterator[re.Match[str]]:
+def _unlinked(block: Block) -> Iterator[re.Match[str]]:
     """Phrases of place that neither a link, a colon nor quotation marks stand beside."""
-    links = passage.links
-    starts = [link.start for link in links]
-    for found in _POSITION.finditer(passage.prose):
+    starts = [link.start for link in block.links]
+    for found in _POSITION.finditer(block.prose):
         last = bisect_right(starts, found.end() + _NEAR)
-        near = links[max(0, last - 2) : last]
-        if any(link.end >= found.start() - _NEAR for link in near):
-            continue
-        if not passage.prose.startswith(":", found.end()) and not _is_quoted(passage.prose, found):
+        near = block.links[max(0, last - 2) : last]
+        is_linked = any(link.end >= found.start() - _NEAR for link in near)
+        is_lead_in = block.prose.startswith(":", found.end())
+        if not is_linked and not is_lead_in and not _is_quoted(block.prose, found):
             yield found
-
-
-def _placed(severity: Severity, said: str, passage: Passage, found: re.Match[str]) -> TypedFinding:
-    block, offset = passage.block, found.start()
-    quote = block.excerpt(offset, before=_CONTEXT)
-    return finding(severity, said, quote=quote, line=block.line_at(offset))
-
-
-CHECKS = (
-    Check(
-        "repeated-paragraphs",
-        "No paragraph twice",
-        "no paragraph stands in the note twice",
-        "Keep the one where a reader needs it and link to it from the other place.",
-        _repeated_paragraphs,
-    ),
-    Check(
-        "long-paragraphs",
-        "Paragraphs of a readable length",
-        f"paragraphs have at most {_LONGEST_PARAGRAPH} words",
-        "Split it where the subject turns; one claim a paragraph.",
-        _long_paragraphs,
-    ),
-    Check(
-        "placeholder-text",
-        "No placeholders",
-        "nothing in the note waits to be written",
-        "Write what is missing, or take the place out and keep the task where tasks are kept.",
-        _placeholders,
-    ),
-    Check(
-        "relative-dates",
-        "Dates that stay true",
-        "times are given so that they stay true",
-        "Name the date or the version that is meant.",
-        _relative_dates,
-    ),
-    Check(
-        "positional-references",
-        "References that name their place",
-        "references to other places name or link them",
-        "Name the section or link its heading; what is above today may be elsewhere tomorrow.",
-        _positions,
-    ),
-)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import BlockKind
+from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.inline import OPAQUE, InlineLink
-from review.runners.rules.page import Page, Passage, page_of
-from review.runners.rules.registry import Check, shown, warn
+from review.runners.rules.page import Page, page_of
+from review.runners.rules.quoting import shown
+from review.runners.rules.rule import rule
 from review.runners.rules.values import RuleInput
 from review.runners.rules.words import sentences, word_count, word_sequence
 
@@ -41,17 +41,14 @@ _SHORTENED = re.compile(r"(?:\[|\()?(?:…|\.{3,}|\. \. \.)(?:\]|\))?|\[[^\]]*\]
 _ALTERED_LETTER = re.compile(r"\[(\w)\](?=\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Quotation:
-    """Words quoted from the note at `source`; `start` is their offset in the passage."""
-
-    text: str
-    source: str
-    passage: Passage
-    start: int = 0
+_Quotation = tuple[Block, int, str, str]  # with the offset, the words, and their source
 
 
-def _altered(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "what the note quotes from other notes stands in them",
+    "Copy the words as they stand, with […] for what is left out, or drop the quotation marks.",
+)
+def verbatim_quotes(page: Page) -> Iterator[TypedFinding]:
     notes = {
         link.target: link.resolved
         for link in page.given.links
@@ -60,95 +57,89 @@ def _altered(page: Page) -> Iterator[TypedFinding]:
     if not notes or page.given.text_of is None:
         return
     found = [*_in_sentences(page, notes), *_in_blocks(page, notes)]
-    for quotation in sorted(found, key=lambda item: item.passage.block.line_at(item.start)):
-        source = _source_of(page, quotation.source)
-        if source is not None and word_count(quotation.text) >= _FEWEST_WORDS:
-            shown_words = "\n".join(map(_readable, source.passages))
-            if not any(
-                _stands_in(quotation.text, text) for text in (shown_words, source.given.text)
-            ):
-                yield _finding(quotation, source)
-
-
-def _finding(quotation: _Quotation, source: Page) -> TypedFinding:
-    said = f"{shown(quotation.text)} does not stand word for word in {shown(quotation.source)}"
-    line, nearest = _nearest(quotation.text, source)
-    near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
-    block, start = quotation.passage.block, quotation.start
-    return warn(said + near, quote=block.excerpt(start), line=block.line_at(start))
+    for block, start, words, path in sorted(found, key=lambda item: item[0].line_at(item[1])):
+        source = _source_of(page, path)
+        if source is None or word_count(words) < _FEWEST_WORDS:
+            continue
+        readable = "\n".join(map(_readable, source.texts))
+        if not (_stands_in(words, readable) or _stands_in(words, source.given.text)):
+            said = f"{shown(words)} does not stand word for word in {shown(path)}"
+            line, nearest = _nearest(words, source)
+            near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
+            yield block.finding(said + near, start)
 
 
 def _in_sentences(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
-    for passage in page.prose:
-        text = passage.prose
+    for block in page.prose:
+        text = block.prose
         for quoted in _QUOTED.finditer(text) if text.count('"') % 2 == 0 else ():
-            link = _credited_link(passage, quoted)
+            link = _credited_link(block, quoted)
             source = notes.get(link.target) if link else None
             start = quoted.start()
-            if source and not _UNCERTAIN.search(text[_sentence_start(passage, start) : start]):
-                words = slice(*quoted.span(quoted.lastindex or 0))
-                yield _Quotation(_readable(passage)[words], source, passage, start)
+            if source and not _UNCERTAIN.search(text[_sentence_start(block, start) : start]):
+                words = _readable(block)[slice(*quoted.span(quoted.lastindex or 0))]
+                yield block, start, words, source
 
 
-def _credited_link(passage: Passage, quoted: re.Match[str]) -> InlineLink | None:
+def _credited_link(block: Block, quoted: re.Match[str]) -> InlineLink | None:
     """Return the link beside a quotation that names its source: `"…" ([x](y))`, `[x](y) says: "…"`."""
-    text = passage.block.text
-    before = [link for link in passage.links if link.end <= quoted.start()]
+    text = block.text
+    before = [link for link in block.links if link.end <= quoted.start()]
     if before and _SAYS.fullmatch(text[before[-1].end : quoted.start()]):
         return before[-1]
-    after = [link for link in passage.links if link.start >= quoted.end()]
+    after = [link for link in block.links if link.start >= quoted.end()]
     is_credited = after and _CREDITED.fullmatch(text[quoted.end() : after[0].start])
     return after[0] if is_credited else None
 
 
-def _sentence_start(passage: Passage, offset: int) -> int:
-    starts = [start for start, _end in sentences(passage.prose) if start <= offset]
+def _sentence_start(block: Block, offset: int) -> int:
+    starts = [start for start, _end in sentences(block.prose) if start <= offset]
     return starts[-1] if starts else 0
 
 
 def _in_blocks(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:
     """Yield the paragraphs of block quotations that a line below or a lead-in ascribes to a note."""
-    for index, passage in enumerate(page.passages):
-        if passage.block.kind is not BlockKind.QUOTE:
+    for index, block in enumerate(page.texts):
+        if block.kind is not BlockKind.QUOTE:
             continue
-        text = _readable(passage)
+        text = _readable(block)
         credit = text.rfind("\n") + 1
-        source = _credit_of(passage, credit, notes)
+        source = _credit_of(block, credit, notes)
         if source is not None:
             text = text[:credit]
-        for below in page.passages[index + 1 : index + 2] if source is None else ():
-            if below.block.line <= passage.block.last_line + 2:
+        for below in page.texts[index + 1 : index + 2] if source is None else ():
+            if below.line <= block.last_line + 2:
                 source = _credit_of(below, 0, notes)
-        for above in page.passages[max(0, index - 1) : index] if source is None else ():
-            source = _led_in(above, notes)
+        if source is None and index:
+            source = _led_in(page.texts[index - 1], notes)
         if source is not None:
-            yield _Quotation(text, source, passage)
+            yield block, 0, text, source
 
 
-def _credit_of(passage: Passage, start: int, notes: dict[str, str]) -> str | None:
+def _credit_of(block: Block, start: int, notes: dict[str, str]) -> str | None:
     """Return the note that an attribution names: a dash, a bracket or "from", and one link."""
-    links = [link for link in passage.links if link.start >= start]
-    if len(links) != 1 or not _CREDIT_LINE.fullmatch(passage.block.text[start : links[0].start]):
+    links = [link for link in block.links if link.start >= start]
+    if len(links) != 1 or not _CREDIT_LINE.fullmatch(block.text[start : links[0].start]):
         return None
-    rest = passage.prose[links[0].end :]
+    rest = block.prose[links[0].end :]
     is_short = word_count(rest) <= _LONGEST_CREDIT and not _UNCERTAIN.search(rest)
     return notes.get(links[0].target) if is_short else None
 
 
-def _led_in(passage: Passage, notes: dict[str, str]) -> str | None:
+def _led_in(block: Block, notes: dict[str, str]) -> str | None:
     """Return the note that a lead-in names: `[x](y) says:`."""
-    text = passage.block.text.rstrip()
-    if not text.endswith(":") or not passage.links:
+    text = block.text.rstrip()
+    if not text.endswith(":") or not block.links:
         return None
-    link = passage.links[-1]
-    start = _sentence_start(passage, link.start)
+    link = block.links[-1]
+    start = _sentence_start(block, link.start)
     is_certain = _SAYS.fullmatch(text[link.end :]) and not _UNCERTAIN.search(text[start:])
     return notes.get(link.target) if is_certain else None
 
 
-def _readable(passage: Passage) -> str:
-    """Return the text of a passage with its code and without the addresses of its links."""
-    pairs = zip(passage.block.text, passage.prose, strict=True)
+def _readable(block: Block) -> str:
+    """Return the text of a block with its code and without the addresses of its links."""
+    pairs = zip(block.text, block.prose, strict=True)
     return "".join(raw if masked == OPAQUE else masked for raw, masked in pairs)
 
 
@@ -177,21 +168,10 @@ def _nearest(quote: str, source: Page) -> tuple[int, str]:
     """Give the sentence that shares most words with the quotation, and its line."""
     wanted = set(word_sequence(quote).split())
     best, found = _NEAREST, (0, "")
-    for passage in source.passages:
-        for start, end in sentences(passage.prose):
-            sentence = passage.prose[start:end]
+    for block in source.texts:
+        for start, end in sentences(block.prose):
+            sentence = block.prose[start:end]
             share = len(wanted & set(word_sequence(sentence).split())) / len(wanted)
             if share > best:
-                best, found = share, (passage.block.line_at(start), sentence)
+                best, found = share, (block.line_at(start), sentence)
     return found
-
-
-CHECKS = (
-    Check(
-        "verbatim-quotes",
-        "Quotations are word for word",
-        "what the note quotes from other notes stands in them",
-        "Copy the words as they stand, with […] for what is left out, or drop the quotation marks.",
-        _altered,
-    ),
-)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.page import Page
-from review.runners.rules.registry import Check, shown, warn
+from review.runners.rules.quoting import shown
+from review.runners.rules.rule import rule
 from review.runners.rules.values import RepositoryFacts
 
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
@@ -40,37 +40,30 @@ _NOT_NOW = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?](?=\s)")
+_ELSEWHERE = (BlockKind.QUOTE, BlockKind.HTML, BlockKind.MATH)
 _HISTORY = re.compile(r"(?:^|/)(?:changelog|changes|history|news|releases?)[\w.-]*$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Naming:
-    """Words of a command or a path alone, where they stand."""
-
-    block: Block
-    start: int
-    words: tuple[str, ...]
+_Naming = tuple[int, list[str]]  # the offset of a command or a path alone, and its words
 
 
-def _missing(page: Page) -> Iterator[TypedFinding]:
+@rule(
+    "every path and make target of the repository that is named in code is there",
+    "Name what took its place, or take the sentence out.",
+)
+def missing_paths(page: Page) -> Iterator[TypedFinding]:
     facts = page.given.repository
     if facts is None or _HISTORY.search(page.given.note_path):
         return
     told: set[str] = set()
-    for naming in _namings(page):
-        for name, said in _gone(naming.words, facts, page.given.note_path):
-            if name not in told:
-                told.add(name)
-                quote = naming.block.excerpt(naming.start, before=60)
-                yield warn(said, quote=quote, line=naming.block.line_at(naming.start))
-
-
-def _namings(page: Page) -> Iterator[_Naming]:
     for block in page.blocks:
-        if block.kind is BlockKind.CODE:
-            yield from _commands(block)
-        elif block.kind not in (BlockKind.QUOTE, BlockKind.HTML, BlockKind.MATH):
-            yield from _spans(block)
+        if block.kind in _ELSEWHERE:
+            continue
+        for start, words in (_commands if block.kind is BlockKind.CODE else _spans)(block):
+            for name, said in _gone(words, facts, page.given.note_path):
+                if name not in told:
+                    told.add(name)
+                    yield block.finding(said, start, before=60)
 
 
 def _spans(block: Block) -> Iterator[_Naming]:
@@ -78,12 +71,12 @@ def _spans(block: Block) -> Iterator[_Naming]:
     for start, end in itertools.pairwise([0, *ends, len(block.text)]):
         if not _NOT_NOW.search(_SPAN.sub("", block.text[start:end])):
             for span in _SPAN.finditer(block.text, start, end):
-                yield _Naming(block, span.start(2), tuple(span[2].split()))
+                yield span.start(2), span[2].split()
 
 
 def _commands(block: Block) -> Iterator[_Naming]:
     """Yield the lines of a shell block as far as they start at the root."""
-    lines = block.text.split("\n")
+    lines = block.lines
     fence = _FENCE.match(lines[0])
     in_shell = fence is not None and fence[1].lower() in _SHELLS
     shows_output = any(map(_PROMPT.match, lines))  # between the lines with a prompt
@@ -96,13 +89,11 @@ def _commands(block: Block) -> Iterator[_Naming]:
             ("#", "`", "~")
         ):
             command = line[prompt.end() :] if prompt else line
-            yield _Naming(block, offset, tuple(command.partition(" #")[0].split()))
+            yield offset, command.partition(" #")[0].split()
         offset += len(line) + 1
 
 
-def _gone(
-    words: tuple[str, ...], facts: RepositoryFacts, note_path: str
-) -> Iterator[tuple[str, str]]:
+def _gone(words: list[str], facts: RepositoryFacts, note_path: str) -> Iterator[tuple[str, str]]:
     """Yield what a command names that is not there, with the text of the finding."""
     if not words or words[0] in _MAKERS:
         return
@@ -115,7 +106,7 @@ def _gone(
             yield path, f"the path {shown(path)} is not in the repository"
 
 
-def _gone_target(words: tuple[str, ...], facts: RepositoryFacts) -> Iterator[tuple[str, str]]:
+def _gone_target(words: list[str], facts: RepositoryFacts) -> Iterator[tuple[str, str]]:
     known = facts.make_targets
     plain = len(words) == 1 and re.fullmatch(r"[a-z][\w-]+", words[0]) is not None
     if known is not None and plain and words[0] not in known and not _MADE_UP.fullmatch(words[0]):
@@ -128,14 +119,3 @@ def _path(word: str) -> str:
     if not _PATH.fullmatch(word) or any(map(_MADE_UP.fullmatch, word.split("/"))):
         return ""
     return word.removeprefix("./")
-
-
-CHECKS = (
-    Check(
-        "missing-paths",
-        "Paths and commands exist",
-        "every path and make target of the repository that is named in code is there",
-        "Name what took its place, or take the sentence out.",
-        _missing,
-    ),
-)

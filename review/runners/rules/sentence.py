@@ -9,7 +9,8 @@ from itertools import pairwise
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.lists import NEVER_TWICE
 from review.runners.rules.page import Page
-from review.runners.rules.registry import Check, shown, warn
+from review.runners.rules.quoting import shown
+from review.runners.rules.rule import rule
 from review.runners.rules.words import is_ragged, sentences, word_count
 
 _LONGEST_SENTENCE = 45  # words
@@ -24,22 +25,19 @@ _WITHOUT_STOPS = re.compile(
 )  # Thai, Lao, Burmese, Khmer
 _HOLDS_TOGETHER = "/-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
-# Only words that do not stand twice in good English ("had had", "that that", "log in in").
 
 
-def _overlong(page: Page) -> Iterator[TypedFinding]:
-    for passage in page.prose:
-        prose = passage.prose
-        for start, end in sentences(prose):
-            sentence = prose[start:end]
+@rule(
+    f"sentences have at most {_LONGEST_SENTENCE} words",
+    "Split it at its conjunctions, or make its parts a list.",
+)
+def overlong_sentences(page: Page) -> Iterator[TypedFinding]:
+    for block in page.prose:
+        for start, end in sentences(block.prose):
+            sentence = block.prose[start:end]
             words = word_count(sentence)
-            if words <= _LONGEST_SENTENCE or _is_no_sentence(sentence, words):
-                continue
-            yield warn(
-                f"a sentence of {words} words, over {_LONGEST_SENTENCE}",
-                quote=passage.block.excerpt(start),
-                line=passage.block.line_at(start),
-            )
+            if words > _LONGEST_SENTENCE and not _is_no_sentence(sentence, words):
+                yield block.finding(f"a sentence of {words} words, over {_LONGEST_SENTENCE}", start)
 
 
 def _is_no_sentence(sentence: str, words: int) -> bool:
@@ -49,18 +47,19 @@ def _is_no_sentence(sentence: str, words: int) -> bool:
     return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
 
 
-def _doubled(page: Page) -> Iterator[TypedFinding]:
-    for passage in page.prose:
-        text = passage.block.text
-        for first, second in pairwise(_WORD.finditer(passage.prose)):
+@rule(
+    "no word stands twice in a row by mistake",
+    "Take one of the two out.",
+)
+def repeated_words(page: Page) -> Iterator[TypedFinding]:
+    for block in page.prose:
+        for first, second in pairwise(_WORD.finditer(block.prose)):
             word = second[0]
-            if word not in NEVER_TWICE or not _is_same_word(passage.prose, first, word):
+            if word not in NEVER_TWICE or not _is_same_word(block.prose, first, word):
                 continue
-            if _stand_side_by_side(text, first, second):
-                yield warn(
-                    f"the word {shown(word)} stands twice",
-                    quote=passage.block.excerpt(first.start(), before=30),
-                    line=passage.block.line_at(second.start()),
+            if _stand_side_by_side(block.text, first, second):
+                yield block.finding(
+                    f"the word {shown(word)} stands twice", first.start(), before=30
                 )
 
 
@@ -85,21 +84,3 @@ def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) 
         text[first.end() : second.start()].isspace()
         and text[second.end() : second.end() + 1] not in _GOES_ON
     )
-
-
-CHECKS = (
-    Check(
-        "overlong-sentences",
-        "Sentences of a readable length",
-        f"sentences have at most {_LONGEST_SENTENCE} words",
-        "Split it at its conjunctions, or make its parts a list.",
-        _overlong,
-    ),
-    Check(
-        "repeated-words",
-        "No doubled word",
-        "no word stands twice in a row by mistake",
-        "Take one of the two out.",
-        _doubled,
-    ),
-)

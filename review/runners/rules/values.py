@@ -9,7 +9,6 @@ from typing import Protocol
 from review.domain.markdown.anchors import Anchors
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.links import LinkKind
-from review.protocol.typed_review import TypedReview
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,3 @@ class RuleInput:
     anchors_of: Callable[[str], Anchors | None] | None = None
     repository: RepositoryFacts | None = None
     text_of: Callable[[str], str | None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A deterministic check that a gate can name."""
-
-    name: str
-    title: str
-    description: str
-    judge: Callable[[RuleInput], TypedReview]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.diffs.lines import MAX_DIFF_CHARACTERS, MAX_DIFF_LINES, unified_diff
+from review.domain.diffs.words import MAX_DIFF_CHARACTERS, MAX_DIFF_LINES, unified_diff
 
 LINES = st.lists(
     st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\u2028e\n", "f"]), max_size=30

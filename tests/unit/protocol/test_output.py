@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.output import ExpectedPair, parse_output
-from review.protocol.sentinels import end_line, read_sentinel, start_line
+from review.protocol.output import parse_output
+from review.protocol.sentinels import ExpectedPair, end_line, read_sentinel, start_line
 
 TOKEN = "0a1b2c3d"
 PAIRS = (

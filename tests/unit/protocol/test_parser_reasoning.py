@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.output import ExpectedPair, parse_output
-from review.protocol.sentinels import end_line, start_line
+from review.protocol.output import parse_output
+from review.protocol.sentinels import ExpectedPair, end_line, start_line
 
 TOKEN = "0a1b2c3d"
 PAIR = ExpectedPair(1, "kb/notes/a.md", "prose/x")
@@ -58,7 +58,7 @@ class TestReasoning:
         [
             pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n</think>\n", id="closed"),
             pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n", id="never-closed"),
-            pytest.param(f"{DRAFT}</think>\n", id="no-opening-tag"),
+            pytest.param(f"{DRAFT}No, that is wrong.\n</think>\n", id="no-opening-tag"),
             pytest.param(f'<think duration="9s">\n{DRAFT}', id="attributes"),
             pytest.param(f"<reflection>\n{DRAFT}No.\n</reflection>\n", id="another-name"),
         ],
@@ -75,6 +75,8 @@ class TestReasoning:
         "output",
         [
             pytest.param(f"{ANSWER}<think>\nWas that right?\n", id="below-the-answer"),
+            pytest.param(f"{ANSWER}</think>\n", id="a-closing-tag-below-the-answer"),
+            pytest.param(f"Here it is.\n{ANSWER}\n</thinking>\nDone.\n", id="and-words-below-it"),
             pytest.param(f"I write <think> in prose.\n{ANSWER}", id="in-a-sentence"),
             pytest.param(f"{ANSWER}<|end|>\n", id="an-end-of-nothing"),
             pytest.param(f"[Analysis]\n{ANSWER}", id="a-title-in-brackets"),

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from review.protocol.output import ExpectedPair, parse_output
+from review.protocol.output import parse_output
 from review.protocol.prompt import (
     LAST_LINE,
     LinkRow,
     PromptGate,
     PromptNote,
-    PromptPair,
     PromptRequest,
     estimate_tokens,
     render_prompt,
 )
-from review.protocol.sentinels import end_line, start_line, token_is_free
+from review.protocol.sentinels import ExpectedPair, end_line, start_line, token_is_free
 
 TOKEN = "0a1b2c3d"
 texts = st.text(max_size=300)
@@ -31,8 +30,8 @@ def make_request(*, note="# A\n", gate="Gate text\n", links=()):
         token=TOKEN,
         bundle_output_path="kb/reports/bundle-reviews/review-job-7/bundle-output.md",
         pairs=(
-            PromptPair(1, "kb/notes/a.md", "prose/x"),
-            PromptPair(2, "kb/notes/a.md", "prose/y"),
+            ExpectedPair(1, "kb/notes/a.md", "prose/x"),
+            ExpectedPair(2, "kb/notes/a.md", "prose/y"),
         ),
         notes=(PromptNote("kb/notes/a.md", note, links),),
         gates=(

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.domain.rule_names import RULE_NAMES
-from review.runners.rules.judge import RULES, UnknownRule, judge
-from review.runners.rules.registry import LONGEST_QUOTE, MOST_FINDINGS
+from review.runners.rules.judge import RULES, judge
+from review.runners.rules.quoting import LONGEST_QUOTE
+from review.runners.rules.rule import MOST_FINDINGS
 from review.runners.rules.values import RuleInput, RuleLink
 from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import NOTE, review_of
@@ -78,17 +79,6 @@ class TestRegistry:
     def test_is_sorted_and_its_names_are_slugs(self):
         assert list(RULES) == sorted(RULES)
         assert all(name.replace("-", "").isalnum() and name.islower() for name in RULES)
-
-    def test_describes_each_rule(self):
-        assert all(
-            rule.title and rule.description and rule.name == name for name, rule in RULES.items()
-        )
-
-    def test_refuses_an_unknown_name_with_near_ones(self):
-        with pytest.raises(UnknownRule) as refused:
-            judge("empty-section", RuleInput(NOTE, ""))
-
-        assert "empty-sections" in refused.value.hint
 
 
 class TestEveryRule:

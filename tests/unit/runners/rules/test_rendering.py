@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from review.protocol.decision import read_decision
 from review.protocol.findings import read_findings
-from review.protocol.output import ExpectedPair, parse_output
-from review.protocol.sentinels import end_line, start_line
+from review.protocol.output import parse_output
+from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import (
     TypedFinding,
     TypedReview,
