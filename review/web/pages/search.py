@@ -61,13 +61,7 @@ def search(request: HttpRequest) -> HttpResponse:
             "complete": found.complete,
             "total": sum(counts[kind] for kind in kinds),
             "groups": [
-                {
-                    "kind": kind.value,
-                    "title": _LABELS[kind],
-                    "hits": hits,
-                    "count": counts[kind],
-                    "url": filters.url(kind=kind.value) if len(kinds) > 1 else "",
-                }
+                (kind.value, _LABELS[kind], hits, counts[kind])
                 for kind, hits in found.hits.items()
                 if hits
             ],
