@@ -12,16 +12,15 @@ from django.db.models import Count, Exists, Max, OuterRef
 from review.documents.base import from_row
 from review.documents.problems import problem_json
 from review.domain.diffs.words import WordDiff, word_diff
-from review.domain.markdown.links import extract_links
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.values import RuleInput, RuleLink
 from review.selection.gate_names import gate_json
 from review.settings.config import Config
+from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 
 _TEXTS = 30
@@ -34,7 +33,7 @@ _EXAMPLE = re.compile(
 _TOLD = "text"  # the language of an example that is told and not shown in full
 _MAX_EXAMPLES = 20
 _NOTE = "kb/notes/example.md"
-_GRAVITY = [Severity.INFO, Severity.WARN, Severity.FAIL]
+_GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
 
 def read_gate_page(
@@ -59,7 +58,7 @@ def read_gate_page(
         partitions=gate_covers(states).get(path, []),
         dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=_texts(path_id, gate),
-        examples=list(islice(_examples(gate), _MAX_EXAMPLES)) if gate else [],
+        examples=list(islice(_examples(corpus, gate), _MAX_EXAMPLES)) if gate else [],
         problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
     )
 
@@ -110,26 +109,21 @@ def _texts(path_id: int | None, gate: Gate | None) -> list[GateTextJson]:
     ]
 
 
-def _examples(gate: Gate) -> Iterator[ExampleJson]:
+def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
     for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
         is_fail = example["kind"] == "fail"
         expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
         found = holds = None
         if gate.rule in RULES and example["language"] != _TOLD:
-            found = _judged(gate.rule, example["text"] + "\n", example["language"])
+            found = _judged(corpus, gate.rule, f"{example['text']}\n", example["language"])
             holds = found == expected if expected else found != Decision.PASS
         yield ExampleJson(kind=example["kind"], expected=expected, found=found, holds=holds)
 
 
-def _judged(rule: str, text: str, language: str) -> str:
+def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
     """`pass` for no finding, else the severity of the gravest."""
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
-    links = tuple(
-        RuleLink(link.target, link.line, resolved=None, external="://" in link.target)
-        for link in extract_links(text)
-    )
-    findings = judge(rule, RuleInput(_NOTE, text, links)).findings
-    if not findings:
-        return Decision.PASS.value
-    return max((finding.severity for finding in findings), key=_GRAVITY.index).value
+    given = rule_input(text, note_path=_NOTE, linker=corpus.linker)
+    severities = {finding.severity for finding in judge(rule, given).findings}
+    return next((word.value for word in _GRAVEST_FIRST if word in severities), Decision.PASS.value)

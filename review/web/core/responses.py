@@ -40,18 +40,14 @@ def page(
     context: Context | Callable[[], Context],
     *,
     document: msgspec.Struct | Callable[[], msgspec.Struct],
-    status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Return the page, or the document if JSON is requested; the other is not computed.
 
-    :param template: such as `review/jobs.html`.
-    :param context: what the template shows, or a function that gives it.
     :param document: the same answer as the command's `--json`, or a function that gives it.
     """
     if wants_json(request):
-        return as_json(document() if callable(document) else document, status=status)
-    shown = context() if callable(context) else context
-    return render(request, template, dict(shown), status=status)
+        return as_json(document() if callable(document) else document)
+    return render(request, template, dict(context() if callable(context) else context))
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -69,7 +65,10 @@ def as_json(document: msgspec.Struct, *, status: int = HTTPStatus.OK) -> HttpRes
 
 def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = None) -> HttpResponse:
     """A page (or document) that says what was refused, why, and what to do."""
-    status = status or status_of(request, error)
+    if status is None:
+        status = _STATUS.get(error.exit_code, HTTPStatus.INTERNAL_SERVER_ERROR)
+        if status == HTTPStatus.NOT_FOUND and request.method == "POST":
+            status = HTTPStatus.UNPROCESSABLE_ENTITY  # what was sent is not missing but wrong
     if wants_json(request):
         document = PageRefusalJson(
             code=error.code, message=error.message, hint=error.hint, exit=int(error.exit_code)
@@ -93,10 +92,3 @@ def _where_from(request: HttpRequest) -> str:
     place = from_page._replace(scheme="", netloc="", fragment="").geturl()
     is_ours = from_page.netloc and from_page.netloc == request.headers.get("Host")
     return place if is_ours and place.startswith("/") and place != request.get_full_path() else ""
-
-
-def status_of(request: HttpRequest, error: ReviewError) -> int:
-    """The HTTP status of a refusal; what was sent with a POST is not "not found" but wrong."""
-    if error.exit_code is ExitCode.INPUT_REJECTED and request.method == "POST":
-        return HTTPStatus.UNPROCESSABLE_ENTITY
-    return _STATUS.get(error.exit_code, HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -75,7 +75,6 @@ def _context(
         row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
     )
     marks = mark_findings((item.finding, item.line) for item in change.findings)
-    is_reviewed = wanted.against is Against.REVIEWED
     return {
         "filters": filters,
         "change": change,
@@ -86,9 +85,6 @@ def _context(
         "gate_html": _html(change.gate, []),
         "loose": [item.finding for item in change.findings if item.line is None],
         "against": wanted.against.value,
-        "against_url": filters.url(against=None if is_reviewed else Against.REVIEWED.value),
-        "lines_url": filters.url(lines=None if wanted.all_lines else _ALL),
-        "all_lines": wanted.all_lines,
         # An ack accepts these two texts and no others.
         "pick": write_pick(pick),
     }

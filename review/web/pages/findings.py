@@ -37,7 +37,8 @@ from review.web.core.actions import SeeOther, actor, after_post, field, require_
 from review.web.core.filters import AFTER, Filters, read_number, write_place
 from review.web.core.responses import page, wants_json
 from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
-from review.web.render.markdown import Look, render_markdown
+from review.web.render.markdown import render_markdown
+from review.web.render.tokens import Look
 
 PERMISSION = "review.change_finding"
 STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DEFERRED)

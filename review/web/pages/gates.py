@@ -28,7 +28,8 @@ from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.render.charts import precision_bar
 from review.web.render.diff import render_diff
-from review.web.render.markdown import Look, render_text
+from review.web.render.markdown import render_text
+from review.web.render.tokens import Look
 
 _SHOWN = "shown"
 
@@ -107,7 +108,6 @@ def _context(
     text = gate.text if gate else ""
     if not gate and document.texts:
         text = snapshot_text(document.texts[0].snapshot_id).text
-    by_lines = "as" in filters.values
     look = Look(headings=(2, 3))
     change = change_since(gate, against) if gate and against is not None else None
     return {
@@ -117,7 +117,6 @@ def _context(
         "gate_path": gate_path_of(document.gate_id, gates_folder=config.gates_folder),
         "covers": [(cover, _decisions(cover)) for cover in document.partitions],
         "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
-        "open_findings": document.dispositions[DispositionState.OPEN],
         "records": [
             (record, precision_bar(record))
             for record in document.records
@@ -130,10 +129,8 @@ def _context(
             for state, number in document.dispositions.items()
             if number and state != DispositionState.OPEN
         ],
-        "html": render_text(text, by_lines=by_lines, look=look, line_anchors=False),
-        "by_lines": by_lines,
+        "html": render_text(text, by_lines="as" in filters.values, look=look, line_anchors=False),
         "change_html": render_diff(change) if change else "",
-        "compared": filters.one("against"),
         "tried": [item for item in document.examples if item.holds is not None],
     }
 

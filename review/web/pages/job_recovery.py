@@ -64,6 +64,12 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
     return TemplateResponse(request, "admin/review/reviewjob/recover.html", context)
 
 
+def preview_url(action: RecoveryAction, job_ids: Sequence[int]) -> str:
+    """The address that previews an action for these jobs, or for as many as it takes at once."""
+    ids = ",".join(map(str, job_ids[:MAX_AT_ONCE]))
+    return f"{reverse('admin:review_reviewjob_recover', args=[action.value])}?ids={ids}"
+
+
 def possible_actions(request: HttpRequest, job: JobJson) -> list[str]:
     """The actions that would not be refused for a job, and that would change it."""
     if job.status == JobStatus.COMPLETED or not request.user.has_perm(CHANGE_JOBS):

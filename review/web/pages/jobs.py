@@ -152,6 +152,7 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
     number = details.job.review_job_id
     telemetry = details.telemetry
     notices = (telemetry or {}).get("notices")
+    tokens = output_tokens_by_model(telemetry)
     return {
         "details": details,
         "job": details.job,
@@ -162,19 +163,15 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
             _shown(number, "output", details.output),
         ],
         "took": _took(details.job),
-        "writers": _writers(telemetry),
+        # The models that wrote the output, with their shares where several did.
+        "writers": [
+            f"{name} {count / sum(tokens.values()):.0%}" for name, count in tokens.items() if count
+        ],
         "notices": notices if isinstance(notices, list) else [],
         "actions": possible_actions(request, details.job),
         "to_request": _to_request(details.job) if "missing" in details.recovery else [],
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
-
-
-def _writers(telemetry: Mapping[str, object] | None) -> list[str]:
-    """The models that wrote the output, with their shares where several did."""
-    tokens = output_tokens_by_model(telemetry)
-    total = sum(tokens.values())
-    return [f"{name} {count / total:.0%}" for name, count in tokens.items() if count]
 
 
 def _took(job: JobJson) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from review import settings
@@ -66,7 +67,7 @@ def _context(
                 "name": shown.name(path),
                 "notes": len(notes),
                 "path": path,
-                "cells": shown.folder_cells(notes),
+                "cells": SafeString("".join(shown.folder_cells(notes))),
             }
             for path, notes in shown.folders.items()
         ],
@@ -74,7 +75,7 @@ def _context(
             {
                 "path": note.path,
                 "name": shown.name(note.path),
-                "cells": shown.row_cells(note, number, can_pick=can_pick),
+                "cells": SafeString("".join(shown.row_cells(note, number, can_pick=can_pick))),
             }
             for number, note in enumerate(shown.rows)
         ],

@@ -10,7 +10,6 @@ from itertools import chain, groupby
 from os.path import commonpath
 
 from django.db.models import QuerySet
-from django.utils.safestring import SafeString
 
 from review.knowledge_base import NoteFacts
 from review.models import CurrentAcceptance, ReviewPair
@@ -167,21 +166,16 @@ class Matrix:
     def name(self, path: str) -> str:
         return path[len(self.folder) :].lstrip("/")
 
-    def folder_cells(self, notes: Sequence[NoteFacts]) -> SafeString:
+    def folder_cells(self, notes: Sequence[NoteFacts]) -> Iterator[str]:
         """Show the worst state below a folder with its count, or the number of disputed cells."""
-        width = len(self.columns)
-        if self.mode is Mode.DISAGREE:
-            numbers = self.count_disputed(notes)
-            cells = [_cell("d", _DISAGREE, numbers[at]) for at in range(width)]
-        else:
-            cells = [_worst(count) for count in count_states(map(self._cells, notes), width=width)]
-        return SafeString("".join(cells))
+        disputed = self.count_disputed(notes)
+        counts = count_states(map(self._cells, notes), width=len(self.columns))
+        for at, count in enumerate(counts):
+            is_disputed = self.mode is Mode.DISAGREE
+            yield _cell("d", _DISAGREE, disputed[at]) if is_disputed else _worst(count)
 
-    def row_cells(self, note: NoteFacts, number: int, *, can_pick: bool) -> SafeString:
-        """The cells of a note, which is the row of this number on the page."""
-        return SafeString("".join(self._row_cells(note, number, can_pick=can_pick)))
-
-    def _row_cells(self, note: NoteFacts, number: int, *, can_pick: bool) -> Iterator[str]:
+    def row_cells(self, note: NoteFacts, number: int, *, can_pick: bool) -> Iterator[str]:
+        """Yield the cells of a note, which is the row of this number on the page."""
         disputed = self._disputed(note)
         for at, state in enumerate(self._cells(note)):
             if not state:

@@ -62,7 +62,6 @@ def notes(request: HttpRequest) -> HttpResponse:
             "paged": paged,
             "rows": rows,
             "total": len(listing.chosen),
-            "by_path": filters.one("sort") == _BY_PATH,
             "skipped": [problem for problem in states.problems if problem.skipped],
             "counted_at": answer.at,
             "facets": _facets(filters, listing, states),

@@ -25,7 +25,8 @@ from review.web.core.responses import page
 from review.web.pages.note_list import notes
 from review.web.pages.pair_actions import write_pick
 from review.web.render.diff import render_diff
-from review.web.render.markdown import Look, NoteLinks, mark_findings, render_text
+from review.web.render.markdown import mark_findings, note_links, render_text
+from review.web.render.tokens import Look
 
 # Texts that one page compares word by word; the others get links.
 MAX_COMPARED = 3
@@ -78,7 +79,6 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) 
             shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
         ),
         "html": _html(filters, shown, corpus, config),
-        "by_lines": "as" in filters.values,
         "models": filters.facet(
             "model", "Model partition", dict.fromkeys((*names, *config.partitions))
         ),
@@ -102,8 +102,8 @@ def _html(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> 
         (item.finding, item.finding.line_now or item.finding.line)
         for item in shown.document.findings
     )
-    links = NoteLinks(corpus, shown.path, config=config)
-    look = Look(link_to=links, headings=(2, 3), flavour=links.flavour)
+    links = note_links(corpus, shown.path, config=config)
+    look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
     return render_text(text, by_lines="as" in filters.values, look=look, quotes=marks)
 
 

@@ -57,30 +57,23 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
     return {
         "filters": filters,
         "facets": make_facets(filters, facets),
+        "queue": found,
         "states": facets.counts["states"],
         "chosen": filters.all("state") or (DispositionState.OPEN.value,),
         "state": filters.one("state", DispositionState.OPEN),
         "is_filtered": filters.narrowed and set(filters.values) != {"state"},
         "has_findings": any(facets.counts["states"].values()),
         "total": facets.total,
-        "note_count": found.note_count,
         "notes": notes,
         "first": first,
         "last": first + len(lines) - 1,
         "paged": filters.page(following=next_cursor),
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
-        "is_end": after is not None,
-        "muted": found.muted,
         "sorts": [
-            (
-                word,
-                filters.url(sort=None if word == QueueSort.PLACE else word),
-                word == found.wanted.sort,
-            )
+            (word, filters.url(sort=None if word == QueueSort.PLACE else word))
             for word in QueueSort
         ],
-        "looked_at": found.looked_at,
         "last_action": request.session.get(LAST_ACTION),
     }
 

@@ -24,7 +24,8 @@ from review.web.core.actions import NEXT, actor, after_post, require_permission,
 from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import page
 from review.web.pages.needs_a_look import FROM_LOOKS, LAST_REASON, LOOKS_FILTERS, neighbours
-from review.web.render.markdown import Look, NoteLinks, mark_findings, render_text
+from review.web.render.markdown import mark_findings, note_links, render_text
+from review.web.render.tokens import Look
 
 _KNOWN = {
     "show": [part.value for part in ReviewPart],
@@ -56,14 +57,13 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
     is_review = part is ReviewPart.REVIEW
     text = StoredText(shown.text) if is_review else text_of_review(shown.review_pair_id, part)
     findings = shown.findings if part is ReviewPart.NOTE else []
-    links = NoteLinks(corpus, shown.note_path, config=config)
+    links = note_links(corpus, shown.note_path, config=config)
     look = Look(
         link_to=None if part is ReviewPart.GATE else links,
         # A review's own headings begin at the third level (the prompt's template).
         headings=(0, 3) if is_review else (2, 3),
-        flavour=links.flavour,
+        flavour=corpus.flavour,
     )
-    by_lines = "as" in filters.values
     marks = mark_findings((item, item.line) for item in findings)
     can_override = "gone" not in (shown.note.now, shown.gate.now)
     key = (shown.note_path, shown.gate_path, shown.review_pair_id)
@@ -72,9 +72,7 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
         "review": shown,
         "part": part.value,
         "text": text,
-        "html": render_text(text.text, by_lines=by_lines, look=look, quotes=marks),
-        "by_lines": by_lines,
-        "undecided": shown.decision not in ACCEPTING_DECISIONS,
+        "html": render_text(text.text, by_lines="as" in filters.values, look=look, quotes=marks),
         "choices": [word.value for word in ACCEPTING_DECISIONS],
         "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,

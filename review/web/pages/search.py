@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from review import settings
+from review.documents.base import from_row
 from review.domain.excerpts import wanted_words
 from review.knowledge_base.opening import open_corpus
 from review.overview.documents import (
@@ -17,7 +17,7 @@ from review.overview.documents import (
     FoundReviewJson,
     SearchJson,
 )
-from review.overview.search import PER_KIND, Hit, SearchKind, SearchResult, find_jumps
+from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
 from review.overview.search import search as search_texts
 from review.web.core.filters import Paged, parse_filters
 from review.web.core.responses import page
@@ -75,36 +75,24 @@ def search(request: HttpRequest) -> HttpResponse:
             counts=counts,
             next=paged.next_document,
             jumps=jumps,
-            **_documents(found.hits),
+            **_documents(found),
         ),
     )
 
 
-def _documents(hits: Mapping[SearchKind, Sequence[Hit]]) -> dict[str, Any]:
+def _documents(found: SearchResult) -> dict[str, Any]:
+    hits = {kind: found.hits.get(kind, ()) for kind in SearchKind}
     return {
-        "notes": [
-            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt)
-            for hit in hits.get(SearchKind.NOTE, ())
-        ],
+        "notes": [from_row(FoundNoteJson, hit) for hit in hits[SearchKind.NOTE]],
         "findings": [
-            FoundFindingJson(
-                fingerprint=hit.key,
-                note_path=hit.note_path,
-                gate_id=hit.gate_id,
-                severity=hit.word,
-                text=hit.excerpt,
+            from_row(
+                FoundFindingJson, hit, fingerprint=hit.key, severity=hit.word, text=hit.excerpt
             )
-            for hit in hits.get(SearchKind.FINDING, ())
+            for hit in hits[SearchKind.FINDING]
         ],
         "reviews": [
-            FoundReviewJson(
-                review_pair_id=int(hit.key),
-                note_path=hit.note_path,
-                gate_id=hit.gate_id,
-                decision=hit.word,
-                excerpt=hit.excerpt,
-            )
-            for hit in hits.get(SearchKind.REVIEW, ())
+            from_row(FoundReviewJson, hit, review_pair_id=int(hit.key), decision=hit.word)
+            for hit in hits[SearchKind.REVIEW]
         ],
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 
 from review import settings
@@ -24,7 +24,7 @@ from review.web.core.cached import needs_a_look, pair_states, recoverable, trend
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.pages.events import newest_events, together
-from review.web.pages.job_recovery import MAX_AT_ONCE
+from review.web.pages.job_recovery import preview_url
 from review.web.render.charts import make_chart, precision_bar
 
 LAST_EVENTS = 6
@@ -66,7 +66,7 @@ def _context(filters: Filters) -> dict[str, Any]:
         "finding_gates": list(islice(facets.counts["gates"].items(), SHOWN_GATES)),
         "looks": looks[:SHOWN_LOOKS],
         "look_count": len(looks),
-        "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],
+        "covers": [_cover(read_coverage(states, name)) for name in states.partitions],
         "sweeps": _running_sweeps(),
         "events": together(events)[:LAST_EVENTS],
         "trend": make_chart(trend.ends, trend.findings),
@@ -91,7 +91,8 @@ def _recovery() -> dict[str, Any]:
                 "entries": entries[:SHOWN_JOBS],
                 "total": len(entries),
                 "action": action.value,
-                "all_url": _preview(action, [entry.review_job_id for entry in of_all]),
+                "all_url": of_all
+                and preview_url(action, [entry.review_job_id for entry in of_all]),
             }
             for kind, title, entries, action, of_all in (
                 ("abandoned", "Abandoned", found.abandoned, replace, replaceable),
@@ -104,13 +105,6 @@ def _recovery() -> dict[str, Any]:
         ),
         "ready": ready,
     }
-
-
-def _preview(action: RecoveryAction, job_ids: Sequence[int]) -> str:
-    """Return the address that previews an action for all these jobs."""
-    ids = ",".join(map(str, job_ids[:MAX_AT_ONCE]))
-    url = reverse("admin:review_reviewjob_recover", args=[action.value])
-    return f"{url}?ids={ids}" if ids else ""
 
 
 def _running_sweeps() -> list[Any]:
