@@ -27,8 +27,6 @@ class GateStatusJson(Document, kw_only=True):
 
 
 class PartitionStatusJson(Document, kw_only=True):
-    """One model partition, all gates together and each."""
-
     model_partition: str
     applicable: int
     fresh: int

@@ -246,7 +246,6 @@ def _judged_text(accepted: CurrentAcceptance) -> int:
 
 
 def _latest(pairs: QuerySet[ReviewPair], column: str) -> dict[Key, int]:
-    """Return a column of the latest of these pairs, by key."""
     rows = pairs.order_by("pk").values_list("gate__path", "job__model_partition__name", column)
     return {(gate, partition): value for gate, partition, value in rows}
 

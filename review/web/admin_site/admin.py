@@ -120,8 +120,6 @@ def _leading_to(action: RecoveryAction, name: str, description: str) -> Callable
 
 @admin.register(ReviewJob)
 class ReviewJobAdmin(ReadOnlyAdmin):
-    """Jobs, with the actions that recover them."""
-
     list_display = (
         *("number", "state", "model_partition", "lens", "pair_count"),
         *("claimed_by", "started_at", "why"),
@@ -203,8 +201,6 @@ class ReviewPairAdmin(ReadOnlyAdmin):
 
 @admin.register(FileSnapshot)
 class FileSnapshotAdmin(ReadOnlyAdmin):
-    """The texts that were judged."""
-
     list_display = ("id", "path", "content_sha256", "byte_size", "captured_at")
     list_filter = ("captured_at",)
     list_select_related = ("path",)
@@ -223,8 +219,6 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
 
 @admin.register(Acceptance)
 class AcceptanceAdmin(ReadOnlyAdmin):
-    """The events by which texts were taken as judged."""
-
     list_display = (
         *("id", decided, "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
         "reason",

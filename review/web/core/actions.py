@@ -56,7 +56,6 @@ def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
 
 
 def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
-    """A text field of the form that must not be blank."""
     text = field(request, name, max_length=max_length)
     if not text:
         raise MissingField(f"{name} is missing", hint=f"fill in {name}")
@@ -85,11 +84,6 @@ def after_post(
 
 YEAR = 365 * 24 * 60 * 60
 CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
-
-
-def preference(request: HttpRequest, name: str) -> str:
-    value = request.COOKIES.get(f"review-{name}", "")
-    return value if value in CHOICES[name] else CHOICES[name][0]
 
 
 @login_not_required
@@ -125,12 +119,14 @@ PLACES = (
 
 def shell(request: HttpRequest) -> Mapping[str, Any]:
     here = request.path
+    cookies = {name: request.COOKIES.get(f"review-{name}", "") for name in CHOICES}
     return {
         "places": PLACES,
         "here": next((url for url, *_ in PLACES[1:] if here.startswith(url)), here),
-        "theme": preference(request, "theme"),
-        "keys": preference(request, "keys"),
         "this_page": request.get_full_path(),
+    } | {
+        name: cookies[name] if cookies[name] in words else words[0]
+        for name, words in CHOICES.items()
     }
 
 

@@ -104,7 +104,6 @@ def trends() -> tuple[Trends, list[GroupRecordJson]]:
 
 
 def recoverable() -> RecoveryListJson:
-    """The jobs that need attention."""
     return cached(
         "recoverable",
         lambda _corpus, config: list_recoverable(

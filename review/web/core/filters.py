@@ -225,7 +225,14 @@ def parse_filters(
                 f"this page has no filter {name!r}", hint=f"it has: {_listed([*known, *_ALWAYS])}"
             )
         texts = tuple(dict.fromkeys(str(text) for text in given if text != ""))
-        _check_words(name, texts, known.get(name))
+        words = known.get(name)
+        for text in texts:
+            if "\0" in text:
+                raise UnknownFilter(f"filter {name!r} holds a NUL character")
+            if words is not None and text not in words:
+                raise UnknownFilter(
+                    f"filter {name!r} has no value {text!r}", hint=f"it takes: {_listed(words)}"
+                )
         if texts:
             values[name] = texts
     return Filters(path or request.path, values)
@@ -239,16 +246,6 @@ def read_number(written: str) -> int | None:
 
 def write_place(key: Key) -> str:
     return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
-
-
-def _check_words(name: str, texts: Iterable[str], words: Collection[str] | None) -> None:
-    for text in texts:
-        if "\0" in text:
-            raise UnknownFilter(f"filter {name!r} holds a NUL character")
-        if words is not None and text not in words:
-            raise UnknownFilter(
-                f"filter {name!r} has no value {text!r}", hint=f"it takes: {_listed(words)}"
-            )
 
 
 def _listed(words: Iterable[str]) -> str:

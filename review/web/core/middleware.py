@@ -78,7 +78,6 @@ class AccessMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
     ) -> HttpResponse | None:
-        """Require a login; refuse users who are not staff."""
         is_open = not getattr(view, "login_required", True)
         if is_open and request.method != "POST":
             return None

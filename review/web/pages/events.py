@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -138,7 +138,12 @@ def newest_events(
     ]
     by_time = heapq.merge(*streams, key=lambda found: found[0], reverse=True)
     merged = list(islice(by_time, limit + 1))
-    events = list(_event_rows([(kind, row) for _at, kind, row in merged[:limit]], gates_folder))
+    found = merged[:limit]
+    reported = _findings({row.fingerprint for _at, kind, row in found if kind is EventKind.FINDING})
+    events = [
+        EventRow(kind, row.pk, at, _event(kind, row, reported, gates_folder))
+        for at, kind, row in found
+    ]
     cursor |= {row.kind: row.key for row in events}
     return events, tuple(cursor.values()) if len(merged) > limit else None
 
@@ -172,12 +177,6 @@ def _streams(filters: Filters) -> dict[EventKind, QuerySet[Any]]:
         for kind, rows in streams.items()
         if filters.accepts(what=kind) and kind in selected
     }
-
-
-def _event_rows(rows: Sequence[tuple[EventKind, Any]], folder: str) -> Iterator[EventRow]:
-    reported = _findings({row.fingerprint for kind, row in rows if kind is EventKind.FINDING})
-    for kind, row in rows:
-        yield EventRow(kind, row.pk, row.at, _event(kind, row, reported, folder))
 
 
 def _event(kind: EventKind, row: Any, reported: dict[str, Finding], folder: str) -> Document:

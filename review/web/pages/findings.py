@@ -36,7 +36,7 @@ from review.vocabulary import DispositionState
 from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
 from review.web.core.filters import AFTER, Filters, read_number, write_place
 from review.web.core.responses import page, wants_json
-from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
+from review.web.pages.queue import LAST_ACTION, LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.render.markdown import render_markdown
 from review.web.render.tokens import Look
 
@@ -45,8 +45,6 @@ STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DE
 MAX_REASON = 1000
 MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
-# What the person did last in this browser, and can undo: `at` and `what`.
-LAST_ACTION = "queue-last-act"
 _DONE = {
     DispositionState.OPEN: "opened again",
     DispositionState.FIXED: "fixed",

@@ -14,15 +14,14 @@ from review.calibration.calibration import CalibrationRequest, read_calibration
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Gate
 from review.knowledge_base.opening import open_corpus
-from review.overview.documents import GateCoverJson, GatePageJson
+from review.overview.documents import GatePageJson
 from review.overview.gate_page import change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
-from review.reviews.pair_states import FAIL, FRESH, WARN
 from review.reviews.texts import snapshot_text
 from review.selection.documents import GatesJson
 from review.selection.gate_names import list_gates
 from review.selection.path_filters import is_below
-from review.vocabulary import Decision, DispositionState
+from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
@@ -115,7 +114,6 @@ def _context(
         "about": document,
         "gate": gate,
         "gate_path": gate_path_of(document.gate_id, gates_folder=config.gates_folder),
-        "covers": [(cover, _decisions(cover)) for cover in document.partitions],
         "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
         "records": [
             (record, precision_bar(record))
@@ -133,16 +131,6 @@ def _context(
         "change_html": render_diff(change) if change else "",
         "tried": [item for item in document.examples if item.holds is not None],
     }
-
-
-def _decisions(cover: GateCoverJson) -> list[tuple[str, int, int]]:
-    """Return the decisions of fresh pairs, with their numbers and percentages."""
-    fresh = cover.would_go_stale or 1
-    counts = [(Decision.PASS, FRESH), (Decision.WARN, WARN), (Decision.FAIL, FAIL)]
-    return [
-        (word, cover.counts[state], round(100 * cover.counts[state] / fresh))
-        for word, state in counts
-    ]
 
 
 urlpatterns = [

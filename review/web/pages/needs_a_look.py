@@ -35,7 +35,6 @@ LAST_REASON = "looks-reason"
 
 
 def looks(request: HttpRequest) -> HttpResponse:
-    """List the reviews to check, by note, gate and pair."""
     filters = parse_filters(request, LOOKS_FILTERS)
     answer = needs_a_look()
     wanted = _wanted(answer.value, filters)

@@ -116,14 +116,12 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
-    """Return the text of a review, or the exact note or gate that it judged."""
     if part not in list(ReviewPart):
         raise Http404
     return _raw(text_of_review(pair_id, ReviewPart(part)))
 
 
 def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
-    """The text of a note or gate as it was kept."""
     return _raw(snapshot_text(snapshot_id))
 
 

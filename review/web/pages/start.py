@@ -67,7 +67,13 @@ def _context(filters: Filters) -> dict[str, Any]:
         "looks": looks[:SHOWN_LOOKS],
         "look_count": len(looks),
         "covers": [_cover(read_coverage(states, name)) for name in states.partitions],
-        "sweeps": _running_sweeps(),
+        # Processes with running jobs, the longest at work first.
+        "sweeps": list(
+            ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
+            .values("claimed_by", "parent_host", "parent_pid")
+            .annotate(jobs=Count("pk"), since=Min("started_at"))
+            .order_by("since")
+        ),
         "events": together(events)[:LAST_EVENTS],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
@@ -105,13 +111,6 @@ def _recovery() -> dict[str, Any]:
         ),
         "ready": ready,
     }
-
-
-def _running_sweeps() -> list[Any]:
-    """Processes with running jobs, the longest at work first."""
-    rows = ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
-    by_process = rows.values("claimed_by", "parent_host", "parent_pid")
-    return list(by_process.annotate(jobs=Count("pk"), since=Min("started_at")).order_by("since"))
 
 
 def _cover(partition: PartitionStatusJson) -> dict[str, Any]:

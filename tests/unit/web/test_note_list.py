@@ -8,7 +8,7 @@ import pytest
 
 from review.reviews.pair_states import STATES, PairStates
 from review.web.core.filters import Filters
-from review.web.pages.note_list import list_notes
+from review.web.pages.notes import list_notes
 from tests.helpers.maps import random_states
 
 REQUESTS = [
