@@ -57,19 +57,17 @@ def read_status(
 ) -> StatusJson:
     """Coverage, queue, jobs and orphans, of one model partition or of all."""
     states = read_pair_states(corpus, config=config)
-    scope = LookRequest(model_partition=model_partition)
-    wanted = QueueFilter(partitions=(model_partition,) if model_partition else ())
-    queue = read_warn_queue(corpus, wanted, listed=NoteList(states.notes, states.problems))
+    chosen = (model_partition,) if model_partition else ()
+    listed = NoteList(states.notes, states.problems)
+    queue = read_warn_queue(corpus, QueueFilter(partitions=chosen), listed=listed)
     abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=ProcessTable(), now=now)
+    scope = LookRequest(model_partition=model_partition)
     looks = read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
         uncovered=count_uncovered(states, partition=model_partition or BEST),
-        partitions=[
-            read_coverage(states, name)
-            for name in ([model_partition] if model_partition else states.partitions)
-        ],
+        partitions=[read_coverage(states, name) for name in chosen or states.partitions],
         jobs=count_jobs(),
         abandoned_jobs=list(abandoned),
         queue=dict(queue.count_entries()),
