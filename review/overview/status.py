@@ -91,12 +91,9 @@ def read_status(
         look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
         for look in looks
     )
+    pairs, trivial = states.count_model_pairs(), dict(_trivial_changes(corpus, status))
     status.next_steps = next_steps(
-        status,
-        stale_rules=stale_rules,
-        model_pairs=states.count_model_pairs(),
-        trivial=dict(_trivial_changes(corpus, status)),
-        model=model_partition,
+        status, stale_rules=stale_rules, model_pairs=pairs, trivial=trivial, model=model_partition
     )
     return status
 
