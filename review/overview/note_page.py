@@ -265,19 +265,20 @@ def _findings(
     found = FindingReader(corpus, digests={path: sha256} if sha256 else {}).read_each(
         [ReviewedPair.of(pair, note_path=path, gate_path=row.gate.path) for row, pair in rows]
     )
-    seen: dict[str, NoteFindingJson] = {}
-    for (row, pair), findings in zip(rows, found, strict=True):
-        for finding in findings:
-            if finding.status == DispositionState.OPEN:
-                item = NoteFindingJson(
-                    gate_id=gate_label(row.gate.path, corpus.gates.folder),
-                    model_partition=row.model_partition.name,
-                    review_pair_id=pair.pk,
-                    finding=finding,
-                )
-                seen.setdefault(finding.fingerprint, item)
+    items = [
+        NoteFindingJson(
+            gate_id=gate_label(row.gate.path, corpus.gates.folder),
+            model_partition=row.model_partition.name,
+            review_pair_id=pair.pk,
+            finding=finding,
+        )
+        for (row, pair), findings in zip(rows, found, strict=True)
+        for finding in findings
+        if finding.status == DispositionState.OPEN
+    ]
+    latest = {item.finding.fingerprint: item for item in reversed(items)}
     return sorted(
-        seen.values(),
+        latest.values(),
         key=lambda item: (
             _GRAVEST_FIRST[item.finding.severity],
             item.finding.line_now or 0,

@@ -11,7 +11,6 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from review.documents.base import Document, encode
 from review.errors import ExitCode, ReviewError
 
 Context = Mapping[str, Any]
@@ -24,14 +23,6 @@ _STATUS = {
     ExitCode.FAILED: HTTPStatus.SERVICE_UNAVAILABLE,
     ExitCode.TRY_AGAIN: HTTPStatus.SERVICE_UNAVAILABLE,
 }
-
-
-class PageRefusalJson(Document, kw_only=True):
-    schema: str = "error/1"
-    code: str
-    message: str
-    hint: str
-    exit: int
 
 
 def page(
@@ -58,8 +49,8 @@ def wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type(["text/html", _JSON]) == _JSON
 
 
-def as_json(document: msgspec.Struct, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    body = f"{encode(document)}\n".encode("utf-8", "surrogatepass")
+def as_json(document: object, *, status: int = HTTPStatus.OK) -> HttpResponse:
+    body = msgspec.json.encode(document) + b"\n"
     return HttpResponse(body, content_type=_JSON, status=status)
 
 
@@ -70,10 +61,7 @@ def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = No
         if status == HTTPStatus.NOT_FOUND and request.method == "POST":
             status = HTTPStatus.UNPROCESSABLE_ENTITY  # what was sent is not missing but wrong
     if wants_json(request):
-        document = PageRefusalJson(
-            code=error.code, message=error.message, hint=error.hint, exit=int(error.exit_code)
-        )
-        return as_json(document, status=status)
+        return as_json(error.document(), status=status)
     context = {
         "error": error,
         "status": status,

@@ -55,6 +55,7 @@ def _context(
     request: HttpRequest, filters: Filters, shown: Matrix, answer: Answer[PairStates]
 ) -> dict[str, Any]:
     can_pick = request.user.has_perm(CHANGE_JOBS) and bool(shown.rows)
+    parts = shown.folder.split("/") if shown.folder else []
     known = {*answer.value.partitions, *settings.current().partitions, shown.partition}
     return {
         "filters": filters,
@@ -83,14 +84,12 @@ def _context(
         "counted_at": answer.at,
         "legend": LEGEND,
         "modes": _MODES,
-        "crumbs": _crumbs(shown.folder),
+        # Each folder on the way to this one, with its name.
+        "crumbs": [
+            ("", "all notes"),
+            *(("/".join(parts[: n + 1]), part) for n, part in enumerate(parts)),
+        ],
     }
-
-
-def _crumbs(folder: str) -> list[tuple[str, str]]:
-    """Each folder on the way to one, with its name; the first is that of all notes."""
-    parts = folder.split("/") if folder else []
-    return [("", "all notes"), *(("/".join(parts[: n + 1]), part) for n, part in enumerate(parts))]
 
 
 def _document(shown: Matrix, following: str | None, counted_at: str | None) -> MatrixJson:

@@ -52,15 +52,15 @@ def read_picks(request: HttpRequest) -> list[Pick]:
     """
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
-    return [_read_pick(note, value) for value in request.POST.getlist(name)]
-
-
-def _read_pick(note: str, value: str) -> Pick:
-    parts = value.split(" ", _PARTS - 1)
-    if len(parts) != _PARTS or (read_number(parts[3]) is None and parts[3] != _NONE):
-        raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
-    note_sha256, gate_sha256 = (None if part == _NONE else part for part in parts[1:3])
-    return Pick(note, parts[4], parts[0], note_sha256, gate_sha256, read_number(parts[3]))
+    picks = []
+    for value in request.POST.getlist(name):
+        parts = value.split(" ", _PARTS - 1)
+        if len(parts) != _PARTS or (read_number(parts[3]) is None and parts[3] != _NONE):
+            raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
+        note_sha256, gate_sha256 = (None if part == _NONE else part for part in parts[1:3])
+        pair_id = read_number(parts[3])
+        picks.append(Pick(note, parts[4], parts[0], note_sha256, gate_sha256, pair_id))
+    return picks
 
 
 @require_POST

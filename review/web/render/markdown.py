@@ -91,8 +91,11 @@ def render_markdown(
     Each of `quotes` precedes the block that holds its line, with the id `f-<fingerprint>`.
     With `line_anchors` a block has the id `<prefix>L<line>`. What is too long is cut and says so.
     """
-    shown = _bounded(text)
+    # As many whole lines as a page shows.
+    end = text.rfind("\n", 0, MAX_CHARACTERS) + 1 or MAX_CHARACTERS
+    shown = text if len(text) <= MAX_CHARACTERS else text[:end]
     offset = parse_frontmatter(shown).body_offset
+    written = visible(shown[:offset].removeprefix("\ufeff")).rstrip()
     above = shown.count("\n", 0, offset)
     places = Places(
         first=above + 1,
@@ -105,7 +108,9 @@ def render_markdown(
     tokens = Dressing(look, places).tokens(_LONE_CR.sub("␍", visible(shown[offset:])), env)
     html = markdown.renderer.render(tokens, markdown.options, env)
     head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
-    clean = _cleaner().clean(f"{head}{_frontmatter(shown[:offset])}{html}")
+    if offset:
+        head += format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', written)
+    clean = _cleaner().clean(f"{head}{html}")
     if len(clean) > MAX_HTML:
         return render_plain(text, quotes=quotes, prefix=look.prefix)
     return SafeString(clean + (_CUT if len(shown) < len(text) else ""))
@@ -170,21 +175,6 @@ def finding_note(mark: FindingMark) -> SafeString:
         mark.fingerprint,
         format_html('<a href="{}">{}</a>', mark.href, words) if mark.href else words,
     )
-
-
-def _bounded(text: str) -> str:
-    """The text, or as many whole lines of it as a page shows."""
-    if len(text) <= MAX_CHARACTERS:
-        return text
-    end = text.rfind("\n", 0, MAX_CHARACTERS)
-    return text[: end + 1 if end > 0 else MAX_CHARACTERS]
-
-
-def _frontmatter(block: str) -> str:
-    if not block:
-        return ""
-    shown = visible(block.removeprefix("\ufeff")).rstrip()
-    return format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', shown)
 
 
 @cache

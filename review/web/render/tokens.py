@@ -183,16 +183,15 @@ class Dressing:
             here = [_html(note) for note in notes.get(index, ())]
             if here:
                 token.attrJoin("class", "quoted")
-            if self.places.with_lines and token.map and token.nesting >= 0:
-                self._number(token, token.map[0] + self.places.first, numbered)
+            line = token.map[0] + self.places.first if token.map else 0
+            is_block = token.nesting >= 0 and token.type != "inline"
+            can_number = self.places.with_lines and is_block and token.attrGet("id") is None
+            if line and can_number and line not in numbered:
+                token.attrSet("id", f"{self.look.prefix}L{line}")
+                numbered.add(line)
             # A list holds only items, so a note of an item is placed in it.
             inside = token.type == "list_item_open"
             yield from (token, *here) if inside else (*here, token)
-
-    def _number(self, token: Token, line: int, numbered: set[int]) -> None:
-        if token.type != "inline" and line not in numbered and token.attrGet("id") is None:
-            token.attrSet("id", f"{self.look.prefix}L{line}")
-            numbered.add(line)
 
     def _notes_by_block(self, tokens: Sequence[Token]) -> dict[int, list[str]]:
         """Notes by the index of the innermost block that begins at or before their line."""
